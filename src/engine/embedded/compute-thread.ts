@@ -1,0 +1,180 @@
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { LudusError } from "../../errors.ts";
+import type { OptimizerOptions, SampleRequest } from "../engine.ts";
+import { adamw, type Range, reduceGradients, type TrainState } from "./adamw.ts";
+import { samplingGraph, type TrainingGraphOptions } from "./graphs.ts";
+import type { ModelConfig } from "./model-config.ts";
+import { Rotations } from "./rotations.ts";
+import { Sampler } from "./sampler.ts";
+import { type Feeds, floats, openSession } from "./session.ts";
+import { TrainingThread, type WorkOptions, type WorkRow } from "./training-thread.ts";
+import { slice, type WeightLayout, weightLayout } from "./weights.ts";
+
+/** What a compute thread is started with. */
+export interface ThreadSetup {
+  config: ModelConfig;
+  valueHead: boolean;
+  intraThreads: number;
+  maxCacheBytes: number;
+  maxRows: number;
+  recompute: TrainingGraphOptions["recompute"] | "automatic";
+  tokenBytes: readonly Uint8Array[] | undefined;
+}
+
+type Shared = Float32Array<SharedArrayBuffer>;
+
+export interface Work {
+  weights: string;
+  /** Micro-batches; each is computed in one run. */
+  batches: readonly (readonly WorkRow[])[];
+  options: WorkOptions;
+}
+
+/** What the engine can ask of a thread. Calls are answered in the order they are made, but for `sample`. */
+export class ComputeThread {
+  readonly #setup: ThreadSetup;
+  readonly #layout: WeightLayout;
+  readonly #weights = new Map<string, { all: Shared; feeds: Feeds; version: number }>();
+  readonly #training: TrainingThread;
+  readonly #rotations: Rotations;
+  readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
+  #sampler: Promise<Sampler> | undefined;
+
+  constructor(setup: ThreadSetup) {
+    this.#setup = setup;
+    const { config, valueHead, intraThreads, recompute } = setup;
+    this.#layout = weightLayout(config, valueHead);
+    this.#rotations = new Rotations(config);
+    this.#training = new TrainingThread({ config, valueHead, layout: this.#layout, rotations: this.#rotations, intraThreads, recompute });
+  }
+
+  async setWeights({ name, all, version }: { name: string; all: Shared; version: number }): Promise<void> {
+    const feeds: Feeds = {};
+    for (const parameter of this.#layout.slices) feeds[parameter.name] = floats(slice(all, parameter), parameter.shape);
+    this.#weights.set(name, { all, feeds, version });
+  }
+
+  async forgetWeights({ name }: { name: string }): Promise<void> {
+    this.#weights.delete(name);
+    (await this.#sampler)?.forgetWeights(name);
+  }
+
+  async forward({ weights, batches, options }: Work): Promise<unknown> {
+    const { feeds } = this.#weights.get(weights)!;
+    const results = [];
+    for (const rows of batches) results.push(await this.#training.forward(feeds, rows, options));
+    return results;
+  }
+
+  async backward({ weights, batches, options, gradient, isFirst }: Work & { gradient: Shared; isFirst: boolean }): Promise<void> {
+    const { feeds } = this.#weights.get(weights)!;
+    for (const [index, rows] of batches.entries()) {
+      await this.#training.backward(feeds, rows, options, gradient, isFirst && index === 0);
+    }
+  }
+
+  async reduce({ gradients, range }: { gradients: readonly Shared[]; range: Range }): Promise<number> {
+    return reduceGradients(gradients, range);
+  }
+
+  async adamw({ state, gradient, range, options }: { state: TrainState; gradient: Shared; range: Range; options: OptimizerOptions & { step: number; gradientScale: number } }): Promise<void> {
+    adamw(state, gradient, this.#layout, range, options);
+  }
+
+  async sample({ id, request }: { id: number; request: SampleRequest }): Promise<unknown> {
+    const sampler = await this.#openSampler();
+    return await new Promise((resolve, reject) => {
+      this.#answers.set(id, { resolve, reject });
+      sampler.add(id, request);
+    });
+  }
+
+  async abort({ id }: { id: number }): Promise<void> {
+    (await this.#sampler)?.abort(id);
+    this.#answers.get(id)?.resolve(undefined);
+    this.#answers.delete(id);
+  }
+
+  async release({ rollout }: { rollout: string }): Promise<void> {
+    (await this.#sampler)?.release(rollout);
+  }
+
+  async hold(): Promise<void> {
+    await (await this.#sampler)?.hold();
+  }
+
+  async resume({ changed, version }: { changed: readonly string[]; version: number }): Promise<void> {
+    for (const name of changed) {
+      const weights = this.#weights.get(name);
+      if (weights !== undefined) weights.version = version;
+    }
+    (await this.#sampler)?.resume(changed);
+  }
+
+  #openSampler(): Promise<Sampler> {
+    this.#sampler ??= this.#makeSampler();
+    return this.#sampler;
+  }
+
+  async #makeSampler(): Promise<Sampler> {
+    const { config, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
+    const session = await openSession(samplingGraph(config), intraThreads);
+    return new Sampler({
+      config,
+      session,
+      rotations: this.#rotations,
+      maxCacheBytes,
+      maxRows,
+      tokenBytes,
+      weights: (name) => this.#samplingWeights(name),
+      finish: (id, result) => {
+        const answer = this.#answers.get(id);
+        this.#answers.delete(id);
+        if (result instanceof LudusError) answer?.reject(result);
+        else answer?.resolve(result);
+      },
+    });
+  }
+
+  /** The value head takes no part in sampling, and a session refuses inputs it does not know. */
+  #samplingWeights(name: string): { feeds: Feeds; version: number } {
+    const { feeds, version } = this.#weights.get(name)!;
+    const { "value_head.weight": _, ...rest } = feeds;
+    return { feeds: rest, version };
+  }
+}
+
+export type ThreadMethod = Exclude<keyof ComputeThread, "constructor">;
+
+export interface ThreadCall {
+  call: number;
+  method: ThreadMethod;
+  argument: unknown;
+}
+
+export interface ThreadReply {
+  call: number;
+  result?: unknown;
+  error?: { code: string; got: string; expected: string; hint?: string };
+}
+
+function serve(port: MessagePort, thread: ComputeThread): void {
+  port.on("message", ({ call, method, argument }: ThreadCall) => {
+    const run = thread[method].bind(thread) as (argument: unknown) => Promise<unknown>;
+    run(argument).then(
+      (result) => port.postMessage({ call, result } satisfies ThreadReply),
+      (error: unknown) => port.postMessage({ call, error: describe(error) } satisfies ThreadReply),
+    );
+  });
+}
+
+function describe(error: unknown): NonNullable<ThreadReply["error"]> {
+  if (error instanceof LudusError) {
+    const { got, expected, hint } = error.details;
+    return { code: error.code, got, expected, ...(hint === undefined ? {} : { hint }) };
+  }
+  const got = error instanceof Error ? error.message : String(error);
+  return { code: "engine-failed", got, expected: "a computation without errors" };
+}
+
+if (parentPort !== null) serve(parentPort, new ComputeThread(workerData as ThreadSetup));

@@ -1,0 +1,100 @@
+import { differentiate, Graph, matmul, pick, type Seed, softmax, toOnnx, top, type Value } from "../../tensor/index.ts";
+import type { ModelConfig } from "./model-config.ts";
+import {
+  cachedAttention,
+  causalAttention,
+  decoderBody,
+  type NewEntries,
+  Parameters,
+  rotationInputs,
+  tokenStatistics,
+  vocabularyLogits,
+  wantedStates,
+} from "./model-graph.ts";
+
+/** What a training graph contains; each combination that is used becomes one session. */
+export interface TrainingGraphOptions {
+  valueHead: boolean;
+  gradient: boolean;
+  /** With a gradient: derivatives of entropies, of values, of candidates are inputs too. */
+  entropies: boolean;
+  values: boolean;
+  candidates: boolean;
+  alternatives: boolean;
+  recompute: "nothing" | "attention" | "layers";
+}
+
+export function gradientName(parameter: string): string {
+  return `gradient:${parameter}`;
+}
+
+/** Rows of tokens in, per-token numbers out; with `gradient`, derivatives in and parameter gradients out. */
+export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
+  const graph = new Graph();
+  const parameters = new Parameters(graph, config, options.valueHead);
+  const tokens = graph.input("tokens", "int64", ["B", "S"]);
+  const attention = causalAttention(config, graph.input("mask", "float32", ["S", "S"]), {
+    recompute: options.recompute === "attention",
+  });
+  const hidden = decoderBody(config, parameters, tokens, {
+    attention,
+    rotation: rotationInputs(graph, config),
+    recomputeLayers: options.recompute === "layers",
+  });
+  const states = wantedStates(hidden, graph.input("wanted", "int64", ["P"]));
+  const logits = vocabularyLogits(config, parameters, states, graph.input("inverseTemperature", "float32", [1, 1]));
+  const { all, logprobs, entropies } = tokenStatistics(logits, graph.input("chosen", "int64", ["P", 1]));
+  const values =
+    options.valueHead && (options.values || !options.gradient)
+      ? matmul(states, parameters.get("value_head.weight"), { transposeB: true })
+      : undefined;
+  const candidates = options.candidates ? pick(all, graph.input("candidates", "int64", ["P", "K"])) : undefined;
+
+  const outputs: Record<string, Value> = { logprobs };
+  if (!options.gradient) {
+    outputs.entropies = entropies;
+    if (options.alternatives) {
+      const { values: best, index } = top(all, graph.input("alternatives", "float32", ["A"]));
+      outputs.alternativeLogprobs = best;
+      outputs.alternativeTokens = index;
+    }
+    if (values !== undefined) outputs.values = values;
+    if (candidates !== undefined) outputs.candidateLogprobs = candidates;
+    return toOnnx(outputs);
+  }
+  const seed = (name: string, value: Value): Seed => ({ value, gradient: graph.input(name, "float32", value.shape) });
+  const seeds = [seed("logprobDerivatives", logprobs)];
+  if (options.entropies) seeds.push(seed("entropyDerivatives", entropies));
+  if (options.values && values !== undefined) seeds.push(seed("valueDerivatives", values));
+  if (candidates !== undefined) seeds.push(seed("candidateDerivatives", candidates));
+  const trained = [...parameters.values].filter(([name]) => name !== "value_head.weight" || options.values);
+  const gradients = differentiate(
+    seeds,
+    trained.map(([, value]) => value),
+  );
+  trained.forEach(([name], i) => {
+    outputs[gradientName(name)] = gradients[i]!;
+  });
+  return toOnnx(outputs);
+}
+
+/** New tokens and a cache in; probabilities of the next token and the new cache entries out. */
+export function samplingGraph(config: ModelConfig): Uint8Array {
+  const graph = new Graph();
+  const parameters = new Parameters(graph, config, false);
+  const entries: NewEntries[] = [];
+  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", ["B", "S"]), {
+    attention: cachedAttention(config, graph, entries),
+    rotation: rotationInputs(graph, config),
+  });
+  const last = wantedStates(hidden, graph.input("wanted", "int64", ["B"]));
+  const probabilities = softmax(
+    vocabularyLogits(config, parameters, last, graph.input("inverseTemperature", "float32", ["B", 1])),
+  );
+  const outputs: Record<string, Value> = { probabilities };
+  entries.forEach(({ keys, values }, layer) => {
+    outputs[`newKeys.${layer}`] = keys;
+    outputs[`newValues.${layer}`] = values;
+  });
+  return toOnnx(outputs);
+}

@@ -1,0 +1,32 @@
+import type { ModelConfig } from "./model-config.ts";
+import { ropeTables } from "./rope.ts";
+import { type Feeds, floats } from "./session.ts";
+
+/** Tables of cosines and sines for sequences up to a length. */
+export interface Rotation {
+  readonly maxLength: number;
+  readonly feeds: Feeds;
+}
+
+/**
+ * The rotation a sequence of a given length gets. It is one table for all, but for longrope, whose frequencies are others
+ * beyond the original context: such rows are never computed together with shorter ones, and a row that grows past that
+ * length is computed again, so that sampling and training always mean the same model.
+ */
+export class Rotations {
+  readonly #tables: Rotation[];
+
+  constructor(config: ModelConfig) {
+    const { contextLength, rope } = config;
+    const limits = rope.type === "longrope" && rope.originalContextLength < contextLength ? [rope.originalContextLength, contextLength] : [contextLength];
+    this.#tables = limits.map((maxLength) => {
+      const { cos, sin } = ropeTables(config, maxLength);
+      const dims = [maxLength, config.headWidth / 2];
+      return { maxLength, feeds: { cos: floats(cos, dims), sin: floats(sin, dims) } };
+    });
+  }
+
+  for(length: number): Rotation {
+    return this.#tables.find(({ maxLength }) => length <= maxLength) ?? this.#tables.at(-1)!;
+  }
+}

@@ -1,0 +1,54 @@
+import { InferenceSession, Tensor } from "onnxruntime-node";
+import { LudusError } from "../../errors.ts";
+
+export type Feeds = Record<string, Tensor>;
+
+/** A graph ready to run on the calling thread. */
+export async function openSession(graph: Uint8Array, threads: number): Promise<InferenceSession> {
+  try {
+    return await InferenceSession.create(graph, {
+      executionProviders: ["cpu"],
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      executionMode: "sequential",
+      graphOptimizationLevel: "all",
+      logSeverityLevel: 3,
+    });
+  } catch (cause) {
+    throw new LudusError("graph-refused", {
+      got: cause instanceof Error ? cause.message : String(cause),
+      expected: "a graph that ONNX Runtime accepts",
+      hint: "This is a fault of Ludus or of the installed onnxruntime-node version; please report it with the model's config.json.",
+      cause,
+    });
+  }
+}
+
+export function floats(data: Float32Array, dims: readonly number[]): Tensor {
+  return new Tensor("float32", data, dims);
+}
+
+/** Whole numbers of at least 0 as int64, through the low words: BigInt conversion of each would cost more than the run. */
+export function integers(values: ArrayLike<number>, dims: readonly number[]): Tensor {
+  const wide = new BigInt64Array(values.length);
+  const words = new Int32Array(wide.buffer);
+  for (let i = 0; i < values.length; i++) words[2 * i] = values[i]!;
+  return new Tensor("int64", wide, dims);
+}
+
+/** The values of an int64 output, as numbers. */
+export function fromIntegers(tensor: Tensor): Int32Array {
+  const data = tensor.data as BigInt64Array;
+  const words = new Int32Array(data.buffer, data.byteOffset, data.length * 2);
+  return Int32Array.from({ length: data.length }, (_, i) => words[2 * i]!);
+}
+
+/** `[length, length]`: 0 where a token may look, very negative where it would see its future. */
+export function causalMask(length: number): Float32Array {
+  const mask = new Float32Array(length * length);
+  for (let row = 0; row < length; row++) mask.fill(hidden, row * length + row + 1, (row + 1) * length);
+  return mask;
+}
+
+/** Added to a score that must not count. Not -Infinity: a row of nothing else would become NaN. */
+export const hidden = -1e9;

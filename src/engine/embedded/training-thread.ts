@@ -1,0 +1,183 @@
+import type { InferenceSession } from "onnxruntime-node";
+import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
+import type { ModelConfig } from "./model-config.ts";
+import type { Rotations } from "./rotations.ts";
+import { causalMask, type Feeds, floats, fromIntegers, integers, openSession } from "./session.ts";
+import type { WeightLayout } from "./weights.ts";
+
+/** One row as a thread gets it: the tokens that are read, and the positions numbers are wanted at. */
+export interface WorkRow {
+  /** All but what lies behind the last wanted position. */
+  tokens: Int32Array;
+  /** Positions of predicted tokens, each at least 1. */
+  wanted: Int32Array;
+  /** `[wanted, K]`. */
+  candidates?: Int32Array;
+  derivatives?: RowDerivatives;
+}
+
+/** Aligned with `wanted`. */
+export interface RowDerivatives {
+  logprobs: Float32Array;
+  entropies?: Float32Array;
+  values?: Float32Array;
+  /** `[wanted, K]`. */
+  candidates?: Float32Array;
+}
+
+/** Aligned with `wanted`. */
+export interface RowNumbers {
+  logprobs: Float32Array;
+  entropies: Float32Array;
+  values?: Float32Array;
+  candidates?: Float32Array;
+  alternatives?: { tokens: Int32Array; logprobs: Float32Array };
+}
+
+export interface WorkOptions {
+  temperature: number;
+  /** How many candidates each position has, and how many alternatives are asked for. */
+  candidates: number;
+  alternatives: number;
+}
+
+export interface TrainingThreadOptions {
+  config: ModelConfig;
+  valueHead: boolean;
+  layout: WeightLayout;
+  rotations: Rotations;
+  intraThreads: number;
+  recompute: TrainingGraphOptions["recompute"] | "automatic";
+}
+
+/** Rows longer than this keep no attention weights: they grow with the square of the length. */
+const longRow = 512;
+
+/** Forward and backward passes of micro-batches on one thread. */
+export class TrainingThread {
+  readonly #options: TrainingThreadOptions;
+  readonly #sessions = new Map<string, Promise<InferenceSession>>();
+
+  constructor(options: TrainingThreadOptions) {
+    this.#options = options;
+  }
+
+  async forward(weights: Feeds, rows: readonly WorkRow[], work: WorkOptions): Promise<RowNumbers[]> {
+    const length = longest(rows);
+    const session = await this.#session({ gradient: false, entropies: true, values: true, candidates: work.candidates > 0, alternatives: work.alternatives > 0, length });
+    const feeds = { ...weights, ...this.#rowFeeds(rows, length, work) };
+    if (work.alternatives > 0) feeds.alternatives = floats(new Float32Array(work.alternatives), [work.alternatives]);
+    const outputs = await session.run(feeds);
+    return splitRows(rows, outputs as Feeds, work);
+  }
+
+  /** Adds the gradient of these rows to `gradient`, or writes it where `isFirst`. */
+  async backward(weights: Feeds, rows: readonly WorkRow[], work: WorkOptions, gradient: Float32Array, isFirst: boolean): Promise<void> {
+    const length = longest(rows);
+    const has = (name: keyof RowDerivatives) => rows.some(({ derivatives }) => derivatives?.[name] !== undefined);
+    const session = await this.#session({ gradient: true, entropies: has("entropies"), values: has("values"), candidates: has("candidates"), alternatives: false, length });
+    const feeds = { ...weights, ...this.#rowFeeds(rows, length, { ...work, candidates: has("candidates") ? work.candidates : 0 }) };
+    if (!has("values")) delete feeds["value_head.weight"];
+    const joined = (name: keyof RowDerivatives, width: number) => {
+      const parts = rows.map(({ derivatives, wanted }) => derivatives?.[name] ?? new Float32Array(wanted.length * width));
+      const all = concatenate(parts);
+      return floats(all, [all.length / width, width]);
+    };
+    feeds.logprobDerivatives = joined("logprobs", 1);
+    if (has("entropies")) feeds.entropyDerivatives = joined("entropies", 1);
+    if (has("values")) feeds.valueDerivatives = joined("values", 1);
+    if (has("candidates")) feeds.candidateDerivatives = joined("candidates", work.candidates);
+    const outputs = await session.run(feeds);
+    for (const { name, offset, size } of this.#options.layout.slices) {
+      const part = outputs[gradientName(name)]?.data as Float32Array | undefined;
+      const target = gradient.subarray(offset, offset + size);
+      if (isFirst) part === undefined ? target.fill(0) : target.set(part);
+      else if (part !== undefined) for (let i = 0; i < size; i++) target[i] = target[i]! + part[i]!;
+    }
+  }
+
+  #session(want: Omit<TrainingGraphOptions, "valueHead" | "recompute"> & { length: number }): Promise<InferenceSession> {
+    const { config, valueHead, intraThreads } = this.#options;
+    const chosen = this.#options.recompute;
+    const recompute = !want.gradient ? "nothing" : chosen !== "automatic" ? chosen : want.length > longRow ? "attention" : "nothing";
+    const { length: _, ...flags } = want;
+    const options: TrainingGraphOptions = { ...flags, valueHead, recompute };
+    const key = JSON.stringify(options);
+    let session = this.#sessions.get(key);
+    if (session === undefined) {
+      session = openSession(trainingGraph(config, options), intraThreads);
+      this.#sessions.set(key, session);
+    }
+    return session;
+  }
+
+  #rowFeeds(rows: readonly WorkRow[], length: number, work: WorkOptions): Feeds {
+    const tokens = new Int32Array(rows.length * length);
+    const positions = new Int32Array(rows.length * length);
+    const wanted: number[] = [];
+    const chosen: number[] = [];
+    rows.forEach((row, b) => {
+      for (let s = 0; s < length; s++) positions[b * length + s] = s;
+      tokens.set(row.tokens.subarray(0, Math.min(row.tokens.length, length)), b * length);
+      for (const t of row.wanted) {
+        wanted.push(b * length + t - 1); // the state before a token predicts it
+        chosen.push(row.tokens[t]!);
+      }
+    });
+    const feeds: Feeds = {
+      tokens: integers(tokens, [rows.length, length]),
+      positions: integers(positions, [rows.length, length]),
+      mask: floats(causalMask(length), [length, length]),
+      wanted: integers(wanted, [wanted.length]),
+      chosen: integers(chosen, [chosen.length, 1]),
+      inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
+      ...this.#options.rotations.for(Math.max(...rows.map((row) => row.tokens.length))).feeds,
+    };
+    if (work.candidates > 0) {
+      const all = rows.flatMap((row) => Array.from(row.candidates!));
+      feeds.candidates = integers(all, [wanted.length, work.candidates]);
+    }
+    return feeds;
+  }
+}
+
+/** How many tokens are read: the last wanted one is only predicted. */
+function longest(rows: readonly WorkRow[]): number {
+  return Math.max(...rows.map((row) => row.wanted.at(-1)!));
+}
+
+function splitRows(rows: readonly WorkRow[], outputs: Feeds, work: WorkOptions): RowNumbers[] {
+  let start = 0;
+  const numbers = (name: string) => outputs[name]?.data as Float32Array | undefined;
+  const alternativeTokens = work.alternatives > 0 ? fromIntegers(outputs.alternativeTokens!) : undefined;
+  return rows.map(({ wanted }) => {
+    const end = start + wanted.length;
+    const cut = (name: string, width = 1) => numbers(name)?.slice(start * width, end * width);
+    const values = cut("values");
+    const candidates = cut("candidateLogprobs", work.candidates);
+    const row: RowNumbers = {
+      logprobs: cut("logprobs")!,
+      entropies: cut("entropies")!,
+      ...(values === undefined ? {} : { values }),
+      ...(candidates === undefined ? {} : { candidates }),
+    };
+    if (alternativeTokens !== undefined) {
+      row.alternatives = {
+        tokens: alternativeTokens.slice(start * work.alternatives, end * work.alternatives),
+        logprobs: cut("alternativeLogprobs", work.alternatives)!,
+      };
+    }
+    start = end;
+    return row;
+  });
+}
+
+function concatenate(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,29 @@
+/** What an error carries besides its code: the value, the expectation and the remedy. */
+export interface ErrorDetails {
+  got: string;
+  expected: string;
+  hint?: string;
+  cause?: unknown;
+}
+
+/**
+ * The one error class. `code` is stable and safe to switch on; the message is for people and may change.
+ *
+ *     throw new LudusError("token-out-of-range", {
+ *       got: "token 300 at row 2, position 7",
+ *       expected: "0 <= token < 259",
+ *       hint: "Was the row made with another tokenizer?",
+ *     });
+ */
+export class LudusError extends Error {
+  override readonly name = "LudusError";
+  readonly code: string;
+  readonly details: ErrorDetails;
+
+  constructor(code: string, details: ErrorDetails) {
+    const hint = details.hint === undefined ? "" : ` ${details.hint}`;
+    super(`${code}: got ${details.got}, expected ${details.expected}.${hint}`, { cause: details.cause });
+    this.code = code;
+    this.details = details;
+  }
+}

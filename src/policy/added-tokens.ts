@@ -1,0 +1,122 @@
+import type { Normalize } from "./normalize.ts";
+import type { EncodeOptions, TextRange } from "./tokenizer.ts";
+import type { AddedTokenConfig } from "./tokenizer-json.ts";
+
+/** A stretch of normalized text, or one added token. `isStart`: nothing of the text came before it. */
+export type Section = { readonly token: number } | { readonly text: string; readonly isStart: boolean };
+
+/**
+ * Control tokens are the special ones and the ones with a sign in them, such as `<tool_call>`. Added words and runs of spaces
+ * are ordinary text that happens to have a token.
+ */
+export function isControlToken(token: AddedTokenConfig): boolean {
+  return token.special || /[\p{P}\p{S}]/u.test(token.content);
+}
+
+/** Cuts text at its added tokens: first those that look at the text as it is, then those that look at it normalized. */
+export function addedTokenSplitter(
+  tokens: readonly AddedTokenConfig[],
+  normalize: Normalize,
+): (text: string, options: EncodeOptions) => Section[] {
+  const allRaw = finder(tokens.filter((token) => !token.normalized));
+  const allNormalized = finder(tokens.filter((token) => token.normalized).map((token) => normalized(token, normalize)));
+  const ordinary = tokens.filter((token) => !isControlToken(token));
+  const ordinaryRaw = finder(ordinary.filter((token) => !token.normalized));
+  const ordinaryNormalized = finder(
+    ordinary.filter((token) => token.normalized).map((token) => normalized(token, normalize)),
+  );
+
+  return (text, { special = false, plain = [] }) => {
+    const sections: Section[] = [];
+    for (const piece of cutAt(text, special ? allRaw(text, plain) : ordinaryRaw(text, []))) {
+      if (piece.token !== undefined) {
+        sections.push({ token: piece.token });
+        continue;
+      }
+      const rest = normalize(piece.text);
+      const ranges = shift(plain, piece);
+      // positions in the text are lost once normalization has changed it; then no token is recognised rather than a wrong one
+      const recognise = special && (ranges.length === 0 || rest === piece.text);
+      const matches = recognise ? allNormalized(rest, ranges) : ordinaryNormalized(rest, []);
+      for (const part of cutAt(rest, matches)) {
+        if (part.token !== undefined) sections.push({ token: part.token });
+        else sections.push({ text: part.text, isStart: piece.start === 0 && part.start === 0 });
+      }
+    }
+    return sections;
+  };
+}
+
+interface Match {
+  start: number;
+  end: number;
+  id: number;
+}
+
+interface Piece {
+  start: number;
+  text: string;
+  token?: number;
+}
+
+function normalized(token: AddedTokenConfig, normalize: Normalize): AddedTokenConfig {
+  return { ...token, content: normalize(token.content) };
+}
+
+function cutAt(text: string, matches: readonly Match[]): Piece[] {
+  const pieces: Piece[] = [];
+  let end = 0;
+  for (const match of matches) {
+    if (match.start > end) pieces.push({ start: end, text: text.slice(end, match.start) });
+    pieces.push({ start: match.start, text: text.slice(match.start, match.end), token: match.id });
+    end = match.end;
+  }
+  if (end < text.length) pieces.push({ start: end, text: text.slice(end) });
+  return pieces;
+}
+
+function shift(ranges: readonly TextRange[], piece: Piece): TextRange[] {
+  return ranges
+    .filter((range) => range.start < piece.start + piece.text.length && piece.start < range.end)
+    .map((range) => ({ start: range.start - piece.start, end: range.end - piece.start }));
+}
+
+/** Finds added tokens, leftmost first and of those the longest. Models have thousands, so they are looked up by first unit. */
+function finder(tokens: readonly AddedTokenConfig[]): (text: string, plain: readonly TextRange[]) => Match[] {
+  const byFirst = new Map<string, AddedTokenConfig[]>();
+  for (const token of [...tokens].sort((a, b) => b.content.length - a.content.length)) {
+    const first = token.content[0];
+    if (first !== undefined) byFirst.set(first, [...(byFirst.get(first) ?? []), token]);
+  }
+  return (text, plain) => {
+    const matches: Match[] = [];
+    if (byFirst.size === 0) return matches;
+    for (let at = 0; at < text.length; ) {
+      const token = byFirst.get(text[at]!)?.find((candidate) => text.startsWith(candidate.content, at));
+      if (token === undefined) {
+        at++;
+        continue;
+      }
+      const end = at + token.content.length;
+      const allowed = isWholeWord(token, text, at, end) && !plain.some((range) => range.start < end && at < range.end);
+      if (allowed) matches.push(widen(token, text, at, end, matches.at(-1)?.end ?? 0));
+      at = allowed ? matches.at(-1)!.end : end;
+    }
+    return matches;
+  };
+}
+
+function isWholeWord(token: AddedTokenConfig, text: string, start: number, end: number): boolean {
+  const word = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]/u;
+  const before = /.$/su.exec(text.slice(Math.max(0, start - 2), start))?.[0] ?? "";
+  return !token.single_word || !(word.test(before) || word.test(String.fromCodePoint(text.codePointAt(end) ?? 0)));
+}
+
+// lstrip and rstrip tokens swallow the white space beside them
+function widen(token: AddedTokenConfig, text: string, start: number, end: number, earliest: number): Match {
+  const isSpace = (unit: string | undefined) => unit !== undefined && /\p{White_Space}/u.test(unit);
+  let [from, to] = [start, end];
+  while (token.lstrip && from > earliest && isSpace(text[from - 1])) from--;
+  while (token.rstrip && isSpace(text[to])) to++;
+  return { start: from, end: to, id: token.id };
+}

@@ -1,0 +1,51 @@
+import { toByteCharacters } from "./byte-level.ts";
+import { huggingFaceTokenizers } from "./huggingface.ts";
+import { compilePattern } from "./split-text.ts";
+import type { NormalizerStep } from "./tokenizer-json.ts";
+
+export type Normalize = (text: string) => string;
+
+/** The normalizer of a tokenizer.json as a function; the identity where there is none. */
+export function normalizer(steps: readonly NormalizerStep[]): Normalize {
+  const functions = steps.map(normalizerStep);
+  return (text) => functions.reduce((normalized, step) => (normalized === "" ? "" : step(normalized)), text);
+}
+
+function normalizerStep(step: NormalizerStep): Normalize {
+  switch (step.type) {
+    case "NFC":
+    case "NFD":
+    case "NFKC":
+    case "NFKD":
+      return (text) => text.normalize(step.type);
+    case "Lowercase":
+      // letter by letter: of a whole word JavaScript makes a final ς, Rust does not
+      return (text) => Array.from(text, (character) => character.toLowerCase()).join("");
+    case "StripAccents":
+      return (text) => text.replace(/\p{M}/gu, "");
+    case "ByteLevel":
+      return toByteCharacters;
+    case "Strip":
+      return strip(step);
+    case "Replace": {
+      const pattern = compilePattern(step.pattern);
+      return (text) => text.replace(pattern, () => step.content);
+    }
+    case "Prepend":
+      return (text) => step.prepend + text;
+    case "BertNormalizer":
+      return new huggingFaceTokenizers.BertNormalizer(step);
+    case "Precompiled":
+      return new huggingFaceTokenizers.PrecompiledNormalizer(step);
+    default:
+      return step satisfies never;
+  }
+}
+
+function strip(step: Extract<NormalizerStep, { type: "Strip" }>): Normalize {
+  // not trim(): that also takes U+FEFF, which is no white space to Rust, and leaves U+0085, which is
+  return (text) => {
+    const left = step.strip_left ? text.replace(/^\p{White_Space}+/u, "") : text;
+    return step.strip_right ? left.replace(/\p{White_Space}+$/u, "") : left;
+  };
+}

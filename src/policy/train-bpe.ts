@@ -1,0 +1,55 @@
+import { LudusError } from "../errors.ts";
+import { byteCharacters, utf8 } from "./byte-level.ts";
+import { byteLevelFiles, type ByteLevelOptions } from "./byte-level-files.ts";
+import { controlTokens } from "./control-tokens.ts";
+import { tokenizerFromFiles } from "./load-tokenizer.ts";
+import { mergePairs } from "./merge-pairs.ts";
+import { compilePattern, splitText } from "./split-text.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+export interface TrainBpeOptions extends ByteLevelOptions {
+  /** What to learn from. The text of a control token in it is learned as ordinary text. */
+  texts: Iterable<string>;
+  /** All tokens together: 256 bytes, merges, control tokens. */
+  vocabularySize: number;
+}
+
+/**
+ * Words for merges to stay inside: letters with what precedes them, single digits, signs, line breaks, spaces. It is Qwen 2's
+ * expression to the letter, because transformers puts that one in for every folder whose config.json says `qwen2`.
+ */
+export const wordRegex =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
+/**
+ * Learns a byte-level BPE tokenizer from text: ids 0 to 255 are the bytes, then come the merges, most frequent first, then the
+ * control tokens. The same texts give the same tokenizer. Where the texts hold too little that repeats, the vocabulary stays
+ * smaller than asked; read `vocabularySize`.
+ */
+export function trainBpe(options: TrainBpeOptions): Tokenizer {
+  const smallest = 256 + controlTokens(256, options).length;
+  if (!Number.isInteger(options.vocabularySize) || options.vocabularySize < smallest) {
+    throw new LudusError("vocabulary-too-small", {
+      got: `vocabularySize ${options.vocabularySize}`,
+      expected: `an integer of at least ${smallest}: 256 bytes and the control tokens`,
+    });
+  }
+  const counts = countWords(options.texts);
+  const words = [...counts.keys()].map((word) => [...utf8(word)]);
+  const { tokens, merges } = mergePairs(words, [...counts.values()], {
+    alphabet: byteCharacters,
+    vocabularySize: options.vocabularySize - (smallest - 256),
+  });
+  const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+  const added = controlTokens(tokens.length, options);
+  return tokenizerFromFiles(byteLevelFiles({ vocab, merges, splitRegex: wordRegex }, added, options));
+}
+
+function countWords(texts: Iterable<string>): Map<string, number> {
+  const pattern = compilePattern({ Regex: wordRegex });
+  const counts = new Map<string, number>();
+  for (const text of texts) {
+    for (const word of splitText(text.toWellFormed(), pattern, "Isolated")) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return counts;
+}

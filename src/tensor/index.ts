@@ -1,0 +1,16 @@
+export { accumulateGradients, differentiate, type Seed } from "./differentiate.ts";
+export { type Attributes, type Emitter, Graph, Node, type Operator, type Type, Value } from "./graph.ts";
+export { toOnnx } from "./onnx.ts";
+export { add, div, exp, log, mul, neg, sigmoid, silu, sqrt, sub, tanh } from "./operators/elementwise.ts";
+export { expandLike } from "./operators/expand-like.ts";
+export { concat, reshape, reshapeLike, splitLike, transpose, zerosLike } from "./operators/layout.ts";
+export { type MatmulOptions, matmul } from "./operators/matmul.ts";
+export { pick, placeAdd } from "./operators/place.ts";
+export { after, recompute } from "./operators/recompute.ts";
+export { rmsNorm } from "./operators/rms-norm.ts";
+export { rotary } from "./operators/rotary.ts";
+export { addRows, takeRows } from "./operators/rows.ts";
+export { logSoftmax, softmax } from "./operators/softmax.ts";
+export { sum, sumKeep, sumTo } from "./operators/sum.ts";
+export { top } from "./operators/top.ts";
+export { concreteShape, type Dim, type DType, type Shape, TensorError } from "./shape.ts";

@@ -1,0 +1,125 @@
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { constantOf, type Emitter, isInput, type OnnxAttributes, reachable, type Value } from "./graph.ts";
+import type { DType, Shape } from "./shape.ts";
+
+// The fields of ONNX's protobuf schema that we write, by their numbers there.
+const field = {
+  model: { irVersion: 1, producer: 2, graph: 7, opset: 8 },
+  opset: { domain: 1, version: 2 },
+  graph: { node: 1, name: 2, initializer: 5, input: 11, output: 12 },
+  node: { input: 1, output: 2, name: 3, operator: 4, attribute: 5, domain: 7 },
+  attribute: { name: 1, float: 2, int: 3, string: 4, ints: 8, type: 20 },
+  tensor: { dims: 1, type: 2, name: 8, raw: 9 },
+  value: { name: 1, type: 2 },
+} as const;
+const attributeType = { float: 1, int: 2, string: 3, ints: 7 } as const;
+const tensorType: Record<DType, number> = { float32: 1, int64: 7 };
+const irVersion = 10;
+const opsets = [
+  { domain: "", version: 20 },
+  { domain: "com.microsoft", version: 1 },
+];
+
+function message(writer: BinaryWriter, number: number, write: (inner: BinaryWriter) => void): void {
+  writer.tag(number, WireType.LengthDelimited).fork();
+  write(writer);
+  writer.join();
+}
+
+const text = (writer: BinaryWriter, number: number, value: string) => writer.tag(number, WireType.LengthDelimited).string(value);
+const integer = (writer: BinaryWriter, number: number, value: number) => writer.tag(number, WireType.Varint).int64(value);
+
+function writeAttribute(writer: BinaryWriter, name: string, value: OnnxAttributes[string]): void {
+  text(writer, field.attribute.name, name);
+  const kind = Object.keys(value)[0] as keyof typeof attributeType;
+  if ("float" in value) writer.tag(field.attribute.float, WireType.Bit32).float(value.float);
+  else if ("int" in value) integer(writer, field.attribute.int, value.int);
+  else if ("string" in value) text(writer, field.attribute.string, value.string);
+  else for (const item of value.ints) integer(writer, field.attribute.ints, item);
+  integer(writer, field.attribute.type, attributeType[kind]);
+}
+
+function writeTensor(writer: BinaryWriter, name: string, dtype: DType, dims: readonly number[], raw: Uint8Array): void {
+  for (const dim of dims) integer(writer, field.tensor.dims, dim);
+  integer(writer, field.tensor.type, tensorType[dtype]);
+  text(writer, field.tensor.name, name);
+  writer.tag(field.tensor.raw, WireType.LengthDelimited).bytes(raw);
+}
+
+function writeValueInfo(writer: BinaryWriter, name: string, dtype: DType, shape: Shape): void {
+  text(writer, field.value.name, name);
+  message(writer, field.value.type, (type) =>
+    message(type, 1, (tensor) => {
+      integer(tensor, 1, tensorType[dtype]);
+      message(tensor, 2, (dims) => {
+        for (const dim of shape) {
+          message(dims, 1, (inner) => (typeof dim === "number" ? integer(inner, 1, dim) : text(inner, 2, dim)));
+        }
+      });
+    }),
+  );
+}
+
+/** What the values need, as the bytes of an ONNX model. Inputs keep their names; outputs get the names of the record. */
+export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
+  const nodes = reachable(Object.values(outputs));
+  const names = new Map<Value, string>();
+  const body = new BinaryWriter();
+  const initializers = new Map<string, { dtype: DType; dims: readonly number[]; raw: Uint8Array }>();
+  let freshNames = 0;
+
+  const emitter: Emitter = {
+    name: (value) => {
+      const constant = constantOf(value);
+      return constant === undefined ? names.get(value)! : emitter.float(constant);
+    },
+    fresh: () => `t${freshNames++}`,
+    integers(values, scalar = false) {
+      const name = `i${scalar ? "s" : ""}_${values.join("_")}`;
+      const raw = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
+      initializers.set(name, { dtype: "int64", dims: scalar ? [] : [values.length], raw });
+      return name;
+    },
+    float(value) {
+      const name = `f_${value}`;
+      initializers.set(name, { dtype: "float32", dims: [], raw: new Uint8Array(Float32Array.of(value).buffer) });
+      return name;
+    },
+    node(op, inputs, results, attributes = {}, domain = "") {
+      message(body, field.graph.node, (writer) => {
+        for (const input of inputs) text(writer, field.node.input, input);
+        for (const result of results) text(writer, field.node.output, result);
+        text(writer, field.node.name, `${op}:${results[0]}`);
+        text(writer, field.node.operator, op);
+        for (const [name, value] of Object.entries(attributes)) message(writer, field.node.attribute, (inner) => writeAttribute(inner, name, value));
+        if (domain !== "") text(writer, field.node.domain, domain);
+      });
+    },
+  };
+
+  for (const node of nodes) {
+    for (const value of node.outputs) names.set(value, isInput(value) ? String(node.attributes.name) : `v${node.id}_${value.index}`);
+    node.operator.emit(node, emitter);
+  }
+  for (const [name, value] of Object.entries(outputs)) emitter.node("Identity", [emitter.name(value)], [name]);
+
+  const model = new BinaryWriter();
+  integer(model, field.model.irVersion, irVersion);
+  text(model, field.model.producer, "ludus");
+  message(model, field.model.graph, (graph) => {
+    graph.raw(body.finish());
+    text(graph, field.graph.name, "ludus");
+    for (const [name, { dtype, dims, raw }] of initializers) message(graph, field.graph.initializer, (w) => writeTensor(w, name, dtype, dims, raw));
+    for (const { outputs: [value] } of nodes.filter((node) => isInput(node.outputs[0]!))) {
+      message(graph, field.graph.input, (w) => writeValueInfo(w, names.get(value!)!, value!.dtype, value!.shape));
+    }
+    for (const [name, value] of Object.entries(outputs)) message(graph, field.graph.output, (w) => writeValueInfo(w, name, value.dtype, value.shape));
+  });
+  for (const { domain, version } of opsets) {
+    message(model, field.model.opset, (writer) => {
+      if (domain !== "") text(writer, field.opset.domain, domain);
+      integer(writer, field.opset.version, version);
+    });
+  }
+  return model.finish();
+}

@@ -1,0 +1,144 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path/posix";
+import { expect, test } from "vitest";
+
+// A folder may import from itself and from folders of a lower rank: never sideways, never up.
+const rank: Readonly<Record<string, number>> = {
+  ...{ schema: 0, tensor: 0 },
+  ...{ task: 1, tool: 1, policy: 1, credit: 1, loss: 1, store: 1 },
+  ...{ env: 2, reward: 2, engine: 2, queue: 2, monitor: 2 },
+  ...{ rollout: 3, checkpoint: 3 },
+  ...{ guide: 4, eval: 4 },
+  ...{ train: 5, server: 6, cli: 7 },
+};
+// For everyone, and so importing no folder.
+const shared = ["errors.ts", "random.ts"];
+// index.ts and testing/ import everyone; experimental/ may import all and is imported by none.
+const unranked = [...shared, "index.ts", "testing", "experimental"];
+
+const maxContractLines = 150;
+const contracts = ["task/task-source.ts", "policy/sampler.ts", "policy/renderer.ts"];
+const longerContracts: Readonly<Record<string, { maxLines: number; reason: string }>> = {
+  "engine/engine.ts": {
+    maxLines: 180,
+    reason: "the narrow waist: sampling, training and their records are one contract with one worked example",
+  },
+};
+
+// Cycles that stay inside one of these folders are meant.
+const mutual: Readonly<Record<string, string>> = {
+  "tensor/operators/": "a derivative is written with other operators: that of a sum expands, that of an expansion sums",
+};
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  /** Relative specifiers, as written. */
+  readonly specifiers: readonly string[];
+  /** The same, as paths from src/. */
+  readonly imports: readonly string[];
+}
+
+const sources = globSync("src/**/*.ts").map((file) => readSource(file.replaceAll("\\", "/").slice("src/".length)));
+const isTest = (path: string) => /\.(test|contract)\.ts$/.test(path);
+const folderOf = (path: string) => path.split("/")[0]!;
+
+function readSource(path: string): Source {
+  const text = readFileSync(join("src", path), "utf8");
+  const statements = /(?:^|;)\s*(?:import|export)\b[^"';]*?["'](\.[^"']*)["']|\bimport\(\s*["'](\.[^"']*)["']/gm;
+  const specifiers = Array.from(text.matchAll(statements), ([, fixed, dynamic]) => (fixed ?? dynamic)!);
+  return { path, text, specifiers, imports: specifiers.map((specifier) => join(dirname(path), specifier)) };
+}
+
+/** Every import that `isWrong`, written `from -> to`. */
+function wrongImports(isWrong: (from: string, to: string) => boolean): string[] {
+  return sources.flatMap(({ path, imports }) =>
+    imports.filter((to) => isWrong(path, to)).map((to) => `${path} -> ${to}`),
+  );
+}
+
+test("every folder of src/ has a rank", () => {
+  const unknown = sources
+    .map(({ path }) => folderOf(path))
+    .filter((name) => !(name in rank) && !unranked.includes(name));
+  expect(new Set(unknown), "give the folder a rank in test/layers.test.ts, or move the file into one that has").toEqual(
+    new Set(),
+  );
+});
+
+test("imports only run downhill", () => {
+  const isUphill = (from: string, to: string) => {
+    const [above, below] = [rank[folderOf(from)], rank[folderOf(to)]];
+    return above !== undefined && below !== undefined && folderOf(from) !== folderOf(to) && below >= above;
+  };
+  expect(wrongImports(isUphill), "move what both need to a lower folder, or pass it in as an argument").toEqual([]);
+});
+
+test("what everyone imports is a leaf", () => {
+  const leaves = (from: string, to: string) => shared.includes(from) && !shared.includes(to);
+  expect(wrongImports(leaves)).toEqual([]);
+});
+
+test("tensor/ is sealed", () => {
+  const leaves = (from: string, to: string) => folderOf(from) === "tensor" && folderOf(to) !== "tensor";
+  expect(wrongImports(leaves), "tensor/ imports nothing from the rest of src/").toEqual([]);
+});
+
+test("nothing that ships depends on tests, testing/, experimental/ or the public index", () => {
+  const isForbidden = (from: string, to: string) => {
+    if (isTest(from) || folderOf(from) === "testing") return false;
+    if (folderOf(to) === "experimental") return folderOf(from) !== "experimental";
+    return isTest(to) || folderOf(to) === "testing" || to === "index.ts";
+  };
+  expect(wrongImports(isForbidden)).toEqual([]);
+});
+
+test("relative imports name the file, with .ts", () => {
+  const wrong = sources.flatMap(({ path, specifiers }) =>
+    specifiers.filter((name) => !/\.(ts|json)$/.test(name)).map((name) => `${path}: "${name}"`),
+  );
+  expect(wrong, 'write "./file.ts", not "./file" or "./file.js"').toEqual([]);
+});
+
+test("there are no import cycles", () => {
+  const cycles = findCycles(new Map(sources.map(({ path, imports }) => [path, imports])));
+  const isMeant = (cycle: readonly string[]) =>
+    Object.keys(mutual).some((folder) => cycle.every((path) => path.startsWith(folder)));
+  const unmeant = cycles.filter((cycle) => !isMeant(cycle)).map((cycle) => cycle.join(" -> "));
+  expect(unmeant, "move what both need to a third file").toEqual([]);
+});
+
+test("a contract fits on a page or two", () => {
+  const isContract = ({ path }: Source) =>
+    contracts.includes(path) || path === `${folderOf(path)}/${folderOf(path)}.ts`;
+  const tooLong = sources.filter(isContract).flatMap(({ path, text }) => {
+    const lines = text.trimEnd().split("\n").length;
+    return lines > (longerContracts[path]?.maxLines ?? maxContractLines) ? [`${path}: ${lines} lines`] : [];
+  });
+  expect(tooLong, "move what is not the contract to a file beside it").toEqual([]);
+});
+
+test("findCycles finds one", () => {
+  const graph = new Map([
+    ["a.ts", ["b.ts", "c.ts"]],
+    ["b.ts", ["c.ts"]],
+    ["c.ts", ["a.ts"]],
+    ["d.ts", ["c.ts"]],
+  ]);
+  expect(findCycles(graph)).toEqual([["a.ts", "b.ts", "c.ts", "a.ts"]]);
+});
+
+/** Depth first; each file is entered once, so each loop is reported at least once and no file is walked twice. */
+function findCycles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  const walk = (path: string, trail: readonly string[]) => {
+    const start = trail.indexOf(path);
+    if (start >= 0) cycles.push([...trail.slice(start), path]);
+    if (start >= 0 || done.has(path)) return;
+    for (const next of graph.get(path) ?? []) walk(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) walk(path, []);
+  return cycles;
+}

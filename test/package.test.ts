@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
+
+// What a user gets: the packed tarball, installed into an empty project.
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+let project: string;
+let tarball: string;
+let packedFiles: string[];
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "ludus-package-"));
+  const { stdout } = await npm(root, "pack", "--json", "--pack-destination", project);
+  const packed = readPackReport(stdout);
+  packedFiles = packed.files.map(({ path }) => path);
+  tarball = join(project, packed.filename);
+
+  await writeFile(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+  await writeFile(join(project, ".npmrc"), "onnxruntime-node-install=skip\n");
+  await npm(project, "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
+});
+
+afterAll(() => rm(project, { recursive: true, force: true }));
+
+test("ships dist and what npm adds, nothing else", () => {
+  const others = packedFiles.filter((path) => !path.startsWith("dist/"));
+  expect(others.filter((path) => path !== "CHANGELOG.md").sort()).toEqual(["LICENSE", "README.md", "package.json"]);
+  expect(packedFiles.filter((path) => /\.test\.|tsconfig|\.tsbuildinfo/.test(path))).toEqual([]);
+});
+
+test("every entry of package.json is in it", () => {
+  const entries = [...Object.values(packageJson.bin), ...Object.values(packageJson.exports).flatMap(targets)];
+  expect(entries.filter((entry) => !packedFiles.includes(entry.replace("./", "")))).toEqual([]);
+});
+
+test('import "ludus" works without the test runner', async () => {
+  expect(existsSync(join(project, "node_modules/vitest"))).toBe(false);
+  const script = 'import { LudusError } from "ludus"; console.log(typeof LudusError)';
+  const { stdout } = await run("node", ["--input-type=module", "--eval", script], { cwd: project });
+  expect(stdout).toBe("function\n");
+});
+
+test("npx ludus --version prints the version", async () => {
+  const { stdout } = await run("npx", ["--no-install", "ludus", "--version"], { cwd: project, env: userEnv() });
+  expect(stdout).toBe(`${packageJson.version}\n`);
+});
+
+test("an unknown command fails with a suggestion", async () => {
+  const attempt = run("npx", ["--no-install", "ludus", "versoin"], { cwd: project, env: userEnv() });
+  await expect(attempt).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('"ludus version"') });
+});
+
+test("its types compile in a strict project", async () => {
+  const program = `import { type Engine, LudusError, type Sample } from "ludus";
+export async function tryOut(engine: Engine): Promise<Sample> {
+  if (engine.info.contextLength < 2) throw new LudusError("short", { got: "1", expected: "2" });
+  return engine.sample({ tokens: [1], maxTokens: 1, seed: 1 });
+}
+`;
+  await writeFile(join(project, "program.ts"), program);
+  const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2024", "--lib", "es2024,dom"];
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  await run("node", [tsc, ...options, "program.ts"], { cwd: project }).catch((error) => {
+    throw new Error(error.stdout);
+  });
+});
+
+function npm(cwd: string, ...args: string[]) {
+  return run("npm", args, { cwd, env: userEnv(), maxBuffer: 64 * 1024 * 1024 });
+}
+
+/** The environment of a user, without what an outer `npm test` adds about this package and from its `.npmrc`. */
+function userEnv(): NodeJS.ProcessEnv {
+  const own =
+    /^npm_(package_|lifecycle_|command$|execpath$|config_(local_prefix|onnxruntime_node_install)$)|^INIT_CWD$/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
+}
+
+interface PackReport {
+  filename: string;
+  files: { path: string }[];
+}
+
+/** What `prepack` prints comes before the report. */
+function readPackReport(stdout: string): PackReport {
+  const report: PackReport[] | Record<string, PackReport> = JSON.parse(stdout.slice(stdout.search(/^[[{]\s*$/m)));
+  return Object.values(report)[0]!;
+}
+
+function targets(entry: string | { types: string; default: string }): string[] {
+  return typeof entry === "string" ? [entry] : [entry.types, entry.default];
+}

@@ -1,0 +1,59 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { TestModule } from "vitest/node";
+import { countTests } from "../scripts/count-reporter.ts";
+import { findPython } from "../scripts/find-python.ts";
+
+describe("findPython", () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), "ludus-python-"));
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  /** A Python that says which of the wanted packages it does not have. */
+  function fakePython(path: string, missing: string): string {
+    const python = join(root, path);
+    mkdirSync(join(python, ".."), { recursive: true });
+    writeFileSync(python, `#!/bin/sh\necho ${missing}\n`);
+    chmodSync(python, 0o755);
+    return python;
+  }
+
+  test("takes .venv when it has the packages", () => {
+    expect(findPython(root, undefined)).toEqual({ found: false, chosen: false, reason: "there is no .venv" });
+    const python = fakePython(".venv/bin/python", "");
+    expect(findPython(root, undefined)).toEqual({ found: true, python });
+  });
+
+  test("says which packages are missing", () => {
+    const python = fakePython(".venv/bin/python", "torch trl");
+    expect(findPython(root, undefined)).toMatchObject({ found: false, reason: `${python} has no torch, trl` });
+  });
+
+  test("a chosen Python comes first, and is reported as chosen when it does not run", () => {
+    fakePython(".venv/bin/python", "");
+    const python = fakePython("mine/python", "");
+    expect(findPython(root, python)).toEqual({ found: true, python });
+    expect(findPython(root, join(root, "none"))).toMatchObject({ found: false, chosen: true });
+  });
+});
+
+describe("countTests", () => {
+  /** A test file as vitest hands it to a reporter, with only what is read. */
+  function file(states: string[], ok = !states.includes("failed")): TestModule {
+    const tests = states.map((state) => ({ result: () => ({ state }) }));
+    return { ok: () => ok, children: { allTests: () => tests } } as unknown as TestModule;
+  }
+
+  test("counts what passed and failed, not what was skipped", () => {
+    const files = [file(["passed", "passed", "skipped"]), file(["passed", "failed"])];
+    expect(countTests(files, [])).toEqual({ passed: 3, failed: 1 });
+  });
+
+  test("counts a file that did not load, and an error nobody caught, as one failure each", () => {
+    expect(countTests([file([], false)], [new Error("uncaught")])).toEqual({ passed: 0, failed: 2 });
+  });
+});

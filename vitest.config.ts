@@ -1,0 +1,34 @@
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
+
+// unit     needs nothing but this folder
+// package  packs, installs and imports the published package
+// parity   compares with PyTorch, transformers and TRL; LUDUS_PYTHON names the Python that has them
+// slow     *.slow.test.ts, only with LUDUS_SLOW
+const tests = (pattern: string) => [`src/**/*${pattern}`, `test/**/*${pattern}`];
+const packageTest = "test/package.test.ts";
+const seconds = 1000;
+
+const project = (
+  name: string,
+  include: string[],
+  timeoutSeconds: number,
+  exclude: string[] = [],
+): TestProjectConfiguration => ({
+  test: { name, include, exclude, testTimeout: timeoutSeconds * seconds, hookTimeout: timeoutSeconds * seconds },
+});
+
+const slow = project("slow", tests(".slow.test.ts"), 900);
+const unit = project("unit", tests(".test.ts"), 30, [
+  ...tests(".slow.test.ts"),
+  ...tests(".parity.test.ts"),
+  packageTest,
+]);
+const packed = project("package", [packageTest], 300);
+const parity = project("parity", tests(".parity.test.ts"), 300);
+
+function chosenProjects(): TestProjectConfiguration[] {
+  if (process.env.LUDUS_SLOW) return [slow];
+  return process.env.LUDUS_PYTHON ? [unit, packed, parity] : [unit, packed];
+}
+
+export default defineConfig({ test: { projects: chosenProjects() } });
