@@ -63,9 +63,20 @@ function fromCut(probabilities: Float32Array, { uniform, topP = 1, topK = probab
   return { token, logprob, cutLogprob: logprob - Math.log(total) };
 }
 
-/** Ids by falling probability. */
+/** The ids of the largest probabilities, largest first; ties go to the lower id. */
 export function mostProbable(probabilities: Float32Array, count: number): Int32Array {
-  const ids = Int32Array.from(probabilities, (_, id) => id);
-  ids.sort((a, b) => probabilities[b]! - probabilities[a]! || a - b);
-  return ids.subarray(0, count);
+  const before = (a: number, b: number) => probabilities[b]! - probabilities[a]! || a - b;
+  if (count * 8 > probabilities.length) {
+    return Int32Array.from(probabilities, (_, id) => id).sort(before).subarray(0, count);
+  }
+  // few of many: one pass that keeps the best so far in order
+  const best: number[] = [];
+  for (let id = 0; id < probabilities.length && count > 0; id++) {
+    if (best.length === count && before(id, best[count - 1]!) > 0) continue;
+    let at = best.length;
+    while (at > 0 && before(id, best[at - 1]!) < 0) at--;
+    best.splice(at, 0, id);
+    best.length = Math.min(best.length, count);
+  }
+  return Int32Array.from(best);
 }

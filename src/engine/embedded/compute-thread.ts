@@ -118,10 +118,10 @@ export class ComputeThread {
 
   async #makeSampler(): Promise<Sampler> {
     const { config, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
-    const session = await openSession(samplingGraph(config), intraThreads);
+    const [many, one] = await Promise.all([openSession(samplingGraph(config, "many"), intraThreads), openSession(samplingGraph(config, "one"), intraThreads)]);
     return new Sampler({
       config,
-      session,
+      sessions: { many, one },
       rotations: this.#rotations,
       maxCacheBytes,
       maxRows,

@@ -1,4 +1,4 @@
-import { differentiate, Graph, matmul, pick, type Seed, softmax, toOnnx, top, type Value } from "../../tensor/index.ts";
+import { differentiate, Graph, matmul, pick, reshape, type Seed, softmax, toOnnx, top, type Value } from "../../tensor/index.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
   cachedAttention,
@@ -7,6 +7,7 @@ import {
   type NewEntries,
   Parameters,
   rotationInputs,
+  singleTokenAttention,
   tokenStatistics,
   vocabularyLogits,
   wantedStates,
@@ -38,7 +39,7 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
   });
   const hidden = decoderBody(config, parameters, tokens, {
     attention,
-    rotation: rotationInputs(graph, config),
+    rotation: rotationInputs(graph, config, "S"),
     recomputeLayers: options.recompute === "layers",
   });
   const states = wantedStates(hidden, graph.input("wanted", "int64", ["P"]));
@@ -78,19 +79,21 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
   return toOnnx(outputs);
 }
 
-/** New tokens and a cache in; probabilities of the next token and the new cache entries out. */
-export function samplingGraph(config: ModelConfig): Uint8Array {
+/**
+ * New tokens and a cache in; probabilities of the next token and the new cache entries out. One graph takes any number of
+ * new tokens per row, the other exactly one and is faster at that.
+ */
+export function samplingGraph(config: ModelConfig, newTokens: "one" | "many"): Uint8Array {
   const graph = new Graph();
   const parameters = new Parameters(graph, config, false);
   const entries: NewEntries[] = [];
-  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", ["B", "S"]), {
-    attention: cachedAttention(config, graph, entries),
-    rotation: rotationInputs(graph, config),
+  const length = newTokens === "one" ? 1 : "S";
+  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", ["B", length]), {
+    attention: newTokens === "one" ? singleTokenAttention(config, graph, entries) : cachedAttention(config, graph, entries),
+    rotation: rotationInputs(graph, config, length),
   });
-  const last = wantedStates(hidden, graph.input("wanted", "int64", ["B"]));
-  const probabilities = softmax(
-    vocabularyLogits(config, parameters, last, graph.input("inverseTemperature", "float32", ["B", 1])),
-  );
+  const last = newTokens === "one" ? reshape(hidden, ["B", config.width]) : wantedStates(hidden, graph.input("wanted", "int64", ["B"]));
+  const probabilities = softmax(vocabularyLogits(config, parameters, last, graph.input("inverseTemperature", "float32", ["B", 1])));
   const outputs: Record<string, Value> = { probabilities };
   entries.forEach(({ keys, values }, layer) => {
     outputs[`newKeys.${layer}`] = keys;

@@ -1,6 +1,7 @@
 import {
   add,
   concat,
+  type Dim,
   exp,
   type Graph,
   logSoftmax,
@@ -64,10 +65,10 @@ interface Rotation {
 export type Attention = (heads: Heads, layer: number) => Value;
 
 /** The rotation tables and positions as graph inputs. */
-export function rotationInputs(graph: Graph, config: ModelConfig): Rotation {
+export function rotationInputs(graph: Graph, config: ModelConfig, length: Dim): Rotation {
   const half = config.headWidth / 2;
   return {
-    positions: graph.input("positions", "int64", ["B", "S"]),
+    positions: graph.input("positions", "int64", ["B", length]),
     cos: graph.input("cos", "float32", ["positions", half]),
     sin: graph.input("sin", "float32", ["positions", half]),
   };
@@ -180,14 +181,12 @@ export function cachedAttention(config: ModelConfig, graph: Graph, entries: NewE
   const scale = config.headWidth ** -0.5;
   const pastMask = graph.input("pastMask", "float32", ["B", 1, 1, "T"]);
   const newMask = graph.input("newMask", "float32", ["S", "S"]);
-  const cacheShape = ["B", config.keyValueHeads, "T", config.headWidth];
   return (heads, layer) => {
     const query = groupQueries(heads.query, config);
     const keys = splitHeads(heads.key, config.keyValueHeads, config);
     const values = splitHeads(heads.value, config.keyValueHeads, config);
     entries[layer] = { keys, values };
-    const pastKeys = graph.input(`keys.${layer}`, "float32", cacheShape);
-    const pastValues = graph.input(`values.${layer}`, "float32", cacheShape);
+    const { pastKeys, pastValues } = cacheInputs(config, graph, layer);
     const past = add(
       reshape(matmul(query, pastKeys, { transposeB: true, scale }), ["B", config.heads, "S", "T"]),
       pastMask,
@@ -200,6 +199,38 @@ export function cachedAttention(config: ModelConfig, graph: Graph, entries: NewE
     const grouped = (weights: Value, length: string) => reshape(weights, [...query.shape.slice(0, 3), length]);
     return joinHeads(add(matmul(grouped(toPast, "T"), pastValues), matmul(grouped(toRecent, "S"), values)), config);
   };
+}
+
+/**
+ * The same for a single new token per row, which is what decoding is. Heads need no transposition then, the token's own score
+ * is a row sum, and with one query per key head K·q runs half as long again as fast as q·Kᵀ in ONNX Runtime 1.30.
+ */
+export function singleTokenAttention(config: ModelConfig, graph: Graph, entries: NewEntries[]): Attention {
+  const { keyValueHeads, headWidth } = config;
+  const group = config.heads / keyValueHeads;
+  const pastMask = graph.input("pastMask", "float32", ["B", 1, 1, "T"]);
+  const scale = graph.constant(headWidth ** -0.5);
+  return (heads, layer) => {
+    const query = mul(reshape(heads.query, ["B", keyValueHeads, group, headWidth]), scale);
+    const keys = reshape(heads.key, ["B", keyValueHeads, 1, headWidth]);
+    const values = reshape(heads.value, ["B", keyValueHeads, 1, headWidth]);
+    entries[layer] = { keys, values };
+    const { pastKeys, pastValues } = cacheInputs(config, graph, layer);
+    const scores =
+      group === 1
+        ? reshape(matmul(pastKeys, reshape(query, ["B", keyValueHeads, headWidth, 1])), ["B", keyValueHeads, 1, "T"])
+        : matmul(query, pastKeys, { transposeB: true });
+    const past = add(scores, pastMask);
+    const own = sumKeep(mul(query, keys), [-1]);
+    const [toPast, toOwn] = splitLike(softmax(concat([past, own], -1)), [past, own], -1) as [Value, Value];
+    const attended = add(matmul(toPast, pastValues), mul(toOwn, values));
+    return reshape(attended, ["B", 1, config.heads * headWidth]);
+  };
+}
+
+function cacheInputs(config: ModelConfig, graph: Graph, layer: number): { pastKeys: Value; pastValues: Value } {
+  const shape = ["B", config.keyValueHeads, "T", config.headWidth];
+  return { pastKeys: graph.input(`keys.${layer}`, "float32", shape), pastValues: graph.input(`values.${layer}`, "float32", shape) };
 }
 
 /** Hidden states of the wanted positions, `[P, width]`, from flat row numbers `[P]`. */

@@ -12,7 +12,8 @@ import { StopStringMatcher } from "./stop-strings.ts";
 
 export interface SamplerOptions {
   config: ModelConfig;
-  session: InferenceSession;
+  /** For rows that lack many tokens, and for rows that lack one. */
+  sessions: { many: InferenceSession; one: InferenceSession };
   rotations: Rotations;
   /** Limit of all key/value caches together. */
   maxCacheBytes: number;
@@ -328,7 +329,8 @@ export class Sampler {
     const rows = lane.rows.slice(first, end).map((row) => (takesPart(row) ? row! : undefined));
     const width = Math.max(1, ...rows.map((row) => (row === undefined ? 0 : row.tokens.length - row.cached)));
     const { feeds, version } = this.#options.weights(name);
-    const outputs = await this.#options.session.run({ ...feeds, ...this.#tokenFeeds(rows, width), ...lane.rotation.feeds, ...this.#cacheFeeds(lane, first, rows) });
+    const session = width === 1 ? this.#options.sessions.one : this.#options.sessions.many;
+    const outputs = await session.run({ ...feeds, ...this.#tokenFeeds(rows, width), ...lane.rotation.feeds, ...this.#cacheFeeds(lane, first, rows) });
     const { config } = this.#options;
     for (let layer = 0; layer < config.layers; layer++) {
       const fresh = { keys: outputs[`newKeys.${layer}`]!.data as Float32Array, values: outputs[`newValues.${layer}`]!.data as Float32Array };
@@ -366,9 +368,8 @@ export class Sampler {
     return {
       tokens: integers(tokens, [count, width]),
       positions: integers(positions, [count, width]),
-      wanted: integers(wanted, [count]),
       inverseTemperature: floats(inverse, [count, 1]),
-      newMask: floats(this.#mask(width), [width, width]),
+      ...(width === 1 ? {} : { wanted: integers(wanted, [count]), newMask: floats(this.#mask(width), [width, width]) }),
     };
   }
 

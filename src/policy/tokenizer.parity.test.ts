@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { byteTokenizer } from "./byte-tokenizer.ts";
+import { chatCases } from "./chat-cases.ts";
+import { renderChat } from "./chat-template.ts";
+import { loadTokenizer } from "./load-tokenizer.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+import { awkwardTexts, randomTexts } from "./tokenizer.contract.ts";
+import { trainBpe } from "./train-bpe.ts";
+
+// Runs where LUDUS_PYTHON names a Python with transformers 5: the same files, the same texts, the same tokens.
+const python = process.env["LUDUS_PYTHON"];
+
+const texts = [...awkwardTexts.map((text) => text.toWellFormed()), ...randomTexts(7, 1000)];
+const corpus = [...randomTexts(11, 600), ...Array<string>(20).fill("hello world, the zebra isn't running and singing 1234 ΑΣ")];
+
+const ours: Record<string, () => Tokenizer> = {
+  byte: byteTokenizer,
+  bpe: () => trainBpe({ texts: corpus, vocabularySize: 700 }),
+};
+/** Made in Python, in the manner of the models they are called after. */
+const theirs = ["qwen", "llama3", "gpt2", "llama2", "mistral", "unigram", "wordpiece"];
+
+interface Encoded {
+  special: number[][];
+  plain: number[][];
+  decoded: string[];
+  decodedSpecial: string[];
+  size: number;
+  bos: number | null;
+  eos: number | null;
+  pad: number | null;
+}
+
+describe.runIf(python)("parity with transformers", () => {
+  const root = python === undefined ? "" : mkdtempSync(join(tmpdir(), "ludus-tokenizers-"));
+  const folder = (name: string) => join(root, name);
+  const answers = new Map<string, Encoded>();
+  let chats: { text: string; ids: number[] }[] = [];
+  let strays: string[][] = [];
+  const strayIds = Array.from({ length: 60 }, (_, row) => Array.from({ length: 12 }, (_, at) => (row * 131 + at * at * 37) % 259));
+
+  beforeAll(() => {
+    for (const [name, make] of Object.entries(ours)) writeFiles(folder(name), make());
+    const made = theirs.map((variant) => ({ job: "make", variant, directory: folder(variant), texts: corpus }));
+    const names = [...Object.keys(ours), ...theirs];
+    const encoded = names.map((name) => ({ job: "encode", directory: folder(name), texts }));
+    const decoded = names.map((name) => ({ job: "decode", directory: folder(name), ids: strayIds }));
+    const results = ask([...made, ...encoded, ...decoded, { job: "chat", directory: folder("byte"), cases: chatCases }]);
+    names.forEach((name, index) => answers.set(name, results[made.length + index] as Encoded));
+    strays = results.slice(made.length + names.length, -1) as string[][];
+    chats = results.at(-1) as typeof chats;
+  }, 120_000);
+
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+  describe.each([...Object.keys(ours), ...theirs])("%s", (name) => {
+    test("encode, with and without control tokens", async () => {
+      const tokenizer = await loadTokenizer(folder(name));
+      const answer = answers.get(name)!;
+      const differing = texts.filter((text, index) => {
+        const special = Array.from(tokenizer.encode(text, { special: true }));
+        return !equal(special, answer.special[index]!);
+      });
+      expect(differing).toEqual([]);
+      const plain = texts.filter((text) => !isExempt(name, text));
+      for (const text of plain) {
+        const expected = answer.plain[texts.indexOf(text)];
+        expect(Array.from(tokenizer.encode(text)), JSON.stringify(text)).toEqual(expected);
+      }
+    });
+
+    test("decode", async () => {
+      const tokenizer = await loadTokenizer(folder(name));
+      const answer = answers.get(name)!;
+      answer.special.forEach((ids, index) => {
+        expect(tokenizer.decode(ids)).toBe(answer.decoded[index]);
+        expect(tokenizer.decode(ids, { special: true })).toBe(answer.decodedSpecial[index]);
+      });
+      const index = [...Object.keys(ours), ...theirs].indexOf(name);
+      strayIds.forEach((ids, row) => expect(tokenizer.decode(ids, { special: true })).toBe(strays[index]![row]));
+    });
+
+    test("size and roles", async () => {
+      const { vocabularySize, specialTokens } = await loadTokenizer(folder(name));
+      const { size, bos, eos, pad } = answers.get(name)!;
+      expect(vocabularySize).toBe(size);
+      expect([specialTokens.bos?.id, specialTokens.eos?.id, specialTokens.pad?.id].map((id) => id ?? null)).toEqual([bos, eos, pad]);
+    });
+  });
+
+  test.each(chatCases.map((chat, index) => ({ ...chat, index })))("chat template: $name", ({ index, ...chat }) => {
+    const tokenizer = byteTokenizer();
+    const text = renderChat({ ...chat, template: chat.template ?? tokenizer.chatTemplate!, specialTokens: tokenizer.specialTokens });
+    expect(text).toBe(chats[index]!.text);
+    expect(Array.from(tokenizer.encode(text, { special: true }))).toEqual(chats[index]!.ids);
+  });
+});
+
+// A text that holds a control token of a vocabulary: there a model may make it of ordinary text, and ours does not.
+function isExempt(name: string, text: string): boolean {
+  if (name === "gpt2") return text.includes("   ") || text.includes("zebra");
+  return ["llama2", "mistral", "unigram"].includes(name) && /<s>|<\/s>|<0x/.test(text);
+}
+
+function equal(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((value, index) => value === b[index]);
+}
+
+function writeFiles(directory: string, tokenizer: Tokenizer): void {
+  mkdirSync(directory, { recursive: true });
+  for (const [name, contents] of Object.entries(tokenizer.files())) writeFileSync(join(directory, name), contents);
+}
+
+function ask(jobs: readonly object[]): unknown[] {
+  const script = join(import.meta.dirname, "../../test/parity/tokenizers.py");
+  const result = spawnSync(python!, [script], { input: JSON.stringify(jobs), encoding: "utf8", maxBuffer: 2 ** 28 });
+  if (result.status !== 0) throw new Error(result.stderr);
+  return JSON.parse(result.stdout) as unknown[];
+}
