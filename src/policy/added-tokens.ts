@@ -92,22 +92,25 @@ function finder(tokens: readonly AddedTokenConfig[]): (text: string, plain: read
     const matches: Match[] = [];
     if (byFirst.size === 0) return matches;
     for (let at = 0; at < text.length; ) {
-      const token = byFirst.get(text[at]!)?.find((candidate) => text.startsWith(candidate.content, at));
+      const fits = (token: AddedTokenConfig) =>
+        text.startsWith(token.content, at) &&
+        !plain.some((range) => range.start < at + token.content.length && at < range.end);
+      const token = byFirst.get(text[at]!)?.find(fits);
       if (token === undefined) {
         at++;
         continue;
       }
       const end = at + token.content.length;
-      const allowed = isWholeWord(token, text, at, end) && !plain.some((range) => range.start < end && at < range.end);
-      if (allowed) matches.push(widen(token, text, at, end, matches.at(-1)?.end ?? 0));
-      at = allowed ? matches.at(-1)!.end : end;
+      if (isWholeWord(token, text, at, end)) matches.push(widen(token, text, at, end, matches.at(-1)?.end ?? 0));
+      // not from the widened end: Rust looks for tokens in white space, too, that an rstrip token has swallowed
+      at = end;
     }
     return matches;
   };
 }
 
 function isWholeWord(token: AddedTokenConfig, text: string, start: number, end: number): boolean {
-  const word = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]/u;
+  const word = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u;
   const before = /.$/su.exec(text.slice(Math.max(0, start - 2), start))?.[0] ?? "";
   return !token.single_word || !(word.test(before) || word.test(String.fromCodePoint(text.codePointAt(end) ?? 0)));
 }

@@ -18,7 +18,9 @@ export function fromUtf8(bytes: Uint8Array): string {
  */
 export const byteCharacters: readonly string[] = makeByteCharacters();
 
-const byteOfCharacter: ReadonlyMap<string, number> = new Map(byteCharacters.map((character, byte) => [character, byte]));
+const byteOfCharacter: ReadonlyMap<string, number> = new Map(
+  byteCharacters.map((character, byte) => [character, byte]),
+);
 
 function makeByteCharacters(): string[] {
   const isPrintable = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad);

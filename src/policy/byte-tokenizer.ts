@@ -1,6 +1,6 @@
 import { addedTokenSplitter } from "./added-tokens.ts";
 import { byteCharacters, utf8 } from "./byte-level.ts";
-import { byteLevelFiles, type ByteLevelOptions } from "./byte-level-files.ts";
+import { type ByteLevelOptions, byteLevelFiles } from "./byte-level-files.ts";
 import { controlTokens } from "./control-tokens.ts";
 import { tokenizerFromFiles } from "./load-tokenizer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -19,7 +19,9 @@ export function byteTokenizer(options: ByteLevelOptions = {}): Tokenizer {
     encode(text, encodeOptions = {}) {
       if (encodeOptions.special !== true) return Int32Array.from(utf8(text));
       const sections = split(text.toWellFormed(), encodeOptions);
-      return Int32Array.from(sections.flatMap((section) => ("token" in section ? section.token : [...utf8(section.text)])));
+      return Int32Array.from(
+        sections.flatMap((section) => ("token" in section ? section.token : [...utf8(section.text)])),
+      );
     },
   };
 }

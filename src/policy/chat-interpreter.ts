@@ -60,7 +60,8 @@ function jsonStyle(filter: TemplateNode, evaluate: (node: unknown) => TemplateVa
   if (filter.type !== "CallExpression") return {};
   const named = new Map<unknown, TemplateValue>();
   for (const argument of filter["args"] as TemplateNode[]) {
-    if (argument.type !== "KeywordArgumentExpression") throw new TypeError("tojson takes its options by name, as indent=4");
+    if (argument.type !== "KeywordArgumentExpression")
+      throw new TypeError("tojson takes its options by name, as indent=4");
     named.set((argument["key"] as TemplateNode)["value"], evaluate(argument["value"]));
   }
   const separators = named.get("separators")?.value as readonly [TemplateValue, TemplateValue] | null | undefined;
@@ -77,7 +78,17 @@ function stringValue(text: string): TemplateValue {
   return new huggingFaceJinja.Environment().set("text", text);
 }
 
-const statementTypes = ["If", "For", "Set", "Macro", "CallStatement", "FilterStatement", "Break", "Continue", "Comment"];
+const statementTypes = [
+  "If",
+  "For",
+  "Set",
+  "Macro",
+  "CallStatement",
+  "FilterStatement",
+  "Break",
+  "Continue",
+  "Comment",
+];
 
 /** The expressions whose value goes into the text: those that stand where a statement could. */
 function writtenExpressions(node: TemplateNode, found = new Set<unknown>()): Set<unknown> {

@@ -1,7 +1,7 @@
 import { LudusError } from "../errors.ts";
 import { ChatInterpreter } from "./chat-interpreter.ts";
-import { huggingFaceJinja, type TemplateEnvironment, type TemplateNode } from "./huggingface.ts";
 import { formatTime } from "./format-time.ts";
+import { huggingFaceJinja, type TemplateEnvironment, type TemplateNode } from "./huggingface.ts";
 import { failingLine, whitespaceRules } from "./template-line.ts";
 import type { SpecialTokens } from "./tokenizer.ts";
 
@@ -66,7 +66,9 @@ function environmentOf(options: RenderChatOptions): TemplateEnvironment {
       throw new TemplateRefusal(String(message));
     },
     ...(options.now === undefined ? {} : { strftime_now: (format: string) => formatTime(options.now!, format) }),
-    ...Object.fromEntries(Object.entries(options.specialTokens ?? {}).map(([role, token]) => [`${role}_token`, token.text])),
+    ...Object.fromEntries(
+      Object.entries(options.specialTokens ?? {}).map(([role, token]) => [`${role}_token`, token.text]),
+    ),
     messages: plainData(options.messages),
     tools: options.tools === undefined ? null : plainData(options.tools),
     documents: null,
@@ -94,7 +96,8 @@ function templateError(options: RenderChatOptions, error: unknown): LudusError {
     new ChatInterpreter(program, environmentOf(options), onComment).run(program),
   );
   const place = line === undefined ? "" : ` on line ${line}`;
-  const source = line === undefined ? "" : ` (${JSON.stringify(options.template.split("\n")[line - 1]!.trim().slice(0, 80))})`;
+  const source =
+    line === undefined ? "" : ` (${JSON.stringify(options.template.split("\n")[line - 1]!.trim().slice(0, 80))})`;
   if (error instanceof TemplateRefusal) {
     return new LudusError("chat-refused", {
       got: `messages of the roles ${options.messages.map((entry) => entry.role).join(", ")}`,

@@ -65,7 +65,11 @@ function mark<Value>(value: Value, texts: readonly string[], marks: Marks): Valu
 }
 
 /** Takes the marks out, and tells where they were. Marks that a template tore apart still keep the text beside them apart. */
-function unmark(marked: string, texts: readonly string[], { open, close }: Marks): { text: string; ranges: TextRange[] } {
+function unmark(
+  marked: string,
+  texts: readonly string[],
+  { open, close }: Marks,
+): { text: string; ranges: TextRange[] } {
   const ranges: TextRange[] = [];
   let text = "";
   let end = 0;

@@ -11,15 +11,12 @@ export interface PackageModel {
   readonly unk_token_id: number | undefined;
 }
 
-export interface PackageNormalizer {
-  (text: string): string;
-}
+export type PackageNormalizer = (text: string) => string;
 
 interface TokenizersPackage {
   BPE: new (config: object) => PackageModel;
   Unigram: new (config: object, eosToken?: string) => PackageModel;
   WordPiece: new (config: object) => PackageModel;
-  BertNormalizer: new (config: object) => PackageNormalizer;
   PrecompiledNormalizer: new (config: object) => PackageNormalizer;
   SplitPreTokenizer: new (config: object) => { readonly pattern: RegExp };
 }

@@ -81,12 +81,15 @@ export function tokenizerFromJson(json: unknown, config: unknown = {}): Tokenize
       const ids: number[] = [];
       for (const section of split(text.toWellFormed(), options)) {
         if ("token" in section) ids.push(section.token);
-        else for (const word of preTokenize(section.text, section.isStart)) for (const id of tokensOf(word)) ids.push(id);
+        else
+          for (const word of preTokenize(section.text, section.isStart)) for (const id of tokensOf(word)) ids.push(id);
       }
       return Int32Array.from(ids);
     },
     decode(ids: readonly number[] | Int32Array, { special = false }: DecodeOptions = {}) {
-      const shown = Array.from(ids).filter((id) => tokens[checkedId(id)] !== undefined && (special || !specialIds.has(id)));
+      const shown = Array.from(ids).filter(
+        (id) => tokens[checkedId(id)] !== undefined && (special || !specialIds.has(id)),
+      );
       if (isByteLevel) return fromUtf8(concatenate(shown.map(tokenBytes)));
       return tidy(decoder.text(shown.map((id) => tokens[id]!)));
     },
@@ -112,7 +115,7 @@ function parseObject(files: TokenizerFiles, name: string): Record<string, unknow
     throw new LudusError("tokenizer-unreadable", {
       got: `${name}: ${cause instanceof Error ? cause.message : String(cause)}`,
       expected: "a JSON object",
-      hint: "Was it downloaded whole? A Git LFS pointer starts with \"version https://git-lfs\".",
+      hint: 'Was it downloaded whole? A Git LFS pointer starts with "version https://git-lfs".',
       cause,
     });
   }

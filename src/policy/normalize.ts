@@ -19,8 +19,7 @@ function normalizerStep(step: NormalizerStep): Normalize {
     case "NFKD":
       return (text) => text.normalize(step.type);
     case "Lowercase":
-      // letter by letter: of a whole word JavaScript makes a final ς, Rust does not
-      return (text) => Array.from(text, (character) => character.toLowerCase()).join("");
+      return lowercase;
     case "StripAccents":
       return (text) => text.replace(/\p{M}/gu, "");
     case "ByteLevel":
@@ -34,12 +33,32 @@ function normalizerStep(step: NormalizerStep): Normalize {
     case "Prepend":
       return (text) => step.prepend + text;
     case "BertNormalizer":
-      return new huggingFaceTokenizers.BertNormalizer(step);
+      return bert(step);
     case "Precompiled":
       return new huggingFaceTokenizers.PrecompiledNormalizer(step);
     default:
       return step satisfies never;
   }
+}
+
+// letter by letter: of a whole word JavaScript makes a final ς, Rust does not
+function lowercase(text: string): string {
+  return Array.from(text, (character) => character.toLowerCase()).join("");
+}
+
+function bert(step: Extract<NormalizerStep, { type: "BertNormalizer" }>): Normalize {
+  const ideograph =
+    /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
+  return (text) => {
+    let normalized = text;
+    if (step.clean_text)
+      normalized = normalized
+        .replace(/(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\ufffd\0]/gu, "")
+        .replace(/\p{White_Space}/gu, " ");
+    if (step.handle_chinese_chars) normalized = normalized.replace(ideograph, " $& ");
+    if (step.strip_accents ?? step.lowercase) normalized = normalized.normalize("NFD").replace(/\p{Mn}/gu, "");
+    return step.lowercase ? lowercase(normalized) : normalized;
+  };
 }
 
 function strip(step: Extract<NormalizerStep, { type: "Strip" }>): Normalize {

@@ -10,7 +10,9 @@ export type PreTokenize = (text: string, isStart: boolean) => string[];
 const whitespace = /\p{White_Space}/gu;
 const punctuation = /[\p{P}!-/:-@[-`{-~]/gu;
 const numbers = /\p{N}/gu;
-const wordPattern = compilePattern({ Regex: "\\w+|[^\\w\\s]+" });
+// \w+|[^\w\s]+ as Rust's own expressions have it, not Oniguruma's: joiners are word characters, superscripts are not
+const wordPattern =
+  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
 const gpt2Pattern = compilePattern({
   Regex: "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
 });
@@ -40,7 +42,8 @@ function preTokenizerStep(step: PreTokenizerStep): PreTokenize {
     case "WhitespaceSplit":
       return (text) => splitText(text, whitespace, "Removed");
     case "BertPreTokenizer":
-      return (text) => splitText(text, whitespace, "Removed").flatMap((word) => splitText(word, punctuation, "Isolated"));
+      return (text) =>
+        splitText(text, whitespace, "Removed").flatMap((word) => splitText(word, punctuation, "Isolated"));
     case "Punctuation":
       return (text) => splitText(text, punctuation, step.behavior);
     case "Digits":

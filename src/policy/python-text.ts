@@ -34,10 +34,16 @@ export function pythonJson(value: TemplateValue, style: JsonStyle = {}, depth = 
       return JSON.stringify(value.value ?? null);
     case "ArrayValue":
     case "TupleValue":
-      return lines(items(value).map((item) => pythonJson(item, style, depth + 1)), "[", "]");
+      return lines(
+        items(value).map((item) => pythonJson(item, style, depth + 1)),
+        "[",
+        "]",
+      );
     case "ObjectValue": {
       const sorted = style.sortKeys ? entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : entries(value);
-      const pairs = sorted.map(([key, item]) => jsonString(key, style) + keySeparator + pythonJson(item, style, depth + 1));
+      const pairs = sorted.map(
+        ([key, item]) => jsonString(key, style) + keySeparator + pythonJson(item, style, depth + 1),
+      );
       return lines(pairs, "{", "}");
     }
     case "IntegerValue":
@@ -61,7 +67,9 @@ function pythonRepr(value: TemplateValue): string {
     case "TupleValue":
       return `(${items(value).map(pythonRepr).join(", ")}${items(value).length === 1 ? "," : ""})`;
     case "ObjectValue":
-      return `{${entries(value).map(([key, item]) => `${reprString(key)}: ${pythonRepr(item)}`).join(", ")}}`;
+      return `{${entries(value)
+        .map(([key, item]) => `${reprString(key)}: ${pythonRepr(item)}`)
+        .join(", ")}}`;
     case "IntegerValue":
     case "FloatValue":
       return pythonNumber(value);
@@ -80,7 +88,8 @@ function entries(value: TemplateValue): [string, TemplateValue][] {
 
 function pythonNumber(value: TemplateValue): string {
   const number = value.value as number;
-  if (Number.isInteger(number)) return value.type === "FloatValue" && Math.abs(number) < 1e16 ? number.toFixed(1) : `${number}`;
+  if (Number.isInteger(number))
+    return value.type === "FloatValue" && Math.abs(number) < 1e16 ? number.toFixed(1) : `${number}`;
   if (!Number.isFinite(number) || Math.abs(number) >= 1e-4) return `${number}`;
   return number.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
 }
@@ -96,7 +105,10 @@ function reprString(text: string): string {
   const escaped = text.replace(/[\\\p{C}\p{Z}]/gu, (character) => {
     const code = character.codePointAt(0)!;
     if (character === " ") return character;
-    return named[character] ?? (code < 0x100 ? `\\x${hex(code, 2)}` : code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`);
+    return (
+      named[character] ??
+      (code < 0x100 ? `\\x${hex(code, 2)}` : code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`)
+    );
   });
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }

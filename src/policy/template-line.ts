@@ -23,7 +23,9 @@ export function failingLine(
   });
   const program = attempt(() => huggingFaceJinja.parse(watched));
   if (program instanceof Error) {
-    return lineOf(marked.slice(0, furthest + 1).findLast((token) => token.type === "Comment" && lineOf(token.value))?.value);
+    return lineOf(
+      marked.slice(0, furthest + 1).findLast((token) => token.type === "Comment" && lineOf(token.value))?.value,
+    );
   }
   let line: number | undefined;
   attempt(() => run(program, (comment) => (line = lineOf(comment) ?? line)));

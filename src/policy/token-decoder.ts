@@ -103,8 +103,10 @@ function byteFallback(tokens: readonly string[]): string[] {
 
 function strip(token: string, step: Extract<DecoderStep, { type: "Strip" }>): string {
   let text = token;
-  for (let count = 0; count < step.start && text.startsWith(step.content); count++) text = text.slice(step.content.length);
-  for (let count = 0; count < step.stop && text.endsWith(step.content); count++) text = text.slice(0, -step.content.length);
+  for (let count = 0; count < step.start && text.startsWith(step.content); count++)
+    text = text.slice(step.content.length);
+  for (let count = 0; count < step.stop && text.endsWith(step.content); count++)
+    text = text.slice(0, -step.content.length);
   return text;
 }
 

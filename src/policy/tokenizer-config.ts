@@ -4,7 +4,9 @@ import type { SpecialTokenRole, SpecialTokens } from "./tokenizer.ts";
 import { type AddedTokenConfig, check, type TokenizerPipeline } from "./tokenizer-json.ts";
 import { vocabularyOf } from "./word-model.ts";
 
-const TokenText = z.union([z.string(), z.object({ content: z.string() }).transform((token) => token.content)]).nullish();
+const TokenText = z
+  .union([z.string(), z.object({ content: z.string() }).transform((token) => token.content)])
+  .nullish();
 const flag = z.boolean().default(false);
 
 const Config = z.object({
@@ -42,7 +44,10 @@ export function parseTokenizerConfig(raw: unknown, pipeline: TokenizerPipeline):
   for (const [id, token] of Object.entries(config.added_tokens_decoder)) {
     if (!known.has(token.content)) addedTokens.push({ id: Number(id), ...token });
   }
-  const ids = new Map([...vocabularyOf(pipeline.model), ...addedTokens.map((token) => [token.content, token.id] as const)]);
+  const ids = new Map([
+    ...vocabularyOf(pipeline.model),
+    ...addedTokens.map((token) => [token.content, token.id] as const),
+  ]);
   const specialTokens: Partial<Record<SpecialTokenRole, { id: number; text: string }>> = {};
   for (const role of roles) {
     const text = config[`${role}_token`];

@@ -19,12 +19,23 @@ const NormalizerStep = z.discriminatedUnion("type", [
   z.object({ type: z.literal("Strip"), strip_left: z.boolean().default(true), strip_right: z.boolean().default(true) }),
   z.object({ type: z.literal("Replace"), pattern: Pattern, content: z.string() }),
   z.object({ type: z.literal("Prepend"), prepend: z.string() }),
-  z.looseObject({ type: z.enum(["BertNormalizer", "Precompiled"]) }),
+  z.object({
+    type: z.literal("BertNormalizer"),
+    clean_text: z.boolean().default(true),
+    handle_chinese_chars: z.boolean().default(true),
+    strip_accents: z.boolean().nullish(),
+    lowercase: z.boolean().default(true),
+  }),
+  z.looseObject({ type: z.literal("Precompiled") }),
 ]);
 export type NormalizerStep = z.infer<typeof NormalizerStep>;
 
 const PreTokenizerStep = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("ByteLevel"), add_prefix_space: z.boolean().default(false), use_regex: z.boolean().default(true) }),
+  z.object({
+    type: z.literal("ByteLevel"),
+    add_prefix_space: z.boolean().default(false),
+    use_regex: z.boolean().default(true),
+  }),
   z.object({ type: z.literal("Split"), pattern: Pattern, behavior: SplitBehavior, invert: z.boolean().default(false) }),
   z.object({
     type: z.literal("Metaspace"),
@@ -128,11 +139,12 @@ export function check<Value>(schema: z.ZodType<Value>, value: unknown, part: str
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
-  const type = typeof value === "object" && value !== null && "type" in value ? ` of type ${JSON.stringify(value.type)}` : "";
+  const type =
+    typeof value === "object" && value !== null && "type" in value ? ` of type ${JSON.stringify(value.type)}` : "";
   throw new LudusError("tokenizer-unsupported", {
     got: `${part}${type} with ${issue.path.length > 0 ? issue.path.join(".") : "a value"} that does not fit`,
     expected: issue.message,
-    hint: "Only what is tokenized exactly as in Hugging Face's tokenizers is read; see policy/README.md.",
+    hint: "Only what can be tokenized as Hugging Face's tokenizers do it is read.",
     cause: result.error,
   });
 }

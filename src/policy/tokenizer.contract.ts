@@ -40,7 +40,9 @@ export function tokenizerContract(name: string, make: () => Tokenizer): void {
         expect(Array.from(tokenizer.encode(text, { special: true }))).toEqual([id]);
         expect(tokenizer.decode([id], { special: true })).toBe(text);
         expect(tokenizer.tokenBytes(id)).toEqual(utf8(text));
-        const twice = Array.from(tokenizer.encode(text + text, { special: true, plain: [{ start: 0, end: text.length }] }));
+        const twice = Array.from(
+          tokenizer.encode(text + text, { special: true, plain: [{ start: 0, end: text.length }] }),
+        );
         expect(twice).toEqual([...tokenizer.encode(text), id]);
       }
     });
@@ -72,7 +74,13 @@ export function tokenizerContract(name: string, make: () => Tokenizer): void {
 
 function disguises(control: string): string[] {
   const middle = control.length >> 1;
-  return [control, ` ${control} `, control + control, `x${control}y`, `${control.slice(0, middle)}${control}${control.slice(middle)}`];
+  return [
+    control,
+    ` ${control} `,
+    control + control,
+    `x${control}y`,
+    `${control.slice(0, middle)}${control}${control.slice(middle)}`,
+  ];
 }
 
 export const awkwardTexts: readonly string[] = [
@@ -103,7 +111,9 @@ export function randomTexts(seed: number, count: number): string[] {
     return String.fromCodePoint(low + Math.floor(next() * (high - low + 1)));
   };
   return Array.from({ length: count }, () => {
-    const pieces = Array.from({ length: Math.floor(next() * 24) }, () => (next() < 0.4 ? pick(fragments) : character()));
+    const pieces = Array.from({ length: Math.floor(next() * 24) }, () =>
+      next() < 0.4 ? pick(fragments) : character(),
+    );
     return pieces.join("");
   });
 }
@@ -143,9 +153,41 @@ const scripts: readonly (readonly [number, number])[] = [
 ];
 
 const fragments: readonly string[] = [
-  ...[" ", "  ", "\n", "\n\n", "\t", " the", " and", "ing", "'s", "'LL", "'ſ", "n't", "0", "42", "1234", "-", "...", "://"],
-  ...["<|im_end|>", "<|endoftext|>", "<tool_call>", "<s>", "</s>", "▁", "<0xE2>", "e\u0301", "\u0085", "\ufeff", "👍🏽"],
+  ...[
+    " ",
+    "  ",
+    "\n",
+    "\n\n",
+    "\t",
+    " the",
+    " and",
+    "ing",
+    "'s",
+    "'LL",
+    "'ſ",
+    "n't",
+    "0",
+    "42",
+    "1234",
+    "-",
+    "...",
+    "://",
+  ],
+  ...[
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<tool_call>",
+    "<s>",
+    "</s>",
+    "▁",
+    "<0xE2>",
+    "e\u0301",
+    "\u0085",
+    "\ufeff",
+    "👍🏽",
+  ],
   ...["Hello", "hello world", "zebra", "ΑΣ", "İ", "ß", "\r\n", "\u00a0", "\u200d", "(", ")", '"', "{", "}:", "_", "°"],
+  ...[" <mask> ", "<sep>  ", "<mask>", "[TOOL]", "zebras", "-zebra-", "isn't", " do not", "I.", "，", "!!"],
 ];
 
 /** Xorshift: the same seed, which is not 0, gives the same numbers. */

@@ -1,6 +1,6 @@
 import { LudusError } from "../errors.ts";
 import { byteCharacters, utf8 } from "./byte-level.ts";
-import { byteLevelFiles, type ByteLevelOptions } from "./byte-level-files.ts";
+import { type ByteLevelOptions, byteLevelFiles } from "./byte-level-files.ts";
 import { controlTokens } from "./control-tokens.ts";
 import { tokenizerFromFiles } from "./load-tokenizer.ts";
 import { mergePairs } from "./merge-pairs.ts";
@@ -49,7 +49,8 @@ function countWords(texts: Iterable<string>): Map<string, number> {
   const pattern = compilePattern({ Regex: wordRegex });
   const counts = new Map<string, number>();
   for (const text of texts) {
-    for (const word of splitText(text.toWellFormed(), pattern, "Isolated")) counts.set(word, (counts.get(word) ?? 0) + 1);
+    for (const word of splitText(text.toWellFormed(), pattern, "Isolated"))
+      counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return counts;
 }

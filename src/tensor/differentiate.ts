@@ -26,7 +26,11 @@ export function accumulateGradients(seeds: readonly Seed[], wanted: ReadonlySet<
   const gradients = new Map<Value, Value>();
   const accumulate = (value: Value, gradient: Value) => {
     if (!sameShape(value.shape, gradient.shape)) {
-      throw new TensorError("differentiate", [value.shape, gradient.shape], `a gradient of ${formatShape(value.shape)} must have its shape`);
+      throw new TensorError(
+        "differentiate",
+        [value.shape, gradient.shape],
+        `a gradient of ${formatShape(value.shape)} must have its shape`,
+      );
     }
     const sum = gradients.get(value);
     gradients.set(value, sum === undefined ? gradient : add(sum, gradient));
@@ -38,7 +42,11 @@ export function accumulateGradients(seeds: readonly Seed[], wanted: ReadonlySet<
     const incoming = node.outputs.map((output) => gradients.get(output));
     if (incoming.every((gradient) => gradient === undefined)) continue;
     if (node.operator.derivative === undefined) {
-      throw new TensorError(node.operator.name, node.inputs.map((input) => input.shape), "has no derivative; detach what leads to it");
+      throw new TensorError(
+        node.operator.name,
+        node.inputs.map((input) => input.shape),
+        "has no derivative; detach what leads to it",
+      );
     }
     const outgoing = node.operator.derivative(node, incoming, { accumulate, wanted });
     node.inputs.forEach((input, i) => {

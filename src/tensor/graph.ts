@@ -12,20 +12,39 @@ export type Attributes = Readonly<Record<string, Attribute>>;
 /** Where an operator writes its ONNX nodes; made by `toOnnx`. */
 export interface Emitter {
   name(value: Value): string;
+  /** The nodes that read a value; an output of the graph is read by none and yet not free to go. */
+  readers(value: Value): readonly Node[];
+  isOutput(value: Value): boolean;
+  /** Says that a node has been written as part of another. */
+  fused(node: Node): void;
   fresh(): string;
+  /** A helper value that several nodes share: written for the first, reused by the others. */
+  once(key: string, write: (name: string) => void): string;
   integers(values: readonly number[], scalar?: boolean): string;
   float(value: number): string;
-  node(op: string, inputs: readonly string[], outputs: readonly string[], attributes?: OnnxAttributes, domain?: string): void;
+  node(
+    op: string,
+    inputs: readonly string[],
+    outputs: readonly string[],
+    attributes?: OnnxAttributes,
+    domain?: string,
+  ): void;
 }
 
-export type OnnxAttributes = Readonly<Record<string, { int: number } | { ints: readonly number[] } | { float: number } | { string: string }>>;
+export type OnnxAttributes = Readonly<
+  Record<string, { int: number } | { ints: readonly number[] } | { float: number } | { string: string }>
+>;
 
 /** One operator: how it types, how it differentiates, how it is written in ONNX. */
 export interface Operator {
   readonly name: string;
   infer(inputs: readonly Value[], attributes: Attributes): readonly Type[];
   /** Gradients of the inputs from gradients of the outputs; absent for operators on indices. */
-  readonly derivative?: (node: Node, gradients: readonly (Value | undefined)[], context: DerivativeContext) => readonly (Value | undefined)[];
+  readonly derivative?: (
+    node: Node,
+    gradients: readonly (Value | undefined)[],
+    context: DerivativeContext,
+  ) => readonly (Value | undefined)[];
   emit(node: Node, emitter: Emitter): void;
 }
 
@@ -102,7 +121,8 @@ export class Graph {
 
   input(name: string, dtype: DType, shape: Shape): Value {
     const known = this.#nodes.get(`input:${name}`);
-    if (known !== undefined) throw new TensorError("input", [shape], `the name "${name}" is taken; input names are unique`);
+    if (known !== undefined)
+      throw new TensorError("input", [shape], `the name "${name}" is taken; input names are unique`);
     return this.#make(`input:${name}`, inputOperator, [], { name, dtype, shape: shape.join(",") })[0]!;
   }
 
@@ -123,7 +143,8 @@ export class Graph {
 
   #key(operator: Operator, inputs: readonly Value[], attributes: Attributes): string {
     const names = inputs.map((input) => {
-      if (input.graph !== this) throw new TensorError(operator.name, [input.shape], "all inputs must belong to one graph");
+      if (input.graph !== this)
+        throw new TensorError(operator.name, [input.shape], "all inputs must belong to one graph");
       return this.#ids.get(input);
     });
     return `${operator.name}(${names.join(",")})${JSON.stringify(attributes)}`;

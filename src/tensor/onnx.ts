@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { constantOf, type Emitter, isInput, type OnnxAttributes, reachable, type Value } from "./graph.ts";
+import { constantOf, type Emitter, isInput, type Node, type OnnxAttributes, reachable, type Value } from "./graph.ts";
 import type { DType, Shape } from "./shape.ts";
 
 // The fields of ONNX's protobuf schema that we write, by their numbers there.
@@ -26,8 +26,10 @@ function message(writer: BinaryWriter, number: number, write: (inner: BinaryWrit
   writer.join();
 }
 
-const text = (writer: BinaryWriter, number: number, value: string) => writer.tag(number, WireType.LengthDelimited).string(value);
-const integer = (writer: BinaryWriter, number: number, value: number) => writer.tag(number, WireType.Varint).int64(value);
+const text = (writer: BinaryWriter, number: number, value: string) =>
+  writer.tag(number, WireType.LengthDelimited).string(value);
+const integer = (writer: BinaryWriter, number: number, value: number) =>
+  writer.tag(number, WireType.Varint).int64(value);
 
 function writeAttribute(writer: BinaryWriter, name: string, value: OnnxAttributes[string]): void {
   text(writer, field.attribute.name, name);
@@ -66,14 +68,31 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
   const names = new Map<Value, string>();
   const body = new BinaryWriter();
   const initializers = new Map<string, { dtype: DType; dims: readonly number[]; raw: Uint8Array }>();
+  const shared = new Map<string, string>();
   let freshNames = 0;
 
+  const readers = new Map<Value, Node[]>();
+  for (const node of nodes) for (const input of node.inputs) readers.set(input, [...(readers.get(input) ?? []), node]);
+  const written = new Set<Node>();
+  const results = new Set(Object.values(outputs));
+
   const emitter: Emitter = {
+    readers: (value) => readers.get(value) ?? [],
+    isOutput: (value) => results.has(value),
+    fused: (node) => written.add(node),
     name: (value) => {
       const constant = constantOf(value);
       return constant === undefined ? names.get(value)! : emitter.float(constant);
     },
     fresh: () => `t${freshNames++}`,
+    once(key, write) {
+      const known = shared.get(key);
+      if (known !== undefined) return known;
+      const name = emitter.fresh();
+      shared.set(key, name);
+      write(name);
+      return name;
+    },
     integers(values, scalar = false) {
       const name = `i${scalar ? "s" : ""}_${values.join("_")}`;
       const raw = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
@@ -85,23 +104,30 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
       initializers.set(name, { dtype: "float32", dims: [], raw: new Uint8Array(Float32Array.of(value).buffer) });
       return name;
     },
-    node(op, inputs, results, attributes = {}, domain = "") {
+    node(op, inputs, outcomes, attributes = {}, domain = "") {
       message(body, field.graph.node, (writer) => {
         for (const input of inputs) text(writer, field.node.input, input);
-        for (const result of results) text(writer, field.node.output, result);
-        text(writer, field.node.name, `${op}:${results[0]}`);
+        for (const outcome of outcomes) text(writer, field.node.output, outcome);
+        text(writer, field.node.name, `${op}:${outcomes[0]}`);
         text(writer, field.node.operator, op);
-        for (const [name, value] of Object.entries(attributes)) message(writer, field.node.attribute, (inner) => writeAttribute(inner, name, value));
+        for (const [name, value] of Object.entries(attributes))
+          message(writer, field.node.attribute, (inner) => writeAttribute(inner, name, value));
         if (domain !== "") text(writer, field.node.domain, domain);
       });
     },
   };
 
+  for (const [name, value] of Object.entries(outputs)) if (!isInput(value)) names.set(value, name);
   for (const node of nodes) {
-    for (const value of node.outputs) names.set(value, isInput(value) ? String(node.attributes.name) : `v${node.id}_${value.index}`);
-    node.operator.emit(node, emitter);
+    for (const value of node.outputs) {
+      if (!names.has(value))
+        names.set(value, isInput(value) ? String(node.attributes.name) : `v${node.id}_${value.index}`);
+    }
   }
-  for (const [name, value] of Object.entries(outputs)) emitter.node("Identity", [emitter.name(value)], [name]);
+  for (const node of nodes) if (!written.has(node)) node.operator.emit(node, emitter);
+  for (const [name, value] of Object.entries(outputs)) {
+    if (emitter.name(value) !== name) emitter.node("Identity", [emitter.name(value)], [name]);
+  }
 
   const model = new BinaryWriter();
   integer(model, field.model.irVersion, irVersion);
@@ -109,11 +135,15 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
   message(model, field.model.graph, (graph) => {
     graph.raw(body.finish());
     text(graph, field.graph.name, "ludus");
-    for (const [name, { dtype, dims, raw }] of initializers) message(graph, field.graph.initializer, (w) => writeTensor(w, name, dtype, dims, raw));
-    for (const { outputs: [value] } of nodes.filter((node) => isInput(node.outputs[0]!))) {
+    for (const [name, { dtype, dims, raw }] of initializers)
+      message(graph, field.graph.initializer, (w) => writeTensor(w, name, dtype, dims, raw));
+    for (const {
+      outputs: [value],
+    } of nodes.filter((node) => isInput(node.outputs[0]!))) {
       message(graph, field.graph.input, (w) => writeValueInfo(w, names.get(value!)!, value!.dtype, value!.shape));
     }
-    for (const [name, value] of Object.entries(outputs)) message(graph, field.graph.output, (w) => writeValueInfo(w, name, value.dtype, value.shape));
+    for (const [name, value] of Object.entries(outputs))
+      message(graph, field.graph.output, (w) => writeValueInfo(w, name, value.dtype, value.shape));
   });
   for (const { domain, version } of opsets) {
     message(model, field.model.opset, (writer) => {

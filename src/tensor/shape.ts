@@ -46,7 +46,11 @@ export function broadcast(operator: string, a: Shape, b: Shape): Shape {
     const right = b[axis - rank + b.length] ?? 1;
     if (left === right || right === 1) return left;
     if (left === 1) return right;
-    throw new TensorError(operator, [a, b], `dimensions ${left} and ${right} do not broadcast; each must be equal or 1`);
+    throw new TensorError(
+      operator,
+      [a, b],
+      `dimensions ${left} and ${right} do not broadcast; each must be equal or 1`,
+    );
   });
 }
 

@@ -57,7 +57,13 @@ def llama3(texts):
 
 
 def gpt2(texts):
-    added = [special("<|endoftext|>"), AddedToken("   ", normalized=False), AddedToken("zebra", single_word=True, normalized=False)]
+    added = [
+        special("<|endoftext|>"),
+        AddedToken("<mask>", lstrip=True, special=True, normalized=False),
+        AddedToken("<sep>", rstrip=True, special=True, normalized=False),
+        AddedToken("   ", normalized=False),
+        AddedToken("zebra", single_word=True, normalized=False),
+    ]
     tokenizer = byte_level_bpe(texts, None, pre_tokenizers.ByteLevel(add_prefix_space=False), False, added)
     return tokenizer, {"eos_token": "<|endoftext|>"}
 
@@ -107,6 +113,7 @@ def wordpiece(texts):
     tokenizer.decoder = decoders.WordPiece()
     trainer = trainers.WordPieceTrainer(vocab_size=400, special_tokens=["[UNK]", "[CLS]", "[SEP]"], show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_tokens([AddedToken("[TOOL]", normalized=True)])
     return tokenizer, {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 
 
@@ -151,6 +158,20 @@ def encode(job):
     }
 
 
+def words(job):
+    """Texts normalized and cut into words, by parts of a tokenizer.json."""
+    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+    parts = {"version": "1.0", "added_tokens": [], "post_processor": None, "decoder": None, "model": model}
+    answers = []
+    for part in job["parts"]:
+        both = {"normalizer": part.get("normalizer"), "pre_tokenizer": part.get("pre_tokenizer")}
+        tokenizer = Tokenizer.from_str(json.dumps({**parts, **both}))
+        normalized = [tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text for text in job["texts"]]
+        cut = tokenizer.pre_tokenizer
+        answers.append([[word for word, _ in cut.pre_tokenize_str(text)] if cut else [text] for text in normalized])
+    return answers
+
+
 def decode(job):
     """Text of token ids that no text gave."""
     tokenizer = AutoTokenizer.from_pretrained(job["directory"])
@@ -175,7 +196,7 @@ def chat(job):
     return answers
 
 
-JOBS = {"make": make, "encode": encode, "decode": decode, "chat": chat}
+JOBS = {"make": make, "encode": encode, "words": words, "decode": decode, "chat": chat}
 
 if __name__ == "__main__":
     json.dump([JOBS[job["job"]](job) for job in json.load(sys.stdin)], sys.stdout)

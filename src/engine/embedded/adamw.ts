@@ -28,9 +28,20 @@ export function reduceGradients(gradients: readonly Float32Array[], { start, end
  * One AdamW update (Loshchilov and Hutter) of a range. Weight decay is decoupled and touches matrices only: norms and
  * biases shrunk towards 0 change the function without regularising it. Arithmetic is in double precision, storage in single.
  */
-export function adamw(state: TrainState, gradient: Float32Array, layout: WeightLayout, range: Range, options: OptimizerOptions & { step: number; gradientScale: number }): void {
+export function adamw(
+  state: TrainState,
+  gradient: Float32Array,
+  layout: WeightLayout,
+  range: Range,
+  options: OptimizerOptions & { step: number; gradientScale: number },
+): void {
   const { learningRate, step, gradientScale } = options;
-  const { weightDecay = optimizerDefaults.weightDecay, beta1 = optimizerDefaults.beta1, beta2 = optimizerDefaults.beta2, epsilon = optimizerDefaults.epsilon } = options;
+  const {
+    weightDecay = optimizerDefaults.weightDecay,
+    beta1 = optimizerDefaults.beta1,
+    beta2 = optimizerDefaults.beta2,
+    epsilon = optimizerDefaults.epsilon,
+  } = options;
   const { weights, firstMoments, secondMoments } = state;
   const stepSize = learningRate / (1 - beta1 ** step);
   const secondCorrection = 1 / Math.sqrt(1 - beta2 ** step);

@@ -18,7 +18,8 @@ export interface Chosen {
 /** Draws from probabilities by walking their running sum up to the uniform number. */
 export function chooseToken(probabilities: Float32Array, choice: Choice): Chosen {
   if (choice.isGreedy) return greedy(probabilities);
-  if ((choice.topP ?? 1) < 1 || (choice.topK ?? probabilities.length) < probabilities.length) return fromCut(probabilities, choice);
+  if ((choice.topP ?? 1) < 1 || (choice.topK ?? probabilities.length) < probabilities.length)
+    return fromCut(probabilities, choice);
   let total = 0;
   for (let i = 0; i < probabilities.length; i++) total += probabilities[i]!;
   const token = walk(probabilities, choice.uniform * total);
@@ -67,7 +68,9 @@ function fromCut(probabilities: Float32Array, { uniform, topP = 1, topK = probab
 export function mostProbable(probabilities: Float32Array, count: number): Int32Array {
   const before = (a: number, b: number) => probabilities[b]! - probabilities[a]! || a - b;
   if (count * 8 > probabilities.length) {
-    return Int32Array.from(probabilities, (_, id) => id).sort(before).subarray(0, count);
+    return Int32Array.from(probabilities, (_, id) => id)
+      .sort(before)
+      .subarray(0, count);
   }
   // few of many: one pass that keeps the best so far in order
   const best: number[] = [];

@@ -8,7 +8,7 @@ import { Rotations } from "./rotations.ts";
 import { Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession } from "./session.ts";
 import { TrainingThread, type WorkOptions, type WorkRow } from "./training-thread.ts";
-import { slice, type WeightLayout, weightLayout } from "./weights.ts";
+import { joinedProjections, type ParameterSlice, slice, type WeightLayout, weightLayout } from "./weights.ts";
 
 /** What a compute thread is started with. */
 export interface ThreadSetup {
@@ -34,7 +34,7 @@ export interface Work {
 export class ComputeThread {
   readonly #setup: ThreadSetup;
   readonly #layout: WeightLayout;
-  readonly #weights = new Map<string, { all: Shared; feeds: Feeds; version: number }>();
+  readonly #weights = new Map<string, { feeds: Feeds; samplingFeeds: Feeds; version: number }>();
   readonly #training: TrainingThread;
   readonly #rotations: Rotations;
   readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
@@ -45,13 +45,29 @@ export class ComputeThread {
     const { config, valueHead, intraThreads, recompute } = setup;
     this.#layout = weightLayout(config, valueHead);
     this.#rotations = new Rotations(config);
-    this.#training = new TrainingThread({ config, valueHead, layout: this.#layout, rotations: this.#rotations, intraThreads, recompute });
+    this.#training = new TrainingThread({
+      config,
+      valueHead,
+      layout: this.#layout,
+      rotations: this.#rotations,
+      intraThreads,
+      recompute,
+    });
   }
 
   async setWeights({ name, all, version }: { name: string; all: Shared; version: number }): Promise<void> {
-    const feeds: Feeds = {};
-    for (const parameter of this.#layout.slices) feeds[parameter.name] = floats(slice(all, parameter), parameter.shape);
-    this.#weights.set(name, { all, feeds, version });
+    const { slices, joined } = this.#layout;
+    const feedsOf = (parameters: readonly ParameterSlice[]): Feeds =>
+      Object.fromEntries(
+        parameters.map((parameter) => [parameter.name, floats(slice(all, parameter), parameter.shape)]),
+      );
+    // a session refuses inputs it does not know: sampling has no value head, and joined projections instead of single ones
+    const members: readonly string[] = Object.values(joinedProjections).flat();
+    const single = slices.filter(
+      (parameter) =>
+        parameter.name !== "value_head.weight" && !members.some((member) => parameter.name.includes(`.${member}.`)),
+    );
+    this.#weights.set(name, { feeds: feedsOf(slices), samplingFeeds: feedsOf([...single, ...joined]), version });
   }
 
   async forgetWeights({ name }: { name: string }): Promise<void> {
@@ -66,7 +82,13 @@ export class ComputeThread {
     return results;
   }
 
-  async backward({ weights, batches, options, gradient, isFirst }: Work & { gradient: Shared; isFirst: boolean }): Promise<void> {
+  async backward({
+    weights,
+    batches,
+    options,
+    gradient,
+    isFirst,
+  }: Work & { gradient: Shared; isFirst: boolean }): Promise<void> {
     const { feeds } = this.#weights.get(weights)!;
     for (const [index, rows] of batches.entries()) {
       await this.#training.backward(feeds, rows, options, gradient, isFirst && index === 0);
@@ -77,7 +99,17 @@ export class ComputeThread {
     return reduceGradients(gradients, range);
   }
 
-  async adamw({ state, gradient, range, options }: { state: TrainState; gradient: Shared; range: Range; options: OptimizerOptions & { step: number; gradientScale: number } }): Promise<void> {
+  async adamw({
+    state,
+    gradient,
+    range,
+    options,
+  }: {
+    state: TrainState;
+    gradient: Shared;
+    range: Range;
+    options: OptimizerOptions & { step: number; gradientScale: number };
+  }): Promise<void> {
     adamw(state, gradient, this.#layout, range, options);
   }
 
@@ -118,7 +150,10 @@ export class ComputeThread {
 
   async #makeSampler(): Promise<Sampler> {
     const { config, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
-    const [many, one] = await Promise.all([openSession(samplingGraph(config, "many"), intraThreads), openSession(samplingGraph(config, "one"), intraThreads)]);
+    const [many, one] = await Promise.all([
+      openSession(samplingGraph(config, "many"), intraThreads),
+      openSession(samplingGraph(config, "one"), intraThreads),
+    ]);
     return new Sampler({
       config,
       sessions: { many, one },
@@ -136,11 +171,9 @@ export class ComputeThread {
     });
   }
 
-  /** The value head takes no part in sampling, and a session refuses inputs it does not know. */
   #samplingWeights(name: string): { feeds: Feeds; version: number } {
-    const { feeds, version } = this.#weights.get(name)!;
-    const { "value_head.weight": _, ...rest } = feeds;
-    return { feeds: rest, version };
+    const { samplingFeeds, version } = this.#weights.get(name)!;
+    return { feeds: samplingFeeds, version };
   }
 }
 

@@ -52,7 +52,9 @@ const independentThreads = 12_000_000;
 
 interface TrainableSet {
   weights: Float32Array<SharedArrayBuffer>;
-  training: { firstMoments: Float32Array<SharedArrayBuffer>; secondMoments: Float32Array<SharedArrayBuffer>; steps: number } | undefined;
+  training:
+    | { firstMoments: Float32Array<SharedArrayBuffer>; secondMoments: Float32Array<SharedArrayBuffer>; steps: number }
+    | undefined;
   /** One per thread, made when first needed. */
   gradients: Float32Array<SharedArrayBuffer>[];
   /** Which threads' gradients hold anything. */
@@ -71,7 +73,11 @@ export async function embedded(options: EmbeddedOptions): Promise<Engine> {
   const saved = options.folder === undefined ? undefined : readModelFolder(options.folder);
   const config = options.model ?? saved?.config;
   if (config === undefined) {
-    throw new LudusError("no-model", { got: "neither `model` nor `folder`", expected: "one of them", hint: "For example embedded({ model: small({ vocabularySize: 259 }) })." });
+    throw new LudusError("no-model", {
+      got: "neither `model` nor `folder`",
+      expected: "one of them",
+      hint: "For example embedded({ model: small({ vocabularySize: 259 }) }).",
+    });
   }
   const engine = new EmbeddedEngine(checkModelConfig(config), options, saved?.valueHead ?? false);
   await engine.start(options.seed ?? 0);
@@ -116,7 +122,13 @@ class EmbeddedEngine implements Engine {
   async start(seed: number): Promise<void> {
     const weights = sharedFloats(this.#layout.size);
     initialiseWeights(weights, this.#layout, this.#config, seed);
-    await this.#addSet(policyWeights, { weights, training: this.#freshTraining(), gradients: [], hasGradient: [], version: 0 });
+    await this.#addSet(policyWeights, {
+      weights,
+      training: this.#freshTraining(),
+      gradients: [],
+      hasGradient: [],
+      version: 0,
+    });
   }
 
   get info(): EngineInfo {
@@ -142,7 +154,8 @@ class EmbeddedEngine implements Engine {
     signal?.addEventListener("abort", abort, { once: true });
     try {
       const sample = await answer;
-      if (sample === undefined) throw signal?.reason ?? new LudusError("cancelled", { got: "an abort", expected: "a finished sample" });
+      if (sample === undefined)
+        throw signal?.reason ?? new LudusError("cancelled", { got: "an abort", expected: "a finished sample" });
       return sample;
     } finally {
       signal?.removeEventListener("abort", abort);
@@ -193,10 +206,16 @@ class EmbeddedEngine implements Engine {
   #plan(rows: readonly (WorkRow | undefined)[]): number[][][] {
     const taking = rows.flatMap((row, b) => (row !== undefined && row.wanted.length > 0 ? [b] : []));
     const limits = this.#config.rope.type === "longrope" ? [this.#config.rope.originalContextLength] : [];
-    const classes = [taking.filter((b) => !limits.some((limit) => rows[b]!.tokens.length > limit)), taking.filter((b) => limits.some((limit) => rows[b]!.tokens.length > limit))];
+    const classes = [
+      taking.filter((b) => !limits.some((limit) => rows[b]!.tokens.length > limit)),
+      taking.filter((b) => limits.some((limit) => rows[b]!.tokens.length > limit)),
+    ];
     const threads: number[][][] = this.#threads.map(() => []);
     for (const members of classes) {
-      const plan = planMicroBatches(members.map((b) => rows[b]!.wanted.at(-1)!), { maxTokens: this.#microBatchTokens(), threads: this.#threads.length });
+      const plan = planMicroBatches(
+        members.map((b) => rows[b]!.wanted.at(-1)!),
+        { maxTokens: this.#microBatchTokens(), threads: this.#threads.length },
+      );
       plan.forEach((batches, i) => threads[i]!.push(...batches.map((micro) => micro.rows.map((row) => members[row]!))));
     }
     return threads;
@@ -246,21 +265,32 @@ class EmbeddedEngine implements Engine {
   async #applyStep(name: string, set: TrainableSet, options: OptimizerOptions): Promise<StepReport> {
     const gradients = set.gradients.filter((_, i) => set.hasGradient[i] === true);
     if (gradients.length === 0) {
-      throw new LudusError("no-gradient", { got: "a step without a gradient", expected: "at least one backward() with a non-zero derivative since the last step", hint: "Skip the step when every advantage is zero." });
+      throw new LudusError("no-gradient", {
+        got: "a step without a gradient",
+        expected: "at least one backward() with a non-zero derivative since the last step",
+        hint: "Skip the step when every advantage is zero.",
+      });
     }
     const ranges = this.#ranges();
-    const squares = await Promise.all(ranges.map((range, i) => this.#threads[i]!.call<number>("reduce", { gradients, range })));
+    const squares = await Promise.all(
+      ranges.map((range, i) => this.#threads[i]!.call<number>("reduce", { gradients, range })),
+    );
     const gradientNorm = Math.sqrt(squares.reduce((a, b) => a + b, 0));
     set.hasGradient.fill(false);
     const limit = options.maxGradientNorm ?? Number.POSITIVE_INFINITY;
     const clipped = gradientNorm > limit;
-    if (!Number.isFinite(gradientNorm)) return { gradientNorm, applied: false, clipped: false, policyVersion: this.info.policyVersion };
+    if (!Number.isFinite(gradientNorm))
+      return { gradientNorm, applied: false, clipped: false, policyVersion: this.info.policyVersion };
     const training = set.training!;
     training.steps++;
     const update = { ...options, step: training.steps, gradientScale: clipped ? limit / (gradientNorm + 1e-6) : 1 };
     const state = { weights: set.weights, firstMoments: training.firstMoments, secondMoments: training.secondMoments };
     await this.#whileHeld([name], async () => {
-      await Promise.all(ranges.map((range, i) => this.#threads[i]!.call("adamw", { state, gradient: gradients[0]!, range, options: update })));
+      await Promise.all(
+        ranges.map((range, i) =>
+          this.#threads[i]!.call("adamw", { state, gradient: gradients[0]!, range, options: update }),
+        ),
+      );
       set.version++;
     });
     return { gradientNorm, applied: true, clipped, policyVersion: this.info.policyVersion };
@@ -268,7 +298,10 @@ class EmbeddedEngine implements Engine {
 
   #ranges(): { start: number; end: number }[] {
     const size = Math.ceil(this.#layout.size / this.#threads.length);
-    return this.#threads.map((_, i) => ({ start: Math.min(i * size, this.#layout.size), end: Math.min((i + 1) * size, this.#layout.size) }));
+    return this.#threads.map((_, i) => ({
+      start: Math.min(i * size, this.#layout.size),
+      end: Math.min((i + 1) * size, this.#layout.size),
+    }));
   }
 
   /** Changes weights while no thread reads them; caches made with the old ones are dropped. */
@@ -294,7 +327,13 @@ class EmbeddedEngine implements Engine {
       const weights = sharedFloats(this.#layout.size);
       weights.set(source.weights);
       if (this.#sets.has(name)) await this.#forgetSet(name);
-      await this.#addSet(name, { weights, training: options.trainable === true ? this.#freshTraining() : undefined, gradients: [], hasGradient: [], version: source.version });
+      await this.#addSet(name, {
+        weights,
+        training: options.trainable === true ? this.#freshTraining() : undefined,
+        gradients: [],
+        hasGradient: [],
+        version: source.version,
+      });
     });
   }
 
@@ -304,18 +343,40 @@ class EmbeddedEngine implements Engine {
       this.#rolloutThread.delete(rollout);
       await thread?.call("release", { rollout });
     }
-    if (weights === policyWeights) throw new LudusError("bad-release", { got: "the policy", expected: "a snapshot", hint: "close() ends the engine." });
+    if (weights === policyWeights)
+      throw new LudusError("bad-release", {
+        got: "the policy",
+        expected: "a snapshot",
+        hint: "close() ends the engine.",
+      });
     if (weights !== undefined && this.#sets.has(weights)) await this.#exclusive(() => this.#forgetSet(weights));
   }
 
   async save(directory: string): Promise<void> {
     for (const [name, set] of this.#sets) {
       if (!set.hasGradient.includes(true)) continue;
-      throw new LudusError("gradient-pending", { got: `a gradient of "${name}" that no step has used`, expected: "none", hint: "Call step() first: a checkpoint holds weights and optimizer, not half a step." });
+      throw new LudusError("gradient-pending", {
+        got: `a gradient of "${name}" that no step has used`,
+        expected: "none",
+        hint: "Call step() first: a checkpoint holds weights and optimizer, not half a step.",
+      });
     }
     await this.#exclusive(async () => {
-      const sets = [...this.#sets].map(([name, { weights, training, version }]): SavedSet => ({ name, weights, version, ...(training === undefined ? {} : { training }) }));
-      writeModelFolder(directory, { config: this.#config, valueHead: this.#valueHead, layout: this.#layout, sets, ...(this.#options.tokenizer === undefined ? {} : { tokenizer: this.#options.tokenizer }) });
+      const sets = [...this.#sets].map(
+        ([name, { weights, training, version }]): SavedSet => ({
+          name,
+          weights,
+          version,
+          ...(training === undefined ? {} : { training }),
+        }),
+      );
+      writeModelFolder(directory, {
+        config: this.#config,
+        valueHead: this.#valueHead,
+        layout: this.#layout,
+        sets,
+        ...(this.#options.tokenizer === undefined ? {} : { tokenizer: this.#options.tokenizer }),
+      });
     });
   }
 
@@ -324,10 +385,17 @@ class EmbeddedEngine implements Engine {
     await this.#exclusive(() =>
       this.#whileHeld([...this.#sets.keys()], async () => {
         const loaded = folder.readSets(this.#config, this.#layout);
-        for (const name of [...this.#sets.keys()]) if (!loaded.some((set) => set.name === name)) await this.#forgetSet(name);
+        for (const name of [...this.#sets.keys()])
+          if (!loaded.some((set) => set.name === name)) await this.#forgetSet(name);
         for (const { name, weights, training, version } of loaded) {
           const isTrained = name === policyWeights || training !== undefined;
-          await this.#addSet(name, { weights, training: isTrained ? (training ?? this.#freshTraining()) : undefined, gradients: [], hasGradient: [], version });
+          await this.#addSet(name, {
+            weights,
+            training: isTrained ? (training ?? this.#freshTraining()) : undefined,
+            gradients: [],
+            hasGradient: [],
+            version,
+          });
         }
       }),
     );
@@ -343,7 +411,9 @@ class EmbeddedEngine implements Engine {
 
   async #addSet(name: string, set: TrainableSet): Promise<void> {
     this.#sets.set(name, set);
-    await Promise.all(this.#threads.map((thread) => thread.call("setWeights", { name, all: set.weights, version: set.version })));
+    await Promise.all(
+      this.#threads.map((thread) => thread.call("setWeights", { name, all: set.weights, version: set.version })),
+    );
   }
 
   async #forgetSet(name: string): Promise<void> {
@@ -357,7 +427,7 @@ class EmbeddedEngine implements Engine {
     throw new LudusError("frozen-weights", {
       got: `training of "${name}"`,
       expected: "trainable weights",
-      hint: 'Make them with snapshot(name, { trainable: true }).',
+      hint: "Make them with snapshot(name, { trainable: true }).",
     });
   }
 

@@ -1,4 +1,4 @@
-import { differentiate, Graph, matmul, pick, reshape, type Seed, softmax, toOnnx, top, type Value } from "../../tensor/index.ts";
+import { differentiate, Graph, matmul, pick, type Seed, softmax, toOnnx, top, type Value } from "../../tensor/index.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
   cachedAttention,
@@ -32,7 +32,7 @@ export function gradientName(parameter: string): string {
 /** Rows of tokens in, per-token numbers out; with `gradient`, derivatives in and parameter gradients out. */
 export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
   const graph = new Graph();
-  const parameters = new Parameters(graph, config, options.valueHead);
+  const parameters = new Parameters(graph, config, { valueHead: options.valueHead, joined: false });
   const tokens = graph.input("tokens", "int64", ["B", "S"]);
   const attention = causalAttention(config, graph.input("mask", "float32", ["S", "S"]), {
     recompute: options.recompute === "attention",
@@ -68,7 +68,7 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
   if (options.entropies) seeds.push(seed("entropyDerivatives", entropies));
   if (options.values && values !== undefined) seeds.push(seed("valueDerivatives", values));
   if (candidates !== undefined) seeds.push(seed("candidateDerivatives", candidates));
-  const trained = [...parameters.values].filter(([name]) => name !== "value_head.weight" || options.values);
+  const trained = [...parameters.used];
   const gradients = differentiate(
     seeds,
     trained.map(([, value]) => value),
@@ -85,15 +85,17 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
  */
 export function samplingGraph(config: ModelConfig, newTokens: "one" | "many"): Uint8Array {
   const graph = new Graph();
-  const parameters = new Parameters(graph, config, false);
+  const parameters = new Parameters(graph, config, { valueHead: false, joined: true });
   const entries: NewEntries[] = [];
-  const length = newTokens === "one" ? 1 : "S";
-  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", ["B", length]), {
-    attention: newTokens === "one" ? singleTokenAttention(config, graph, entries) : cachedAttention(config, graph, entries),
-    rotation: rotationInputs(graph, config, length),
+  const isOne = newTokens === "one";
+  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", isOne ? ["B"] : ["B", "S"]), {
+    attention: isOne ? singleTokenAttention(config, graph, entries) : cachedAttention(config, graph, entries),
+    rotation: rotationInputs(graph, config, isOne ? 1 : "S"),
   });
-  const last = newTokens === "one" ? reshape(hidden, ["B", config.width]) : wantedStates(hidden, graph.input("wanted", "int64", ["B"]));
-  const probabilities = softmax(vocabularyLogits(config, parameters, last, graph.input("inverseTemperature", "float32", ["B", 1])));
+  const last = isOne ? hidden : wantedStates(hidden, graph.input("wanted", "int64", ["B"]));
+  const probabilities = softmax(
+    vocabularyLogits(config, parameters, last, graph.input("inverseTemperature", "float32", ["B", 1])),
+  );
   const outputs: Record<string, Value> = { probabilities };
   entries.forEach(({ keys, values }, layer) => {
     outputs[`newKeys.${layer}`] = keys;

@@ -19,7 +19,10 @@ export class KeyValueCache {
 
   constructor(config: ModelConfig) {
     this.#config = config;
-    this.#layers = Array.from({ length: config.layers }, () => ({ keys: new Float32Array(0), values: new Float32Array(0) }));
+    this.#layers = Array.from({ length: config.layers }, () => ({
+      keys: new Float32Array(0),
+      values: new Float32Array(0),
+    }));
   }
 
   get rows(): number {
@@ -34,26 +37,33 @@ export class KeyValueCache {
     return cacheRowBytes(this.#config, this.#length) * this.#rows;
   }
 
-  /** Changes the capacity; keeps the first `used[row]` entries of each row. One layer at a time, so the peak is small. */
+  /** Changes the capacity; keeps the first `used[row]` entries of each row. */
   resize(rows: number, length: number, used: readonly number[]): void {
     if (rows === this.#rows && length === this.#length) return;
-    const { keyValueHeads, headWidth } = this.#config;
-    const moved = (from: Float32Array): Float32Array => {
-      const to = new Float32Array(rows * keyValueHeads * length * headWidth);
-      used.forEach((count, row) => {
-        for (let head = 0; head < keyValueHeads; head++) {
-          const source = (row * keyValueHeads + head) * this.#length * headWidth;
-          to.set(from.subarray(source, source + count * headWidth), (row * keyValueHeads + head) * length * headWidth);
-        }
-      });
-      return to;
-    };
+    const size = rows * this.#config.keyValueHeads * length * this.#config.headWidth;
     for (const layer of this.#layers) {
-      layer.keys = moved(layer.keys);
-      layer.values = moved(layer.values);
+      layer.keys = this.#moved(layer.keys, size, length, used);
+      layer.values = this.#moved(layer.values, size, length, used);
     }
     this.#rows = rows;
     this.#length = length;
+  }
+
+  /** Entries at the places a new length gives them: within the same memory where it suffices, since fresh pages cost most. */
+  #moved(from: Float32Array, size: number, length: number, used: readonly number[]): Float32Array {
+    const { keyValueHeads, headWidth } = this.#config;
+    const isInPlace = size > 0 && size <= from.length && size * 8 > from.length;
+    // twice the need: memory that is not touched is not taken
+    const to = isInPlace ? from : new Float32Array(size * 2);
+    const chunks = used.length * keyValueHeads;
+    for (let i = 0; i < chunks; i++) {
+      const chunk = length > this.#length ? chunks - 1 - i : i; // growing from the end, shrinking from the front
+      const count = used[Math.floor(chunk / keyValueHeads)]! * headWidth;
+      const source = chunk * this.#length * headWidth;
+      if (isInPlace) to.copyWithin(chunk * length * headWidth, source, source + count);
+      else to.set(from.subarray(source, source + count), chunk * length * headWidth);
+    }
+    return to;
   }
 
   /** The arrays of rows `first` to `end`, as they lie in memory. */
@@ -64,7 +74,15 @@ export class KeyValueCache {
   }
 
   /** Writes the first `count` of `stride` new entries of batch row `from` behind the `start` that cache row `row` has. */
-  write(layer: number, row: number, start: number, fresh: { keys: Float32Array; values: Float32Array }, from: number, stride: number, count: number): void {
+  write(
+    layer: number,
+    row: number,
+    start: number,
+    fresh: { keys: Float32Array; values: Float32Array },
+    from: number,
+    stride: number,
+    count: number,
+  ): void {
     const { keyValueHeads, headWidth } = this.#config;
     const { keys, values } = this.#layers[layer]!;
     for (let head = 0; head < keyValueHeads; head++) {

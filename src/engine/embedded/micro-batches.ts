@@ -15,7 +15,10 @@ export interface MicroBatchOptions {
  * Rows sorted by length and cut into micro-batches, dealt to threads. The result depends on the lengths alone, never on
  * timing, so that sums of gradients are the same bits every time.
  */
-export function planMicroBatches(lengths: readonly number[], { maxTokens, threads }: MicroBatchOptions): MicroBatch[][] {
+export function planMicroBatches(
+  lengths: readonly number[],
+  { maxTokens, threads }: MicroBatchOptions,
+): MicroBatch[][] {
   const order = lengths.map((_, row) => row).sort((a, b) => lengths[b]! - lengths[a]! || a - b);
   const total = lengths.reduce((a, b) => a + b, 0);
   // as many full rounds of equal batches as it takes, so that no thread waits for the others at the end

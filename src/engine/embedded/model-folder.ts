@@ -34,21 +34,31 @@ const State = z.object({
 });
 
 function setFile(name: string, part: string): string {
-  return name === policyWeights && part === "weights" ? "model.safetensors" : `${part}.${encodeURIComponent(name)}.safetensors`;
+  return name === policyWeights && part === "weights"
+    ? "model.safetensors"
+    : `${part}.${encodeURIComponent(name)}.safetensors`;
 }
 
 function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
-    throw new LudusError("bad-model-folder", { got: `${path}: ${cause instanceof Error ? cause.message : String(cause)}`, expected: "a readable JSON file", cause });
+    throw new LudusError("bad-model-folder", {
+      got: `${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      expected: "a readable JSON file",
+      cause,
+    });
   }
 }
 
 /** Opens a Hugging Face folder; weights are read when asked for. */
 export function readModelFolder(directory: string): ModelFolder {
   if (!existsSync(join(directory, "config.json"))) {
-    throw new LudusError("checkpoint-not-found", { got: `"${directory}"`, expected: "a folder with config.json and model.safetensors", hint: "A folder written by save() or by transformers' save_pretrained()." });
+    throw new LudusError("checkpoint-not-found", {
+      got: `"${directory}"`,
+      expected: "a folder with config.json and model.safetensors",
+      hint: "A folder written by save() or by transformers' save_pretrained().",
+    });
   }
   const config = parseModelConfig(readJson(join(directory, "config.json")));
   const statePath = join(directory, stateFile);
@@ -67,7 +77,9 @@ export function readModelFolder(directory: string): ModelFolder {
 function checkSameModel(found: ModelConfig, wanted: ModelConfig, directory: string): void {
   const shape = ({ tokens: _, initializerRange: __, ...rest }: ModelConfig) => JSON.stringify(rest);
   if (shape(found) === shape(wanted)) return;
-  const different = (Object.keys(wanted) as (keyof ModelConfig)[]).filter((key) => JSON.stringify(found[key]) !== JSON.stringify(wanted[key]));
+  const different = (Object.keys(wanted) as (keyof ModelConfig)[]).filter(
+    (key) => JSON.stringify(found[key]) !== JSON.stringify(wanted[key]),
+  );
   throw new LudusError("other-model", {
     got: `a model in "${directory}" that differs in ${different.join(", ")}`,
     expected: "the model this engine was made with",
@@ -75,7 +87,11 @@ function checkSameModel(found: ModelConfig, wanted: ModelConfig, directory: stri
   });
 }
 
-function readSet(directory: string, layout: WeightLayout, set: { name: string; version: number; steps?: number | undefined }): SavedSet {
+function readSet(
+  directory: string,
+  layout: WeightLayout,
+  set: { name: string; version: number; steps?: number | undefined },
+): SavedSet {
   const from = (part: string): Shared => {
     const path = join(directory, setFile(set.name, part));
     const source = part === "weights" && set.name === policyWeights ? openCheckpoint(directory) : readSafetensors(path);
@@ -86,7 +102,8 @@ function readSet(directory: string, layout: WeightLayout, set: { name: string; v
     }
   };
   const saved: SavedSet = { name: set.name, version: set.version, weights: from("weights") };
-  if (set.steps !== undefined) saved.training = { firstMoments: from("first-moments"), secondMoments: from("second-moments"), steps: set.steps };
+  if (set.steps !== undefined)
+    saved.training = { firstMoments: from("first-moments"), secondMoments: from("second-moments"), steps: set.steps };
   return saved;
 }
 
@@ -97,7 +114,10 @@ function readInto(source: TensorSource, layout: WeightLayout): Shared {
     if (parameter.name === "value_head.weight" && !source.tensors.has(parameter.name)) continue;
     const data = source.tensor(parameter.name);
     if (data.length !== parameter.size) {
-      throw new LudusError("other-model", { got: `${parameter.name} with ${data.length} numbers`, expected: `${parameter.size}, [${parameter.shape.join(", ")}]` });
+      throw new LudusError("other-model", {
+        got: `${parameter.name} with ${data.length} numbers`,
+        expected: `${parameter.size}, [${parameter.shape.join(", ")}]`,
+      });
     }
     slice(all, parameter).set(data);
   }
@@ -118,7 +138,8 @@ export function writeModelFolder(directory: string, contents: FolderContents): v
 }
 
 function fillModelFolder(directory: string, { config, valueHead, layout, sets, tokenizer }: FolderContents): void {
-  const json = (name: string, value: unknown) => writeFileSync(join(directory, name), `${JSON.stringify(value, null, 2)}\n`);
+  const json = (name: string, value: unknown) =>
+    writeFileSync(join(directory, name), `${JSON.stringify(value, null, 2)}\n`);
   json("config.json", toHuggingFaceConfig(config));
   json("generation_config.json", {
     _from_model_config: true,
@@ -129,7 +150,11 @@ function fillModelFolder(directory: string, { config, valueHead, layout, sets, t
   for (const [name, content] of Object.entries(tokenizer?.files() ?? {})) writeFileSync(join(directory, name), content);
   for (const { name, weights, training } of sets) {
     const write = (part: string, all: Shared) => {
-      const tensors = layout.slices.map((parameter) => ({ name: parameter.name, shape: parameter.shape, data: slice(all, parameter) }));
+      const tensors = layout.slices.map((parameter) => ({
+        name: parameter.name,
+        shape: parameter.shape,
+        data: slice(all, parameter),
+      }));
       writeSafetensors(join(directory, setFile(name, part)), tensors);
     };
     write("weights", weights);
@@ -141,7 +166,11 @@ function fillModelFolder(directory: string, { config, valueHead, layout, sets, t
   const state: z.infer<typeof State> = {
     format: 1,
     valueHead,
-    sets: sets.map(({ name, version, training }) => ({ name, version, ...(training === undefined ? {} : { steps: training.steps }) })),
+    sets: sets.map(({ name, version, training }) => ({
+      name,
+      version,
+      ...(training === undefined ? {} : { steps: training.steps }),
+    })),
   };
   json(stateFile, state);
 }

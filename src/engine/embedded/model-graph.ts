@@ -15,40 +15,67 @@ import {
   rotary,
   silu,
   softmax,
+  split,
   splitLike,
   sumKeep,
   takeRows,
   transpose,
   type Value,
 } from "../../tensor/index.ts";
-import { type ModelConfig, parameterShapes } from "./model-config.ts";
+import type { ModelConfig } from "./model-config.ts";
+import { joinedProjections, weightLayout } from "./weights.ts";
 
 // Axes: B rows, S new tokens of a row, T tokens in its cache, P positions a head is wanted at, K candidates of a position.
 
-/** The weights of a decoder as graph inputs under their Hugging Face names. */
-export class Parameters {
-  readonly graph: Graph;
-  readonly values: ReadonlyMap<string, Value>;
+export interface ParametersOptions {
+  valueHead: boolean;
+  /** Projections of the same input as one product: for decoding, where few rows make small products slow. */
+  joined: boolean;
+}
 
-  constructor(graph: Graph, config: ModelConfig, valueHead: boolean) {
-    this.graph = graph;
-    const shapes = parameterShapes(config, { valueHead });
-    this.values = new Map(shapes.map(({ name, shape }) => [name, graph.input(name, "float32", shape)]));
+/** The weights of a decoder as graph inputs under their Hugging Face names, made when first used. */
+export class Parameters {
+  readonly #graph: Graph;
+  readonly #joined: boolean;
+  readonly #shapes: ReadonlyMap<string, readonly number[]>;
+  readonly #values = new Map<string, Value>();
+
+  constructor(graph: Graph, config: ModelConfig, options: ParametersOptions) {
+    this.#graph = graph;
+    this.#joined = options.joined;
+    const { slices, joined } = weightLayout(config, options.valueHead);
+    this.#shapes = new Map([...slices, ...joined].map(({ name, shape }) => [name, shape]));
+  }
+
+  /** What the graph has come to use. */
+  get used(): ReadonlyMap<string, Value> {
+    return this.#values;
   }
 
   get(name: string): Value {
-    return this.values.get(name)!;
+    const known = this.#values.get(name);
+    if (known !== undefined) return known;
+    const value = this.#graph.input(name, "float32", this.#shapes.get(name)!);
+    this.#values.set(name, value);
+    return value;
   }
 
   /** x·Wᵀ + b, with the bias where the model has one. */
   linear(x: Value, name: string): Value {
     const product = matmul(x, this.get(`${name}.weight`), { transposeB: true });
-    const bias = this.values.get(`${name}.bias`);
-    return bias === undefined ? product : add(product, bias);
+    return this.#shapes.has(`${name}.bias`) ? add(product, this.get(`${name}.bias`)) : product;
+  }
+
+  /** Several projections of the same input. */
+  linears(x: Value, at: string, joint: keyof typeof joinedProjections): readonly Value[] {
+    const names = joinedProjections[joint].map((member) => `${at}.${member}`);
+    if (!this.#joined) return names.map((name) => this.linear(x, name));
+    const sizes = names.map((name) => this.#shapes.get(`${name}.weight`)![0]!);
+    return split(this.linear(x, `${at}.${joint}`), sizes, -1);
   }
 }
 
-/** Queries, keys and values of one layer, turned by their positions: `[B, S, heads·headWidth]`. */
+/** Queries, keys and values of one layer, turned by their positions: `[B, S, heads·headWidth]`, or `[B, heads, 1, headWidth]`. */
 interface Heads {
   query: Value;
   key: Value;
@@ -81,7 +108,7 @@ export interface BodyOptions {
   recomputeLayers?: boolean;
 }
 
-/** Token ids `[B, S]` to final hidden states `[B, S, width]`. */
+/** Token ids `[B, S]`, or `[B]` where each row has one, to final hidden states `[B, S, width]` or `[B, width]`. */
 export function decoderBody(config: ModelConfig, parameters: Parameters, tokens: Value, options: BodyOptions): Value {
   let x = takeRows(parameters.get("model.embed_tokens.weight"), tokens);
   for (let layer = 0; layer < config.layers; layer++) {
@@ -100,35 +127,50 @@ function decoderLayer(
 ): Value {
   const at = `model.layers.${layer}`;
   const normal = rmsNorm(x, parameters.get(`${at}.input_layernorm.weight`), config.normEpsilon);
-  const heads = projectHeads(config, parameters, normal, `${at}.self_attn`, options.rotation);
+  const heads = projectHeads(config, parameters, normal, at, options.rotation);
   const attended = add(x, parameters.linear(options.attention(heads, layer), `${at}.self_attn.o_proj`));
   const second = rmsNorm(attended, parameters.get(`${at}.post_attention_layernorm.weight`), config.normEpsilon);
-  const gated = mul(
-    silu(parameters.linear(second, `${at}.mlp.gate_proj`)),
-    parameters.linear(second, `${at}.mlp.up_proj`),
-  );
-  return add(attended, parameters.linear(gated, `${at}.mlp.down_proj`));
+  const [gate, up] = parameters.linears(second, at, "mlp.gate_up_proj") as [Value, Value];
+  return add(attended, parameters.linear(mul(silu(gate), up), `${at}.mlp.down_proj`));
 }
 
 function projectHeads(config: ModelConfig, parameters: Parameters, x: Value, at: string, rotation: Rotation): Heads {
-  const turned = (name: "q" | "k", count: number) => {
-    const projected = parameters.linear(x, `${at}.${name}_proj`);
+  if (x.shape.length === 2) return projectSingleHeads(config, parameters, x, at, rotation);
+  const [query, key, value] = parameters.linears(x, at, "self_attn.qkv_proj") as [Value, Value, Value];
+  const turned = (projected: Value, name: "q" | "k", heads: number) => {
     const normal = config.queryKeyNorm
-      ? headNorm(projected, parameters.get(`${at}.${name}_norm.weight`), count, config)
+      ? headNorm(projected, parameters.get(`${at}.self_attn.${name}_norm.weight`), heads, config)
       : projected;
     return rotary(normal, rotation.positions, rotation.cos, rotation.sin);
   };
-  return {
-    query: turned("q", config.heads),
-    key: turned("k", config.keyValueHeads),
-    value: parameters.linear(x, `${at}.v_proj`),
-  };
+  return { query: turned(query, "q", config.heads), key: turned(key, "k", config.keyValueHeads), value };
+}
+
+/** For one token per row, heads are an axis from the start: `[B, heads, 1, headWidth]`, and queries turn together with keys. */
+function projectSingleHeads(
+  config: ModelConfig,
+  parameters: Parameters,
+  x: Value,
+  at: string,
+  rotation: Rotation,
+): Heads {
+  const { heads, keyValueHeads, headWidth } = config;
+  const all = reshape(parameters.linear(x, `${at}.self_attn.qkv_proj`), ["B", heads + 2 * keyValueHeads, 1, headWidth]);
+  const turn = (value: Value) => rotary(value, rotation.positions, rotation.cos, rotation.sin);
+  if (!config.queryKeyNorm) {
+    const [turning, value] = split(all, [heads + keyValueHeads, keyValueHeads], 1) as [Value, Value];
+    const [query, key] = split(turn(turning), [heads, keyValueHeads], 1) as [Value, Value];
+    return { query, key, value };
+  }
+  const [query, key, value] = split(all, [heads, keyValueHeads, keyValueHeads], 1) as [Value, Value, Value];
+  const normal = (states: Value, name: string) =>
+    rmsNorm(states, parameters.get(`${at}.self_attn.${name}_norm.weight`), config.normEpsilon);
+  return { query: turn(normal(query, "q")), key: turn(normal(key, "k")), value };
 }
 
 function headNorm(x: Value, weight: Value, heads: number, config: ModelConfig): Value {
-  const [rows, length] = x.shape;
-  const split = reshape(x, [rows!, length!, heads, config.headWidth]);
-  return reshape(rmsNorm(split, weight, config.normEpsilon), x.shape);
+  const rows = x.shape.slice(0, -1);
+  return reshape(rmsNorm(reshape(x, [...rows, heads, config.headWidth]), weight, config.normEpsilon), x.shape);
 }
 
 /** `[B, S, heads·headWidth]` to `[B, heads, S, headWidth]`. */
@@ -212,8 +254,7 @@ export function singleTokenAttention(config: ModelConfig, graph: Graph, entries:
   const scale = graph.constant(headWidth ** -0.5);
   return (heads, layer) => {
     const query = mul(reshape(heads.query, ["B", keyValueHeads, group, headWidth]), scale);
-    const keys = reshape(heads.key, ["B", keyValueHeads, 1, headWidth]);
-    const values = reshape(heads.value, ["B", keyValueHeads, 1, headWidth]);
+    const { key: keys, value: values } = heads;
     entries[layer] = { keys, values };
     const { pastKeys, pastValues } = cacheInputs(config, graph, layer);
     const scores =
@@ -222,15 +263,18 @@ export function singleTokenAttention(config: ModelConfig, graph: Graph, entries:
         : matmul(query, pastKeys, { transposeB: true });
     const past = add(scores, pastMask);
     const own = sumKeep(mul(query, keys), [-1]);
-    const [toPast, toOwn] = splitLike(softmax(concat([past, own], -1)), [past, own], -1) as [Value, Value];
+    const [toPast, toOwn] = splitLike(softmax(concat([past, own], -1)), [pastMask, own], -1) as [Value, Value];
     const attended = add(matmul(toPast, pastValues), mul(toOwn, values));
-    return reshape(attended, ["B", 1, config.heads * headWidth]);
+    return reshape(attended, ["B", config.heads * headWidth]);
   };
 }
 
 function cacheInputs(config: ModelConfig, graph: Graph, layer: number): { pastKeys: Value; pastValues: Value } {
   const shape = ["B", config.keyValueHeads, "T", config.headWidth];
-  return { pastKeys: graph.input(`keys.${layer}`, "float32", shape), pastValues: graph.input(`values.${layer}`, "float32", shape) };
+  return {
+    pastKeys: graph.input(`keys.${layer}`, "float32", shape),
+    pastValues: graph.input(`values.${layer}`, "float32", shape),
+  };
 }
 
 /** Hidden states of the wanted positions, `[P, width]`, from flat row numbers `[P]`. */

@@ -18,7 +18,10 @@ export class Rotations {
 
   constructor(config: ModelConfig) {
     const { contextLength, rope } = config;
-    const limits = rope.type === "longrope" && rope.originalContextLength < contextLength ? [rope.originalContextLength, contextLength] : [contextLength];
+    const limits =
+      rope.type === "longrope" && rope.originalContextLength < contextLength
+        ? [rope.originalContextLength, contextLength]
+        : [contextLength];
     this.#tables = limits.map((maxLength) => {
       const { cos, sin } = ropeTables(config, maxLength);
       const dims = [maxLength, config.headWidth / 2];

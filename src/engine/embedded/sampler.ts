@@ -54,14 +54,33 @@ export class Sampler {
     const { tokenBytes } = this.#options;
     const strings = request.stopStrings ?? [];
     if (strings.length > 0 && tokenBytes === undefined) {
-      const error = { got: "stop strings", expected: "an engine with a tokenizer", hint: "Pass `tokenizer` when the engine is made, or stop at tokens." };
+      const error = {
+        got: "stop strings",
+        expected: "an engine with a tokenizer",
+        hint: "Pass `tokenizer` when the engine is made, or stop at tokens.",
+      };
       this.#options.finish(id, new LudusError("no-tokenizer", error));
       return;
     }
-    const matcher = strings.length > 0 ? new StopStringMatcher(strings, (token) => tokenBytes![token] ?? new Uint8Array()) : undefined;
+    const matcher =
+      strings.length > 0
+        ? new StopStringMatcher(strings, (token) => tokenBytes![token] ?? new Uint8Array())
+        : undefined;
     const alternatives = { tokens: [], logprobs: [] };
     const stopTokens = new Set(request.stopTokens);
-    this.#waiting.push({ answer: { id, request, tokens: [], logprobs: [], cutLogprobs: [], versions: [], alternatives, stopTokens, matcher } });
+    this.#waiting.push({
+      answer: {
+        id,
+        request,
+        tokens: [],
+        logprobs: [],
+        cutLogprobs: [],
+        versions: [],
+        alternatives,
+        stopTokens,
+        matcher,
+      },
+    });
     void this.#run();
   }
 
@@ -134,7 +153,9 @@ export class Sampler {
         }
         this.#clock++;
         this.#admit();
-        const busy = [...this.#lanes].flatMap(([name, lanes]) => lanes.map((lane) => ({ name, lane }))).filter(({ lane }) => lane.rows.some((row) => row?.answer !== undefined));
+        const busy = [...this.#lanes]
+          .flatMap(([name, lanes]) => lanes.map((lane) => ({ name, lane })))
+          .filter(({ lane }) => lane.rows.some((row) => row?.answer !== undefined));
         if (busy.length === 0) break;
         for (const { name, lane } of busy) await this.#advance(name, lane);
       }
@@ -163,7 +184,10 @@ export class Sampler {
     const { request } = answer;
     const name = request.weights ?? policyWeights;
     const tokens = Array.from(request.tokens);
-    const own = request.rollout === undefined ? undefined : this.#find(name, (row) => row.rollout === request.rollout && row.answer === undefined);
+    const own =
+      request.rollout === undefined
+        ? undefined
+        : this.#find(name, (row) => row.rollout === request.rollout && row.answer === undefined);
     if (own !== undefined) {
       const { row } = own;
       row.cached = Math.min(commonPrefix(row.tokens, tokens, row.cached), tokens.length - 1);
@@ -230,7 +254,8 @@ export class Sampler {
     const total = this.#allLanes().reduce((sum, { rows }) => sum + rows.filter((row) => row !== undefined).length, 0);
     if (total >= maxRows && !this.#evictIdle()) return undefined;
     const index = lane.freeIndex();
-    const rows = index < lane.cache.rows ? lane.cache.rows : Math.max(index + 1, Math.min(2 * lane.cache.rows, maxRows), 4);
+    const rows =
+      index < lane.cache.rows ? lane.cache.rows : Math.max(index + 1, Math.min(2 * lane.cache.rows, maxRows), 4);
     const enough = bucketLength(Math.max(length, lane.cache.length));
     if (this.#reserve(lane, rows, enough) || this.#reserve(lane, index + 1, enough)) return index;
     return this.#evictIdle() ? this.#claimRow(lane, length) : undefined;
@@ -247,7 +272,8 @@ export class Sampler {
     let oldest: { lane: Lane; index: number; used: number } | undefined;
     for (const lane of this.#allLanes()) {
       lane.rows.forEach((row, index) => {
-        if (row !== undefined && row.answer === undefined && row.used < (oldest?.used ?? Number.POSITIVE_INFINITY)) oldest = { lane, index, used: row.used };
+        if (row !== undefined && row.answer === undefined && row.used < (oldest?.used ?? Number.POSITIVE_INFINITY))
+          oldest = { lane, index, used: row.used };
       });
     }
     if (oldest === undefined) return false;
@@ -274,7 +300,12 @@ export class Sampler {
     while (true) {
       const active = lane.rows.filter((row) => row?.answer !== undefined);
       const longest = Math.max(0, ...active.map((row) => row!.tokens.length));
-      if (longest <= lane.cache.length || this.#reserve(lane, lane.cache.rows, bucketLength(longest)) || this.#reserve(lane, lane.rows.length, bucketLength(longest))) return;
+      if (
+        longest <= lane.cache.length ||
+        this.#reserve(lane, lane.cache.rows, bucketLength(longest)) ||
+        this.#reserve(lane, lane.rows.length, bucketLength(longest))
+      )
+        return;
       if (this.#evictIdle()) continue;
       const youngest = lane.rows.findLastIndex((row) => row?.answer !== undefined);
       const { answer } = lane.rows[youngest]!;
@@ -311,7 +342,10 @@ export class Sampler {
     this.#makeRoom(lane);
     const missing = (row: Row | undefined) => (row?.answer === undefined ? 0 : row.tokens.length - row.cached);
     const prefill = lane.rows.flatMap((row, index) => (missing(row) > 1 ? [index] : []));
-    for (const [first, end] of runsOf(prefill, (from, to) => (to - from) * Math.max(...lane.rows.slice(from, to).map(missing)) <= prefillTokens)) {
+    for (const [first, end] of runsOf(
+      prefill,
+      (from, to) => (to - from) * Math.max(...lane.rows.slice(from, to).map(missing)) <= prefillTokens,
+    )) {
       await this.#compute(name, lane, first, end, (row) => missing(row) > 1);
     }
     let decode = lane.rows.flatMap((row, index) => (missing(row) === 1 ? [index] : []));
@@ -325,18 +359,33 @@ export class Sampler {
   }
 
   /** One run over rows `first` to `end` for those that take part; the others are padding. */
-  async #compute(name: string, lane: Lane, first: number, end: number, takesPart: (row: Row | undefined) => boolean): Promise<void> {
+  async #compute(
+    name: string,
+    lane: Lane,
+    first: number,
+    end: number,
+    takesPart: (row: Row | undefined) => boolean,
+  ): Promise<void> {
     const rows = lane.rows.slice(first, end).map((row) => (takesPart(row) ? row! : undefined));
     const width = Math.max(1, ...rows.map((row) => (row === undefined ? 0 : row.tokens.length - row.cached)));
     const { feeds, version } = this.#options.weights(name);
     const session = width === 1 ? this.#options.sessions.one : this.#options.sessions.many;
-    const outputs = await session.run({ ...feeds, ...this.#tokenFeeds(rows, width), ...lane.rotation.feeds, ...this.#cacheFeeds(lane, first, rows) });
+    const outputs = await session.run({
+      ...feeds,
+      ...this.#tokenFeeds(rows, width),
+      ...lane.rotation.feeds,
+      ...this.#cacheFeeds(lane, first, rows),
+    });
     const { config } = this.#options;
     for (let layer = 0; layer < config.layers; layer++) {
-      const fresh = { keys: outputs[`newKeys.${layer}`]!.data as Float32Array, values: outputs[`newValues.${layer}`]!.data as Float32Array };
+      const fresh = {
+        keys: outputs[`newKeys.${layer}`]!.data as Float32Array,
+        values: outputs[`newValues.${layer}`]!.data as Float32Array,
+      };
       rows.forEach((row, b) => {
         // a row that was aborted meanwhile is not there any more
-        if (row !== undefined && lane.rows[first + b] === row) lane.cache.write(layer, first + b, row.cached, fresh, b, width, row.tokens.length - row.cached);
+        if (row !== undefined && lane.rows[first + b] === row)
+          lane.cache.write(layer, first + b, row.cached, fresh, b, width, row.tokens.length - row.cached);
       });
     }
     const probabilities = outputs.probabilities!.data as Float32Array;
@@ -344,7 +393,11 @@ export class Sampler {
       if (row === undefined || lane.rows[first + b] !== row) return;
       row.cached = row.tokens.length;
       row.used = this.#clock;
-      const stop = this.#extend(row, probabilities.subarray(b * config.vocabularySize, (b + 1) * config.vocabularySize), version);
+      const stop = this.#extend(
+        row,
+        probabilities.subarray(b * config.vocabularySize, (b + 1) * config.vocabularySize),
+        version,
+      );
       if (stop !== undefined) this.#complete(lane, first + b, stop);
     });
   }
@@ -366,7 +419,7 @@ export class Sampler {
       inverse[b] = 1 / (row.answer!.request.temperature || 1);
     });
     return {
-      tokens: integers(tokens, [count, width]),
+      tokens: integers(tokens, width === 1 ? [count] : [count, width]),
       positions: integers(positions, [count, width]),
       inverseTemperature: floats(inverse, [count, 1]),
       ...(width === 1 ? {} : { wanted: integers(wanted, [count]), newMask: floats(this.#mask(width), [width, width]) }),
@@ -391,7 +444,8 @@ export class Sampler {
     const nothing = isEmpty ? new Float32Array(rows.length * config.keyValueHeads * config.headWidth) : undefined;
     const feeds: Feeds = {};
     for (let layer = 0; layer < config.layers; layer++) {
-      const { keys, values } = nothing === undefined ? lane.cache.view(layer, first, first + rows.length) : { keys: nothing, values: nothing };
+      const { keys, values } =
+        nothing === undefined ? lane.cache.view(layer, first, first + rows.length) : { keys: nothing, values: nothing };
       feeds[`keys.${layer}`] = floats(keys, dims);
       feeds[`values.${layer}`] = floats(values, dims);
     }

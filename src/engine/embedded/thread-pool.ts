@@ -34,7 +34,11 @@ export class ComputeWorker {
   }
 
   async close(): Promise<void> {
-    this.#failure ??= new LudusError("engine-closed", { got: "a call", expected: "an open engine", hint: "close() was called." });
+    this.#failure ??= new LudusError("engine-closed", {
+      got: "a call",
+      expected: "an open engine",
+      hint: "close() was called.",
+    });
     await this.#worker.terminate();
   }
 

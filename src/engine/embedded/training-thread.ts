@@ -64,22 +64,47 @@ export class TrainingThread {
 
   async forward(weights: Feeds, rows: readonly WorkRow[], work: WorkOptions): Promise<RowNumbers[]> {
     const length = longest(rows);
-    const session = await this.#session({ gradient: false, entropies: true, values: true, candidates: work.candidates > 0, alternatives: work.alternatives > 0, length });
-    const feeds = { ...weights, ...this.#rowFeeds(rows, length, work) };
+    const session = await this.#session({
+      gradient: false,
+      entropies: true,
+      values: true,
+      candidates: work.candidates > 0,
+      alternatives: work.alternatives > 0,
+      length,
+    });
+    const feeds: Feeds = { ...weights, ...this.#rowFeeds(rows, length, work) };
     if (work.alternatives > 0) feeds.alternatives = floats(new Float32Array(work.alternatives), [work.alternatives]);
     const outputs = await session.run(feeds);
     return splitRows(rows, outputs as Feeds, work);
   }
 
   /** Adds the gradient of these rows to `gradient`, or writes it where `isFirst`. */
-  async backward(weights: Feeds, rows: readonly WorkRow[], work: WorkOptions, gradient: Float32Array, isFirst: boolean): Promise<void> {
+  async backward(
+    weights: Feeds,
+    rows: readonly WorkRow[],
+    work: WorkOptions,
+    gradient: Float32Array,
+    isFirst: boolean,
+  ): Promise<void> {
     const length = longest(rows);
     const has = (name: keyof RowDerivatives) => rows.some(({ derivatives }) => derivatives?.[name] !== undefined);
-    const session = await this.#session({ gradient: true, entropies: has("entropies"), values: has("values"), candidates: has("candidates"), alternatives: false, length });
-    const feeds = { ...weights, ...this.#rowFeeds(rows, length, { ...work, candidates: has("candidates") ? work.candidates : 0 }) };
+    const session = await this.#session({
+      gradient: true,
+      entropies: has("entropies"),
+      values: has("values"),
+      candidates: has("candidates"),
+      alternatives: false,
+      length,
+    });
+    const feeds = {
+      ...weights,
+      ...this.#rowFeeds(rows, length, { ...work, candidates: has("candidates") ? work.candidates : 0 }),
+    };
     if (!has("values")) delete feeds["value_head.weight"];
     const joined = (name: keyof RowDerivatives, width: number) => {
-      const parts = rows.map(({ derivatives, wanted }) => derivatives?.[name] ?? new Float32Array(wanted.length * width));
+      const parts = rows.map(
+        ({ derivatives, wanted }) => derivatives?.[name] ?? new Float32Array(wanted.length * width),
+      );
       const all = concatenate(parts);
       return floats(all, [all.length / width, width]);
     };
@@ -96,10 +121,18 @@ export class TrainingThread {
     }
   }
 
-  #session(want: Omit<TrainingGraphOptions, "valueHead" | "recompute"> & { length: number }): Promise<InferenceSession> {
+  #session(
+    want: Omit<TrainingGraphOptions, "valueHead" | "recompute"> & { length: number },
+  ): Promise<InferenceSession> {
     const { config, valueHead, intraThreads } = this.#options;
     const chosen = this.#options.recompute;
-    const recompute = !want.gradient ? "nothing" : chosen !== "automatic" ? chosen : want.length > longRow ? "attention" : "nothing";
+    const recompute = !want.gradient
+      ? "nothing"
+      : chosen !== "automatic"
+        ? chosen
+        : want.length > longRow
+          ? "attention"
+          : "nothing";
     const { length: _, ...flags } = want;
     const options: TrainingGraphOptions = { ...flags, valueHead, recompute };
     const key = JSON.stringify(options);

@@ -9,17 +9,61 @@ export interface ParameterSlice extends ParameterShape {
 
 export interface WeightLayout {
   readonly slices: readonly ParameterSlice[];
+  /** Parameters that lie one behind the other and are used as one matrix: views of the same memory, not copies. */
+  readonly joined: readonly ParameterSlice[];
   readonly size: number;
 }
 
+/** Projections of the same input, which decoding computes in one product. Training gains nothing from that. */
+export const joinedProjections = {
+  "self_attn.qkv_proj": ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+  "mlp.gate_up_proj": ["mlp.gate_proj", "mlp.up_proj"],
+} as const;
+
 export function weightLayout(config: ModelConfig, valueHead: boolean): WeightLayout {
   let size = 0;
-  const slices = parameterShapes(config, { valueHead }).map(({ name, shape }) => {
+  const slices = jointOrder(parameterShapes(config, { valueHead })).map(({ name, shape }) => {
     const slice = { name, shape, offset: size, size: shape.reduce((a, b) => a * b, 1) };
     size += slice.size;
     return slice;
   });
-  return { slices, size };
+  const byName = new Map(slices.map((slice) => [slice.name, slice]));
+  const joined: ParameterSlice[] = [];
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const [joint, members] of Object.entries(joinedProjections)) {
+      for (const kind of ["weight", "bias"]) {
+        const parts = members.map((member) => byName.get(`model.layers.${layer}.${member}.${kind}`));
+        const [first] = parts;
+        if (first === undefined) continue;
+        const rows = parts.reduce((sum, part) => sum + part!.shape[0]!, 0);
+        const total = parts.reduce((sum, part) => sum + part!.size, 0);
+        joined.push({
+          name: `model.layers.${layer}.${joint}.${kind}`,
+          shape: [rows, ...first.shape.slice(1)],
+          offset: first.offset,
+          size: total,
+        });
+      }
+    }
+  }
+  return { slices, joined, size };
+}
+
+/** Weights of joined projections follow each other, then their biases; all else stays where it was. */
+function jointOrder(shapes: readonly ParameterShape[]): ParameterShape[] {
+  const members: readonly string[] = Object.values(joinedProjections).flat();
+  const isJoinedBias = ({ name }: ParameterShape) => members.some((member) => name.endsWith(`.${member}.bias`));
+  const ordered: ParameterShape[] = [];
+  const biases: ParameterShape[] = [];
+  for (const shape of shapes) {
+    if (isJoinedBias(shape)) biases.push(shape);
+    else {
+      const continues = members.some((member) => shape.name.endsWith(`.${member}.weight`));
+      if (!continues) ordered.push(...biases.splice(0));
+      ordered.push(shape);
+    }
+  }
+  return [...ordered, ...biases];
 }
 
 /** Memory every compute thread sees: weights are read by all of them and never sent. */
@@ -27,12 +71,20 @@ export function sharedFloats(size: number): Float32Array<SharedArrayBuffer> {
   return new Float32Array(new SharedArrayBuffer(size * Float32Array.BYTES_PER_ELEMENT));
 }
 
-export function slice(all: Float32Array<SharedArrayBuffer>, { offset, size }: ParameterSlice): Float32Array<SharedArrayBuffer> {
+export function slice(
+  all: Float32Array<SharedArrayBuffer>,
+  { offset, size }: ParameterSlice,
+): Float32Array<SharedArrayBuffer> {
   return all.subarray(offset, offset + size);
 }
 
 /** Matrices normal with the config's deviation, norms 1, biases and value head 0: as transformers initialises them. */
-export function initialiseWeights(target: Float32Array<SharedArrayBuffer>, layout: WeightLayout, config: ModelConfig, seed: number): void {
+export function initialiseWeights(
+  target: Float32Array<SharedArrayBuffer>,
+  layout: WeightLayout,
+  config: ModelConfig,
+  seed: number,
+): void {
   const rng = createRng(seed);
   for (const parameter of layout.slices) {
     const values = slice(target, parameter);

@@ -20,7 +20,9 @@ export function forwardRow(row: TokenRow): WorkRow {
   return {
     tokens: Int32Array.from(row.tokens).subarray(0, (wanted.at(-1) ?? 0) + 1),
     wanted,
-    ...(candidates === undefined ? {} : { candidates: Int32Array.from(atPositions(candidates.tokens, wanted, candidates.count)) }),
+    ...(candidates === undefined
+      ? {}
+      : { candidates: Int32Array.from(atPositions(candidates.tokens, wanted, candidates.count)) }),
   };
 }
 
@@ -39,7 +41,9 @@ export function backwardRow(row: TokenRow, b: number, derivatives: Derivatives):
   const wanted = wantedPositions(row).filter(isNonZero);
   if (wanted.length === 0) return undefined;
   const cut = (part: Float32Array, width: number) => Float32Array.from(atPositions(part, wanted, width));
-  const rowDerivatives: RowDerivatives = { logprobs: parts.logprobs === undefined ? new Float32Array(wanted.length) : cut(parts.logprobs, 1) };
+  const rowDerivatives: RowDerivatives = {
+    logprobs: parts.logprobs === undefined ? new Float32Array(wanted.length) : cut(parts.logprobs, 1),
+  };
   if (parts.entropies !== undefined) rowDerivatives.entropies = cut(parts.entropies, 1);
   if (parts.values !== undefined) rowDerivatives.values = cut(parts.values, 1);
   if (parts.candidates !== undefined) rowDerivatives.candidates = cut(parts.candidates, count);
@@ -47,7 +51,9 @@ export function backwardRow(row: TokenRow, b: number, derivatives: Derivatives):
     tokens: Int32Array.from(row.tokens).subarray(0, wanted.at(-1)! + 1),
     wanted,
     derivatives: rowDerivatives,
-    ...(row.candidates === undefined ? {} : { candidates: Int32Array.from(atPositions(row.candidates.tokens, wanted, count)) }),
+    ...(row.candidates === undefined
+      ? {}
+      : { candidates: Int32Array.from(atPositions(row.candidates.tokens, wanted, count)) }),
   };
 }
 
@@ -64,7 +70,11 @@ function spread(values: Float32Array | undefined, wanted: Int32Array, length: nu
 export type ForwardNumbers = Omit<Forward, "id" | "policyVersion">;
 
 /** What a forward pass gives back, from the numbers of each row. */
-export function joinNumbers(rows: readonly TokenRow[], numbers: readonly (RowNumbers | undefined)[], options: { values: boolean; alternatives: number }): ForwardNumbers {
+export function joinNumbers(
+  rows: readonly TokenRow[],
+  numbers: readonly (RowNumbers | undefined)[],
+  options: { values: boolean; alternatives: number },
+): ForwardNumbers {
   const wanted_B = rows.map(wantedPositions);
   const each = (pick: (row: RowNumbers) => Float32Array | undefined, width = 1) =>
     rows.map((row, b) => spread(numbers[b] && pick(numbers[b]), wanted_B[b]!, row.tokens.length, width));
@@ -75,12 +85,21 @@ export function joinNumbers(rows: readonly TokenRow[], numbers: readonly (RowNum
     ...(options.values ? { values_B_T: each((row) => row.values) } : {}),
     ...(count > 0 ? { candidates_B_T: each((row) => row.candidates, count) } : {}),
     ...(options.alternatives > 0
-      ? { alternatives_B_T: rows.map((row, b) => spreadAlternatives(numbers[b], wanted_B[b]!, row.tokens.length, options.alternatives)) }
+      ? {
+          alternatives_B_T: rows.map((row, b) =>
+            spreadAlternatives(numbers[b], wanted_B[b]!, row.tokens.length, options.alternatives),
+          ),
+        }
       : {}),
   };
 }
 
-function spreadAlternatives(numbers: RowNumbers | undefined, wanted: Int32Array, length: number, count: number): Alternatives {
+function spreadAlternatives(
+  numbers: RowNumbers | undefined,
+  wanted: Int32Array,
+  length: number,
+  count: number,
+): Alternatives {
   const tokens = new Int32Array(length * count);
   wanted.forEach((t, i) => {
     tokens.set(numbers!.alternatives!.tokens.subarray(i * count, (i + 1) * count), t * count);

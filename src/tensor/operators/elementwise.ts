@@ -1,6 +1,8 @@
 import { constantOf, type Node, type Operator, type Value } from "../graph.ts";
 import { broadcast, sameShape, TensorError } from "../shape.ts";
+import { productWithBias } from "./matmul.ts";
 import { placeSum } from "./place.ts";
+import { normOfSum } from "./rms-norm.ts";
 import { sumTo } from "./sum.ts";
 
 type BinaryGradient = (node: Node, gradient: Value) => readonly [Value, Value];
@@ -36,7 +38,13 @@ function unary(name: string, onnx: string, gradient: UnaryGradient): Operator {
   };
 }
 
-const addOperator = binary("add", "Add", (_, g) => [g, g]);
+const plainAdd = binary("add", "Add", (_, g) => [g, g]);
+const addOperator: Operator = {
+  ...plainAdd,
+  emit(node, emitter) {
+    if (!normOfSum(node, emitter) && !productWithBias(node, emitter)) plainAdd.emit(node, emitter);
+  },
+};
 const subOperator = binary("sub", "Sub", (_, g) => [g, neg(g)]);
 const mulOperator = binary("mul", "Mul", (node, g) => [mul(g, node.inputs[1]!), mul(g, node.inputs[0]!)]);
 const divOperator = binary("div", "Div", (node, g) => {
@@ -62,7 +70,14 @@ const siluOperator: Operator = {
     const [x, y] = [node.inputs[0]!, node.outputs[0]!];
     return mul(g, mul(sigmoid(x), add(sub(x, y), g.graph.constant(1))));
   }),
-  emit: (node, emitter) => emitter.node("QuickGelu", node.inputs.map(emitter.name), node.outputs.map(emitter.name), { alpha: { float: 1 } }, "com.microsoft"),
+  emit: (node, emitter) =>
+    emitter.node(
+      "QuickGelu",
+      node.inputs.map(emitter.name),
+      node.outputs.map(emitter.name),
+      { alpha: { float: 1 } },
+      "com.microsoft",
+    ),
 };
 
 function fold(a: Value, b: Value, compute: (x: number, y: number) => number): Value | undefined {

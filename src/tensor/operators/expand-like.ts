@@ -1,4 +1,4 @@
-import { type Operator, type Value } from "../graph.ts";
+import type { Operator, Value } from "../graph.ts";
 import { broadcast, sameShape, TensorError } from "../shape.ts";
 import { sumTo } from "./sum.ts";
 

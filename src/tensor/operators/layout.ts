@@ -1,5 +1,5 @@
-import { type Emitter, type Node, type Operator, type Value } from "../graph.ts";
-import { type Dim, normalAxis, product, sameShape, type Shape, TensorError } from "../shape.ts";
+import type { Emitter, Node, Operator, Value } from "../graph.ts";
+import { type Dim, normalAxis, product, type Shape, sameShape, TensorError } from "../shape.ts";
 
 function parseDims(text: string): Shape {
   return text === "" ? [] : text.split(",").map((dim) => (/^\d+$/.test(dim) ? Number(dim) : dim));
@@ -10,7 +10,11 @@ const reshapeOperator: Operator = {
   infer([x], { shape }) {
     const target = parseDims(String(shape));
     if (product(x!.shape) !== product(target)) {
-      throw new TensorError("reshape", [x!.shape, target], `${product(x!.shape)} elements cannot become ${product(target)}`);
+      throw new TensorError(
+        "reshape",
+        [x!.shape, target],
+        `${product(x!.shape)} elements cannot become ${product(target)}`,
+      );
     }
     return [{ dtype: x!.dtype, shape: target }];
   },
@@ -31,7 +35,8 @@ function reshapeTarget(from: Shape, to: Shape): number[] {
     unknown++;
     return -1;
   });
-  if (unknown > 1) throw new TensorError("reshape", [from, to], "at most one symbolic dimension may move to another axis");
+  if (unknown > 1)
+    throw new TensorError("reshape", [from, to], "at most one symbolic dimension may move to another axis");
   return target;
 }
 
@@ -78,7 +83,12 @@ const transposeOperator: Operator = {
   },
   derivative(node, [g]) {
     const order = node.attributes.order as readonly number[];
-    return [transpose(g!, order.map((_, axis) => order.indexOf(axis)))];
+    return [
+      transpose(
+        g!,
+        order.map((_, axis) => order.indexOf(axis)),
+      ),
+    ];
   },
   emit(node, emitter) {
     const order = node.attributes.order as readonly number[];
@@ -88,7 +98,11 @@ const transposeOperator: Operator = {
 
 export function transpose(x: Value, order: readonly number[]): Value {
   const inner = transposeOrder(x);
-  if (inner !== undefined) return transpose(x.node.inputs[0]!, order.map((axis) => inner[axis]!));
+  if (inner !== undefined)
+    return transpose(
+      x.node.inputs[0]!,
+      order.map((axis) => inner[axis]!),
+    );
   if (order.every((axis, i) => axis === i)) return x;
   return x.graph.apply(transposeOperator, [x], { order: [...order] })[0]!;
 }
@@ -104,8 +118,16 @@ const concatOperator: Operator = {
     const [first] = inputs as [Value, ...Value[]];
     for (const input of inputs) {
       const others = (shape: Shape) => shape.filter((_, i) => i !== axis);
-      if (input.shape.length !== first.shape.length || !sameShape(others(input.shape), others(first.shape)) || input.dtype !== first.dtype) {
-        throw new TensorError("concat", inputs.map(({ shape }) => shape), `all but axis ${axis} must be equal`);
+      if (
+        input.shape.length !== first.shape.length ||
+        !sameShape(others(input.shape), others(first.shape)) ||
+        input.dtype !== first.dtype
+      ) {
+        throw new TensorError(
+          "concat",
+          inputs.map(({ shape }) => shape),
+          `all but axis ${axis} must be equal`,
+        );
       }
     }
     const dims = inputs.map((input) => input.shape[axis as number]!);
@@ -114,14 +136,18 @@ const concatOperator: Operator = {
   },
   derivative: (node, [g]) => splitLike(g!, node.inputs, node.attributes.axis as number),
   emit(node, emitter) {
-    emitter.node("Concat", node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: Number(node.attributes.axis) } });
+    emitter.node("Concat", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {
+      axis: { int: Number(node.attributes.axis) },
+    });
   },
 };
 
 /** Joins along an axis; symbolic sizes add up to a symbol such as "T+S". */
 export function concat(values: readonly Value[], axis: number): Value {
   const [first] = values as [Value, ...Value[]];
-  return values.length === 1 ? first : first.graph.apply(concatOperator, values, { axis: normalAxis("concat", first.shape, axis) })[0]!;
+  return values.length === 1
+    ? first
+    : first.graph.apply(concatOperator, values, { axis: normalAxis("concat", first.shape, axis) })[0]!;
 }
 
 const splitLikeOperator: Operator = {
@@ -130,7 +156,11 @@ const splitLikeOperator: Operator = {
     const dims = likes.map((like) => like.shape[axis as number]!);
     const total: Dim = dims.every((dim) => typeof dim === "number") ? dims.reduce((a, b) => a + b, 0) : dims.join("+");
     if (x!.shape[axis as number] !== total) {
-      throw new TensorError("splitLike", [x!.shape, ...likes.map((like) => like.shape)], `axis ${axis} must add up to ${x!.shape[axis as number]}`);
+      throw new TensorError(
+        "splitLike",
+        [x!.shape, ...likes.map((like) => like.shape)],
+        `axis ${axis} must add up to ${x!.shape[axis as number]}`,
+      );
     }
     return dims.map((part) => ({ dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === axis ? part : dim)) }));
   },
@@ -140,12 +170,51 @@ const splitLikeOperator: Operator = {
   },
   emit(node, emitter) {
     const axis = Number(node.attributes.axis);
-    const sizes = node.inputs.slice(1).map((like) => axisSize(like, axis, emitter));
-    const joined = emitter.fresh();
-    emitter.node("Concat", sizes, [joined], { axis: { int: 0 } });
-    emitter.node("Split", [emitter.name(node.inputs[0]!), joined], node.outputs.map(emitter.name), { axis: { int: axis } });
+    const likes = node.inputs.slice(1);
+    const joined = emitter.once(
+      `sizes ${axis} ${likes.map((like) => (typeof like.shape[axis] === "number" ? like.shape[axis] : emitter.name(like)))}`,
+      (name) => {
+        const sizes = likes.map((like) => axisSize(like, axis, emitter));
+        emitter.node("Concat", sizes, [name], { axis: { int: 0 } });
+      },
+    );
+    emitter.node("Split", [emitter.name(node.inputs[0]!), joined], node.outputs.map(emitter.name), {
+      axis: { int: axis },
+    });
   },
 };
+
+const splitOperator: Operator = {
+  name: "split",
+  infer([x], { axis, sizes }) {
+    const parts = sizes as readonly number[];
+    if (x!.shape[axis as number] !== parts.reduce((a, b) => a + b, 0)) {
+      throw new TensorError(
+        "split",
+        [x!.shape],
+        `sizes [${parts}] must add up to ${x!.shape[axis as number]} along axis ${axis}`,
+      );
+    }
+    return parts.map((part) => ({ dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === axis ? part : dim)) }));
+  },
+  derivative: (node, gradients) => [
+    concat(
+      gradients.map((g, i) => g ?? zerosLike(node.outputs[i]!)),
+      node.attributes.axis as number,
+    ),
+  ],
+  emit(node, emitter) {
+    const sizes = emitter.integers(node.attributes.sizes as readonly number[]);
+    emitter.node("Split", [emitter.name(node.inputs[0]!), sizes], node.outputs.map(emitter.name), {
+      axis: { int: Number(node.attributes.axis) },
+    });
+  },
+};
+
+/** Cuts an axis into parts of given sizes. */
+export function split(x: Value, sizes: readonly number[], axis: number): readonly Value[] {
+  return x.graph.apply(splitOperator, [x], { sizes: [...sizes], axis: normalAxis("split", x.shape, axis) });
+}
 
 function axisSize(like: Value, axis: number, emitter: Emitter): string {
   const dim = like.shape[axis]!;

@@ -1,4 +1,4 @@
-import { constantOf, type Operator, type Value } from "../graph.ts";
+import { constantOf, type Emitter, isInput, type Node, type Operator, type Value } from "../graph.ts";
 import { broadcast, product, sameShape, TensorError } from "../shape.ts";
 import { reshape, transposeOrder } from "./layout.ts";
 import { sumTo } from "./sum.ts";
@@ -14,9 +14,11 @@ export interface MatmulOptions {
 const matmulOperator: Operator = {
   name: "matmul",
   infer([a, b], { transposeA, transposeB }) {
-    const fail = (rule: string) => new TensorError(matmulName(transposeA === true, transposeB === true), [a!.shape, b!.shape], rule);
+    const fail = (rule: string) =>
+      new TensorError(matmulName(transposeA === true, transposeB === true), [a!.shape, b!.shape], rule);
     if (a!.shape.length < 2 || b!.shape.length < 2) throw fail("both must have two axes or more");
-    if (a!.shape.length > 2 && b!.shape.length === 2 && transposeA === true) throw fail("a batched first operand times a matrix cannot be transposed");
+    if (a!.shape.length > 2 && b!.shape.length === 2 && transposeA === true)
+      throw fail("a batched first operand times a matrix cannot be transposed");
     const [m, k] = lastTwo(a!, transposeA === true);
     const [k2, n] = lastTwo(b!, transposeB === true);
     if (k !== k2) throw fail(`inner dimensions ${k} and ${k2} must be equal`);
@@ -26,23 +28,56 @@ const matmulOperator: Operator = {
   derivative(node, [g]) {
     const [a, b] = node.inputs as [Value, Value];
     const { transposeA: ta, transposeB: tb, scale } = node.attributes as Required<MatmulOptions>;
-    const da = ta ? matmul(b, g!, { transposeA: tb, transposeB: true, scale }) : matmul(g!, b, { transposeB: !tb, scale });
+    const da = ta
+      ? matmul(b, g!, { transposeA: tb, transposeB: true, scale })
+      : matmul(g!, b, { transposeB: !tb, scale });
     if (a.shape.length > 2 && b.shape.length === 2) return [da, matrixGradient(a, b, g!, tb, scale)];
-    const db = tb ? matmul(g!, a, { transposeA: true, transposeB: ta, scale }) : matmul(a, g!, { transposeA: !ta, scale });
+    const db = tb
+      ? matmul(g!, a, { transposeA: true, transposeB: ta, scale })
+      : matmul(a, g!, { transposeA: !ta, scale });
     return [sumTo(da, a.shape), sumTo(db, b.shape)];
   },
   emit(node, emitter) {
+    if (biasedSum(node, emitter) !== undefined) return; // written together with the bias
     const { transposeA, transposeB, scale } = node.attributes as Required<MatmulOptions>;
     const isPlain = !transposeA && !transposeB && scale === 1;
     emitter.node(
       isPlain ? "MatMul" : "FusedMatMul",
       node.inputs.map(emitter.name),
       node.outputs.map(emitter.name),
-      isPlain ? {} : { transA: { int: Number(transposeA) }, transB: { int: Number(transposeB) }, alpha: { float: scale } },
+      isPlain
+        ? {}
+        : { transA: { int: Number(transposeA) }, transB: { int: Number(transposeB) }, alpha: { float: scale } },
       isPlain ? "" : "com.microsoft",
     );
   },
 };
+
+/** The sum that adds a bias to a product of two matrices and is all that reads it. */
+function biasedSum(product: Node, emitter: Emitter): Node | undefined {
+  const value = product.outputs[0]!;
+  const [reader, ...others] = emitter.readers(value);
+  if (value.shape.length !== 2 || reader?.operator.name !== "add" || others.length > 0 || emitter.isOutput(value))
+    return undefined;
+  const bias = reader.inputs.find((input) => input !== value);
+  return bias?.shape.length === 1 && bias.shape[0] === value.shape[1] && isInput(bias) ? reader : undefined;
+}
+
+/** Writes product and bias as one Gemm, from the sum. */
+export function productWithBias(add: Node, emitter: Emitter): boolean {
+  const value = add.inputs.find(
+    (input) => input.node.operator === matmulOperator && biasedSum(input.node, emitter) === add,
+  );
+  if (value === undefined) return false;
+  const { transposeA, transposeB, scale } = value.node.attributes as Required<MatmulOptions>;
+  const bias = add.inputs.find((input) => input !== value)!;
+  emitter.node("Gemm", [...value.node.inputs, bias].map(emitter.name), add.outputs.map(emitter.name), {
+    transA: { int: Number(transposeA) },
+    transB: { int: Number(transposeB) },
+    alpha: { float: scale },
+  });
+  return true;
+}
 
 function matmulName(ta: boolean, tb: boolean): string {
   return `matmul${ta ? " Aᵀ" : ""}${tb ? " Bᵀ" : ""}`;

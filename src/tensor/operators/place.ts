@@ -1,4 +1,4 @@
-import { type Operator, type Value } from "../graph.ts";
+import type { Operator, Value } from "../graph.ts";
 import { sameShape, TensorError } from "../shape.ts";
 import { zerosLike } from "./layout.ts";
 
@@ -11,7 +11,10 @@ const pickOperator: Operator = {
     return [{ dtype: "float32", shape: index!.shape }];
   },
   derivative: (node, [g]) => [placeAdd(zerosLike(node.inputs[0]!), node.inputs[1]!, g!), undefined],
-  emit: (node, emitter) => emitter.node("GatherElements", node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: -1 } }),
+  emit: (node, emitter) =>
+    emitter.node("GatherElements", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {
+      axis: { int: -1 },
+    }),
 };
 
 // ScatterElements is right and repeatable with duplicate indices in ONNX Runtime 1.30; ScatterND with add races
@@ -19,12 +22,16 @@ const placeAddOperator: Operator = {
   name: "placeAdd",
   infer([x, index, updates]) {
     checkRows("placeAdd", x!, index!);
-    if (!sameShape(index!.shape, updates!.shape)) throw new TensorError("placeAdd", [index!.shape, updates!.shape], "index and updates must have one shape");
+    if (!sameShape(index!.shape, updates!.shape))
+      throw new TensorError("placeAdd", [index!.shape, updates!.shape], "index and updates must have one shape");
     return [{ dtype: "float32", shape: x!.shape }];
   },
   derivative: (node, [g]) => [g, undefined, pick(g!, node.inputs[1]!)],
   emit(node, emitter) {
-    emitter.node("ScatterElements", node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: -1 }, reduction: { string: "add" } });
+    emitter.node("ScatterElements", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {
+      axis: { int: -1 },
+      reduction: { string: "add" },
+    });
   },
 };
 

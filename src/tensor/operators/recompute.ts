@@ -19,7 +19,8 @@ const recomputeOperator: Operator = {
     }
     return [...again.map((value) => gradients.get(value)), undefined];
   },
-  emit: (node, emitter) => emitter.node("Identity", [emitter.name(node.inputs.at(-1)!)], [emitter.name(node.outputs[0]!)]),
+  emit: (node, emitter) =>
+    emitter.node("Identity", [emitter.name(node.inputs.at(-1)!)], [emitter.name(node.outputs[0]!)]),
 };
 
 /**

@@ -1,5 +1,5 @@
-import { type Operator, type Value } from "../graph.ts";
-import { TensorError } from "../shape.ts";
+import type { Emitter, Node, Operator, Value } from "../graph.ts";
+import { sameShape, TensorError } from "../shape.ts";
 import { mul, sub } from "./elementwise.ts";
 import { sumKeep, sumTo } from "./sum.ts";
 
@@ -8,7 +8,11 @@ const rmsNormOperator: Operator = {
   infer([x, weight]) {
     const width = x!.shape.at(-1);
     if (weight!.shape.length !== 1 || weight!.shape[0] !== width) {
-      throw new TensorError("rmsNorm", [x!.shape, weight!.shape], `the weight must have the last axis of the input, [${width}]`);
+      throw new TensorError(
+        "rmsNorm",
+        [x!.shape, weight!.shape],
+        `the weight must have the last axis of the input, [${width}]`,
+      );
     }
     return [
       { dtype: "float32", shape: x!.shape },
@@ -31,6 +35,26 @@ const rmsNormOperator: Operator = {
     });
   },
 };
+
+/** The normalisation of a sum, where the sum is read by one; ONNX Runtime does both in one pass over the row. */
+export function normOfSum(add: Node, emitter: Emitter): boolean {
+  const [a, b] = add.inputs as [Value, Value];
+  const total = add.outputs[0]!;
+  const norm = emitter.readers(total).find((node) => node.operator === rmsNormOperator);
+  if (norm === undefined || !sameShape(a.shape, b.shape) || a.shape.length > 3) return false;
+  if (emitter.readers(norm.outputs[1]!).length > 0) return false; // the backward pass wants the scale, which the fused one keeps
+  const outputs = [emitter.name(norm.outputs[0]!), "", "", emitter.name(total)];
+  const inputs = [a, b, norm.inputs[1]!].map(emitter.name);
+  emitter.node(
+    "SkipSimplifiedLayerNormalization",
+    inputs,
+    outputs,
+    { epsilon: { float: Number(norm.attributes.epsilon) } },
+    "com.microsoft",
+  );
+  emitter.fused(norm);
+  return true;
+}
 
 /** x / sqrt(mean(x²) + epsilon) · weight, over the last axis. */
 export function rmsNorm(x: Value, weight: Value, epsilon: number): Value {

@@ -1,4 +1,4 @@
-import { type Operator, type Value } from "../graph.ts";
+import type { Operator, Value } from "../graph.ts";
 import { sameShape, TensorError } from "../shape.ts";
 import { neg } from "./elementwise.ts";
 
@@ -7,10 +7,21 @@ const rotaryOperator: Operator = {
   infer([x, positions, cos, sin]) {
     const shapes = [x!, positions!, cos!, sin!].map((value) => value.shape);
     const half = cos!.shape[1];
-    if (x!.shape.length !== 3 || typeof half !== "number" || Number(x!.shape[2]) % (2 * half) !== 0) {
-      throw new TensorError("rotary", shapes, "takes [batch, length, heads·headWidth] and tables [positions, headWidth/2]");
+    const width = x!.shape.at(-1);
+    const isHeads = x!.shape.length === 4;
+    if (
+      (x!.shape.length !== 3 && !isHeads) ||
+      typeof half !== "number" ||
+      (isHeads ? width !== 2 * half : Number(width) % (2 * half) !== 0)
+    ) {
+      throw new TensorError(
+        "rotary",
+        shapes,
+        "takes [batch, length, heads·headWidth] or [batch, heads, length, headWidth] and tables [positions, headWidth/2]",
+      );
     }
-    if (positions!.dtype !== "int64" || !sameShape(positions!.shape, x!.shape.slice(0, 2)) || !sameShape(cos!.shape, sin!.shape)) {
+    const rows = isHeads ? [x!.shape[0]!, x!.shape[2]!] : x!.shape.slice(0, 2);
+    if (positions!.dtype !== "int64" || !sameShape(positions!.shape, rows) || !sameShape(cos!.shape, sin!.shape)) {
       throw new TensorError("rotary", shapes, "needs int64 positions [batch, length] and two tables of one shape");
     }
     return [{ dtype: "float32", shape: x!.shape }];
@@ -20,7 +31,8 @@ const rotaryOperator: Operator = {
     const [, positions, cos, sin] = node.inputs as [Value, Value, Value, Value];
     return [rotary(g!, positions, cos, neg(sin)), undefined, undefined, undefined];
   },
-  emit: (node, emitter) => emitter.node("RotaryEmbedding", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {}, "com.microsoft"),
+  emit: (node, emitter) =>
+    emitter.node("RotaryEmbedding", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {}, "com.microsoft"),
 };
 
 /**

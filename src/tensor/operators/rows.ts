@@ -1,23 +1,34 @@
-import { type Operator, type Value } from "../graph.ts";
+import type { Operator, Value } from "../graph.ts";
 import { product, TensorError } from "../shape.ts";
 import { reshape, zerosLike } from "./layout.ts";
 
 const takeRowsOperator: Operator = {
   name: "takeRows",
   infer([table, index]) {
-    if (table!.shape.length !== 2 || index!.dtype !== "int64") throw new TensorError("takeRows", [table!.shape, index!.shape], "takes a matrix and int64 row numbers");
+    if (table!.shape.length !== 2 || index!.dtype !== "int64")
+      throw new TensorError("takeRows", [table!.shape, index!.shape], "takes a matrix and int64 row numbers");
     return [{ dtype: "float32", shape: [...index!.shape, table!.shape[1]!] }];
   },
   derivative: (node, [g]) => [addRows(zerosLike(node.inputs[0]!), node.inputs[1]!, g!), undefined],
-  emit: (node, emitter) => emitter.node("Gather", node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: 0 } }),
+  emit: (node, emitter) =>
+    emitter.node("Gather", node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: 0 } }),
 };
 
 const addRowsOperator: Operator = {
   name: "addRows",
   infer([table, index, rows]) {
     const [count] = index!.shape;
-    if (index!.shape.length !== 1 || rows!.shape.length !== 2 || rows!.shape[0] !== count || rows!.shape[1] !== table!.shape[1]) {
-      throw new TensorError("addRows", [table!.shape, index!.shape, rows!.shape], "needs a matrix, N row numbers and N rows of its width");
+    if (
+      index!.shape.length !== 1 ||
+      rows!.shape.length !== 2 ||
+      rows!.shape[0] !== count ||
+      rows!.shape[1] !== table!.shape[1]
+    ) {
+      throw new TensorError(
+        "addRows",
+        [table!.shape, index!.shape, rows!.shape],
+        "needs a matrix, N row numbers and N rows of its width",
+      );
     }
     return [{ dtype: "float32", shape: table!.shape }];
   },
@@ -43,5 +54,9 @@ export function takeRows(table: Value, index: Value): Value {
 /** A matrix with rows added at row numbers; equal numbers add up. */
 export function addRows(table: Value, index: Value, rows: Value): Value {
   const count = product(index.shape);
-  return table.graph.apply(addRowsOperator, [table, reshape(index, [count]), reshape(rows, [count, table.shape[1]!])])[0]!;
+  return table.graph.apply(addRowsOperator, [
+    table,
+    reshape(index, [count]),
+    reshape(rows, [count, table.shape[1]!]),
+  ])[0]!;
 }

@@ -1,4 +1,4 @@
-import { type Operator, type Value } from "../graph.ts";
+import type { Operator, Value } from "../graph.ts";
 import { TensorError } from "../shape.ts";
 import { exp, mul, sub } from "./elementwise.ts";
 import { cheaperRowSumFactors } from "./matmul.ts";
@@ -8,11 +8,13 @@ function overLastAxis(name: string, onnx: string, derivative: (y: Value, g: Valu
   return {
     name,
     infer([x]) {
-      if (x!.shape.length === 0 || x!.dtype !== "float32") throw new TensorError(name, [x!.shape], "takes float32 with one axis or more");
+      if (x!.shape.length === 0 || x!.dtype !== "float32")
+        throw new TensorError(name, [x!.shape], "takes float32 with one axis or more");
       return [{ dtype: "float32", shape: x!.shape }];
     },
     derivative: (node, [g]) => [derivative(node.outputs[0]!, g!)],
-    emit: (node, emitter) => emitter.node(onnx, node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: -1 } }),
+    emit: (node, emitter) =>
+      emitter.node(onnx, node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: -1 } }),
   };
 }
 

@@ -1,5 +1,5 @@
-import { type Operator, type Value } from "../graph.ts";
-import { normalAxis, sameShape, type Shape } from "../shape.ts";
+import type { Operator, Value } from "../graph.ts";
+import { normalAxis, type Shape, sameShape } from "../shape.ts";
 import { expandLike } from "./expand-like.ts";
 import { reshape } from "./layout.ts";
 import { placedUpdates } from "./place.ts";
@@ -13,7 +13,9 @@ const sumOperator: Operator = {
   derivative: (node, [g]) => [expandLike(g!, node.inputs[0]!)],
   emit(node, emitter) {
     const axes = emitter.integers(node.attributes.axes as readonly number[]);
-    emitter.node("ReduceSum", [emitter.name(node.inputs[0]!), axes], [emitter.name(node.outputs[0]!)], { keepdims: { int: 1 } });
+    emitter.node("ReduceSum", [emitter.name(node.inputs[0]!), axes], [emitter.name(node.outputs[0]!)], {
+      keepdims: { int: 1 },
+    });
   },
 };
 
