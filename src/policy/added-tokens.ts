@@ -6,8 +6,8 @@ import type { AddedTokenConfig } from "./tokenizer-json.ts";
 export type Section = { readonly token: number } | { readonly text: string; readonly isStart: boolean };
 
 /**
- * Control tokens are the special ones and the ones with a sign in them, such as `<tool_call>`. Added words and runs of spaces
- * are ordinary text that happens to have a token.
+ * Control tokens are the special ones and the ones with a sign in them, such as `<tool_call>`. Added words and runs of
+ * spaces are ordinary text that happens to have a token.
  */
 export function isControlToken(token: AddedTokenConfig): boolean {
   return token.special || /[\p{P}\p{S}]/u.test(token.content);
@@ -35,7 +35,7 @@ export function addedTokenSplitter(
       }
       const rest = normalize(piece.text);
       const ranges = shift(plain, piece);
-      // positions in the text are lost once normalization has changed it; then no token is recognised rather than a wrong one
+      // normalization that changes the text moves its positions; then no token is recognised rather than a wrong one
       const recognise = special && (ranges.length === 0 || rest === piece.text);
       const matches = recognise ? allNormalized(rest, ranges) : ordinaryNormalized(rest, []);
       for (const part of cutAt(rest, matches)) {
@@ -81,7 +81,7 @@ function shift(ranges: readonly TextRange[], piece: Piece): TextRange[] {
     .map((range) => ({ start: range.start - piece.start, end: range.end - piece.start }));
 }
 
-/** Finds added tokens, leftmost first and of those the longest. Models have thousands, so they are looked up by first unit. */
+/** Finds added tokens, leftmost first and of those the longest. There may be thousands: they are looked up by first unit. */
 function finder(tokens: readonly AddedTokenConfig[]): (text: string, plain: readonly TextRange[]) => Match[] {
   const byFirst = new Map<string, AddedTokenConfig[]>();
   for (const token of [...tokens].sort((a, b) => b.content.length - a.content.length)) {

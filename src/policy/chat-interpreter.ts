@@ -17,7 +17,7 @@ export class ChatInterpreter extends huggingFaceJinja.Interpreter {
   }
 
   override evaluate(node: TemplateNode | undefined, environment: TemplateEnvironment): TemplateValue {
-    if (node?.type === "Comment") this.#onComment(String(node["value"]));
+    if (node?.type === "Comment") this.#onComment(String(node.value));
     const own = node === undefined ? undefined : this.#evaluateOwn(node, environment);
     const value = own ?? super.evaluate(node, environment);
     return this.#written.has(node) && value.type !== "FunctionValue" ? stringValue(pythonString(value)) : value;
@@ -25,14 +25,14 @@ export class ChatInterpreter extends huggingFaceJinja.Interpreter {
 
   #evaluateOwn(node: TemplateNode, environment: TemplateEnvironment): TemplateValue | undefined {
     const evaluate = (field: unknown) => this.evaluate(field as TemplateNode, environment);
-    if (node.type === "BinaryExpression" && (node["operator"] as { value: string }).value === "~") {
-      return stringValue(pythonString(evaluate(node["left"])) + pythonString(evaluate(node["right"])));
+    if (node.type === "BinaryExpression" && (node.operator as { value: string }).value === "~") {
+      return stringValue(pythonString(evaluate(node.left)) + pythonString(evaluate(node.right)));
     }
     if (node.type === "FilterExpression") {
-      const filter = node["filter"] as TemplateNode;
-      const name = filter.type === "CallExpression" ? (filter["callee"] as TemplateNode)["value"] : filter["value"];
-      if (name === "string") return stringValue(pythonString(evaluate(node["operand"])));
-      if (name === "tojson") return stringValue(pythonJson(evaluate(node["operand"]), jsonStyle(filter, evaluate)));
+      const filter = node.filter as TemplateNode;
+      const name = filter.type === "CallExpression" ? (filter.callee as TemplateNode).value : filter.value;
+      if (name === "string") return stringValue(pythonString(evaluate(node.operand)));
+      if (name === "tojson") return stringValue(pythonJson(evaluate(node.operand), jsonStyle(filter, evaluate)));
     }
     if (node.type === "CallExpression") return strip(node, evaluate);
     return undefined;
@@ -40,12 +40,12 @@ export class ChatInterpreter extends huggingFaceJinja.Interpreter {
 }
 
 function strip(node: TemplateNode, evaluate: (node: unknown) => TemplateValue): TemplateValue | undefined {
-  const callee = node["callee"] as TemplateNode;
-  const method = callee.type === "MemberExpression" ? (callee["property"] as TemplateNode)["value"] : undefined;
-  const [argument, ...more] = node["args"] as TemplateNode[];
+  const callee = node.callee as TemplateNode;
+  const method = callee.type === "MemberExpression" ? (callee.property as TemplateNode).value : undefined;
+  const [argument, ...more] = node.args as TemplateNode[];
   if (argument === undefined || more.length > 0) return undefined;
   if (method !== "strip" && method !== "lstrip" && method !== "rstrip") return undefined;
-  const text = evaluate(callee["object"]);
+  const text = evaluate(callee.object);
   const characters = evaluate(argument);
   if (text.type !== "StringValue" || characters.type !== "StringValue") return undefined;
   const letters = Array.from(text.value as string);
@@ -59,10 +59,10 @@ function strip(node: TemplateNode, evaluate: (node: unknown) => TemplateValue): 
 function jsonStyle(filter: TemplateNode, evaluate: (node: unknown) => TemplateValue): JsonStyle {
   if (filter.type !== "CallExpression") return {};
   const named = new Map<unknown, TemplateValue>();
-  for (const argument of filter["args"] as TemplateNode[]) {
+  for (const argument of filter.args as TemplateNode[]) {
     if (argument.type !== "KeywordArgumentExpression")
       throw new TypeError("tojson takes its options by name, as indent=4");
-    named.set((argument["key"] as TemplateNode)["value"], evaluate(argument["value"]));
+    named.set((argument.key as TemplateNode).value, evaluate(argument.value));
   }
   const separators = named.get("separators")?.value as readonly [TemplateValue, TemplateValue] | null | undefined;
   return {

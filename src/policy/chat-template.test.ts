@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { conversation, llamaLikeTemplate, searchTool, thinkingTemplate } from "./chat-cases.ts";
+import { conversation, llamaLikeTemplate, searchTool, thinkingTemplate } from "./chat-template.contract.ts";
 import { type ChatMessage, renderChat } from "./chat-template.ts";
 import { defaultChatTemplate } from "./default-chat-template.ts";
 

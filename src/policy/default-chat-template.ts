@@ -1,9 +1,9 @@
 /**
- * ChatML with tools in the manner of Hermes: every message is a turn of its own, a tool call is JSON between `<tool_call>` tags
- * in the assistant's turn, and what a tool answered is a turn of the role `tool`.
+ * ChatML with tools in the manner of Hermes: every message is a turn of its own, a tool call is JSON between `<tool_call>`
+ * tags in the assistant's turn, and what a tool answered is a turn of the role `tool`.
  *
- * Adding a message never changes what came before it: the rendering of a conversation begins with that of its first messages.
- * So a turn that was sampled is continued, never written again.
+ * Adding a message never changes what came before it: the rendering of a conversation begins with that of its first
+ * messages. So a turn that was sampled is continued, never written again.
  */
 export const defaultChatTemplate = `{%- if tools %}
     {{- '<|im_start|>system\\n' }}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { byteTokenizer } from "./byte-tokenizer.ts";
-import { conversation, searchTool, thinkingTemplate } from "./chat-cases.ts";
+import { conversation, searchTool, thinkingTemplate } from "./chat-template.contract.ts";
 import { type ChatMessage, renderChat } from "./chat-template.ts";
 import { encodeChat } from "./encode-chat.ts";
 import { trainBpe } from "./train-bpe.ts";

@@ -64,7 +64,7 @@ function mark<Value>(value: Value, texts: readonly string[], marks: Marks): Valu
   return visit(value) as Value;
 }
 
-/** Takes the marks out, and tells where they were. Marks that a template tore apart still keep the text beside them apart. */
+/** Takes the marks out, and tells where they were. One that a template tore off still keeps the text beside it apart. */
 function unmark(
   marked: string,
   texts: readonly string[],

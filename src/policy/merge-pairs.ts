@@ -14,11 +14,12 @@ interface Pair {
 }
 
 /**
- * Byte pair encoding: again and again the most frequent pair of neighbours becomes a token. Of equally frequent pairs the one
- * with the smaller ids comes first, so the same words always give the same merges. Stops early when no pair occurs twice.
+ * Byte pair encoding: again and again the most frequent pair of neighbours becomes a token. Of equally frequent pairs the
+ * one with the smaller ids comes first, so the same words always give the same merges. Stops early when no pair occurs
+ * twice.
  *
- * Words are ids into the alphabet. Only the words a pair is in are touched when it is merged, and counts are corrected, not
- * counted again.
+ * Words are ids into the alphabet. Only the words a pair is in are touched when it is merged, and counts are corrected,
+ * not counted again.
  */
 export function mergePairs(
   words: readonly number[][],
@@ -52,7 +53,7 @@ class PairCounts {
   constructor(words: readonly number[][], counts: readonly number[]) {
     this.#words = words.map((word) => [...word]);
     this.#counts = counts;
-    this.#words.forEach((_, word) => this.#add(word, 1));
+    for (const word of this.#words.keys()) this.#add(word, 1);
     for (const pair of this.#pairs.values()) this.#push(pair);
   }
 

@@ -3,8 +3,8 @@ import { huggingFaceJinja, type TemplateNode, type TemplateToken } from "./huggi
 export const whitespaceRules = { lstrip_blocks: true, trim_blocks: true };
 
 /**
- * The line on which a template fails, as near as a tag. The package keeps no positions, so the template is parsed and run once
- * more with the line of every tag put in front of it as a comment: the last comment seen is where it happened.
+ * The line on which a template fails, as near as a tag. The package keeps no positions, so the template is parsed and run
+ * once more with the line of every tag put in front of it as a comment: the last comment seen is where it happened.
  */
 export function failingLine(
   template: string,

@@ -109,13 +109,13 @@ export interface TokenizerPipeline {
 /** Reads a parsed tokenizer.json, and refuses what would be tokenized otherwise than Hugging Face's tokenizers do. */
 export function parseTokenizerJson(json: unknown): TokenizerPipeline {
   const parsed = check(Json, json, "tokenizer.json");
-  const decoder = steps(parsed["decoder"], "decoders", DecoderStep, "decoder");
+  const decoder = steps(parsed.decoder, "decoders", DecoderStep, "decoder");
   return {
     addedTokens: parsed.added_tokens,
-    normalizer: steps(parsed["normalizer"], "normalizers", NormalizerStep, "normalizer"),
-    preTokenizer: steps(parsed["pre_tokenizer"], "pretokenizers", PreTokenizerStep, "pre_tokenizer"),
+    normalizer: steps(parsed.normalizer, "normalizers", NormalizerStep, "normalizer"),
+    preTokenizer: steps(parsed.pre_tokenizer, "pretokenizers", PreTokenizerStep, "pre_tokenizer"),
     model: check(Model, { ...parsed.model, type: parsed.model.type ?? inferModelType(parsed.model) }, "model"),
-    ...(parsed["decoder"] == null ? {} : { decoder }),
+    ...(parsed.decoder == null ? {} : { decoder }),
   };
 }
 
@@ -129,7 +129,7 @@ function steps<Step>(raw: unknown, listKey: string, schema: z.ZodType<Step>, par
 
 // files from before tokenizers 0.10 do not say which model they hold
 function inferModelType(model: Readonly<Record<string, unknown>>): string {
-  if (Array.isArray(model["vocab"])) return "Unigram";
+  if (Array.isArray(model.vocab)) return "Unigram";
   if ("merges" in model) return "BPE";
   return "continuing_subword_prefix" in model ? "WordPiece" : "WordLevel";
 }

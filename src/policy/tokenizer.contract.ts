@@ -4,7 +4,7 @@ import { tokenizerFromFiles } from "./load-tokenizer.ts";
 import { concatenate } from "./token-decoder.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** What every tokenizer that keeps text as it is must do; for byte-level ones, where a text's bytes are its tokens' bytes. */
+/** What every byte-level tokenizer must do: one whose tokens' bytes are the bytes of the text. */
 export function tokenizerContract(name: string, make: () => Tokenizer): void {
   describe(`tokenizer contract: ${name}`, () => {
     const tokenizer = make();

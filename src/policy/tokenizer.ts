@@ -13,7 +13,7 @@
  *     tokenizer.tokenBytes(258);                                 // the UTF-8 of "<|im_end|>"
  *     tokenizer.specialTokens.eos;                               // { id: 258, text: "<|im_end|>" }
  *
- * Strings that are not well-formed Unicode are encoded as if each lone surrogate were U+FFFD, which is what UTF-8 does.
+ * Strings that are not well-formed Unicode are encoded as if each lone surrogate were U+FFFD, as `TextEncoder` does it.
  */
 export interface Tokenizer {
   /** One more than the largest token id. An engine may have more rows than this, never fewer. */
@@ -28,9 +28,10 @@ export interface Tokenizer {
   /** Ids that stand for nothing (rows of an embedding beyond the vocabulary) are left out, not refused. */
   decode(tokens: readonly number[] | Int32Array, options?: DecodeOptions): string;
   /**
-   * The bytes a token stands for, so that a stop string is found across token borders. Exact for byte-level and byte-fallback
-   * tokenizers: the bytes of all tokens, joined, are the UTF-8 of the text (after the tokenizer's own normalization, and
-   * with the space that SentencePiece-like tokenizers put in front). A control token's are those of its text.
+   * The bytes a token stands for, so that a stop string is found across token borders. Exact for byte-level and
+   * byte-fallback tokenizers: the bytes of all tokens, joined, are the UTF-8 of the text (after the tokenizer's own
+   * normalization, and with the space that SentencePiece-like tokenizers put in front). A control token's are those of
+   * its text.
    */
   tokenBytes(id: number): Uint8Array;
   /** What to write into a model folder, so that `AutoTokenizer.from_pretrained` reads the same tokenizer. */
@@ -61,7 +62,7 @@ export interface SpecialToken {
   readonly text: string;
 }
 
-export type SpecialTokens = { readonly [role in SpecialTokenRole]?: SpecialToken };
+export type SpecialTokens = Readonly<Partial<Record<SpecialTokenRole, SpecialToken>>>;
 
 /** File name to contents: `tokenizer.json`, `tokenizer_config.json`, and where there is a template `chat_template.jinja`. */
 export type TokenizerFiles = Readonly<Record<string, string>>;

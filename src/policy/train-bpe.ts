@@ -15,16 +15,17 @@ export interface TrainBpeOptions extends ByteLevelOptions {
 }
 
 /**
- * Words for merges to stay inside: letters with what precedes them, single digits, signs, line breaks, spaces. It is Qwen 2's
- * expression to the letter, because transformers puts that one in for every folder whose config.json says `qwen2`.
+ * Words for merges to stay inside: letters with what precedes them, single digits, signs, line breaks, spaces. It is
+ * Qwen 2's expression to the letter, because transformers puts that one in for every folder whose config.json says
+ * `qwen2`.
  */
 export const wordRegex =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 /**
- * Learns a byte-level BPE tokenizer from text: ids 0 to 255 are the bytes, then come the merges, most frequent first, then the
- * control tokens. The same texts give the same tokenizer. Where the texts hold too little that repeats, the vocabulary stays
- * smaller than asked; read `vocabularySize`.
+ * Learns a byte-level BPE tokenizer from text: ids 0 to 255 are the bytes, then come the merges, most frequent first, then
+ * the control tokens. The same texts give the same tokenizer. Where the texts hold too little that repeats, the vocabulary
+ * stays smaller than asked; read `vocabularySize`.
  */
 export function trainBpe(options: TrainBpeOptions): Tokenizer {
   const smallest = 256 + controlTokens(256, options).length;

@@ -2,7 +2,7 @@ import type { SampleRequest } from "../engine.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { ModelConfig } from "./model-config.ts";
 import type { Rotation } from "./rotations.ts";
-import type { StopStringMatcher } from "./stop-strings.ts";
+import type { StopStringMatcher } from "../stop-strings.ts";
 
 /** A request being answered, with what has been sampled so far. */
 export interface Answer {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
@@ -75,11 +76,10 @@ export function readModelFolder(directory: string): ModelFolder {
 }
 
 function checkSameModel(found: ModelConfig, wanted: ModelConfig, directory: string): void {
-  const shape = ({ tokens: _, initializerRange: __, ...rest }: ModelConfig) => JSON.stringify(rest);
-  if (shape(found) === shape(wanted)) return;
-  const different = (Object.keys(wanted) as (keyof ModelConfig)[]).filter(
-    (key) => JSON.stringify(found[key]) !== JSON.stringify(wanted[key]),
-  );
+  const ignored: readonly string[] = ["tokens", "initializerRange"] satisfies (keyof ModelConfig)[];
+  const keys = (Object.keys(wanted) as (keyof ModelConfig)[]).filter((key) => !ignored.includes(key));
+  const different = keys.filter((key) => !isDeepStrictEqual(found[key], wanted[key]));
+  if (different.length === 0) return;
   throw new LudusError("other-model", {
     got: `a model in "${directory}" that differs in ${different.join(", ")}`,
     expected: "the model this engine was made with",

@@ -2,13 +2,13 @@ import type { InferenceSession } from "onnxruntime-node";
 import { LudusError } from "../../errors.ts";
 import { uniformAt } from "../../random.ts";
 import { policyWeights, type Sample, type SampleRequest, type SampleStop } from "../engine.ts";
-import { type Chosen, chooseToken, mostProbable } from "./choose-token.ts";
+import { type Chosen, chooseToken, mostProbable } from "../choose-token.ts";
 import { cacheRowBytes } from "./key-value-cache.ts";
 import { type Answer, Lane, type Row } from "./lane.ts";
 import type { ModelConfig } from "./model-config.ts";
 import type { Rotations } from "./rotations.ts";
 import { causalMask, type Feeds, floats, hidden, integers } from "./session.ts";
-import { StopStringMatcher } from "./stop-strings.ts";
+import { StopStringMatcher } from "../stop-strings.ts";
 
 export interface SamplerOptions {
   config: ModelConfig;
