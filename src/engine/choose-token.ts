@@ -3,8 +3,8 @@ export interface Choice {
   /** Uniform in [0, 1). */
   uniform: number;
   isGreedy: boolean;
-  topP?: number;
-  topK?: number;
+  topP?: number | undefined;
+  topK?: number | undefined;
 }
 
 export interface Chosen {

@@ -85,8 +85,7 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
     let stop: SampleStop | undefined;
     while (stop === undefined) {
       const distribution = probabilities(tokens, weights, temperature);
-      const cuts = { ...(topP === undefined ? {} : { topP }), ...(topK === undefined ? {} : { topK }) };
-      const chosen = chooseToken(distribution, { uniform: uniformAt(request.seed, tokens.length), isGreedy: temperature === 0, ...cuts });
+      const chosen = chooseToken(distribution, { uniform: uniformAt(request.seed, tokens.length), isGreedy: temperature === 0, topP, topK });
       for (const token of mostProbable(distribution, request.alternatives ?? 0)) alternatives.push({ token, logprob: Math.log(distribution[token]!) });
       drawn.push(chosen);
       tokens.push(chosen.token);

@@ -13,7 +13,7 @@ export interface Seed {
  * A wanted value the seeds do not depend on is an error, not a silent zero.
  */
 export function differentiate(seeds: readonly Seed[], wanted: readonly Value[]): Value[] {
-  const gradients = accumulateGradients(seeds, new Set(wanted));
+  const gradients = accumulateGradients(seeds, new Set(wanted), new Set());
   return wanted.map((value) => {
     const gradient = gradients.get(value);
     if (gradient === undefined) throw new TensorError("differentiate", [value.shape], "no seed depends on this value");
@@ -21,8 +21,12 @@ export function differentiate(seeds: readonly Seed[], wanted: readonly Value[]):
   });
 }
 
-/** Gradients of the wanted values that the seeds depend on; the walk does not go below them. */
-export function accumulateGradients(seeds: readonly Seed[], wanted: ReadonlySet<Value>): Map<Value, Value> {
+/** Gradients of the wanted values that the seeds depend on; the walk does not go below `ends`. */
+export function accumulateGradients(
+  seeds: readonly Seed[],
+  wanted: ReadonlySet<Value>,
+  ends: ReadonlySet<Value> = wanted,
+): Map<Value, Value> {
   const gradients = new Map<Value, Value>();
   const accumulate = (value: Value, gradient: Value) => {
     if (!sameShape(value.shape, gradient.shape)) {
@@ -37,7 +41,7 @@ export function accumulateGradients(seeds: readonly Seed[], wanted: ReadonlySet<
   };
   for (const { value, gradient } of seeds) accumulate(value, gradient);
 
-  const needed = dependents(seeds, wanted);
+  const needed = dependents(seeds, wanted, ends);
   for (const node of [...needed].sort((a, b) => b.id - a.id)) {
     const incoming = node.outputs.map((output) => gradients.get(output));
     if (incoming.every((gradient) => gradient === undefined)) continue;
@@ -58,11 +62,11 @@ export function accumulateGradients(seeds: readonly Seed[], wanted: ReadonlySet<
 }
 
 /** Nodes between the wanted values and the seeds: only these are differentiated. */
-function dependents(seeds: readonly Seed[], wanted: ReadonlySet<Value>): Set<Node> {
+function dependents(seeds: readonly Seed[], wanted: ReadonlySet<Value>, ends: ReadonlySet<Value>): Set<Node> {
   const needed = new Set<Node>();
   for (const node of reachable(seeds.map((seed) => seed.value))) {
-    const isWanted = node.outputs.some((output) => wanted.has(output));
-    if (!isWanted && node.inputs.some((input) => wanted.has(input) || needed.has(input.node))) needed.add(node);
+    const isEnd = node.outputs.some((output) => ends.has(output));
+    if (!isEnd && node.inputs.some((input) => wanted.has(input) || needed.has(input.node))) needed.add(node);
   }
   return needed;
 }

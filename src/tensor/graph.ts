@@ -128,7 +128,8 @@ export class Graph {
 
   /** A float scalar. */
   constant(value: number): Value {
-    return this.#make(`constant:${value}`, constantOperator, [], { value })[0]!;
+    const key = `constant:${value}`;
+    return (this.#nodes.get(key)?.outputs ?? this.#make(key, constantOperator, [], { value }))[0]!;
   }
 
   apply(operator: Operator, inputs: readonly Value[], attributes: Attributes = {}): readonly Value[] {

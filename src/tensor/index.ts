@@ -3,7 +3,7 @@ export { type Attributes, type Emitter, Graph, Node, type Operator, type Type, V
 export { toOnnx } from "./onnx.ts";
 export { add, div, exp, log, mul, neg, sigmoid, silu, sqrt, sub, tanh } from "./operators/elementwise.ts";
 export { expandLike } from "./operators/expand-like.ts";
-export { concat, reshape, reshapeLike, split, splitLike, transpose, zerosLike } from "./operators/layout.ts";
+export { concat, reshape, reshapeLike, split, transpose, zerosLike } from "./operators/layout.ts";
 export { type MatmulOptions, matmul } from "./operators/matmul.ts";
 export { pick, placeAdd } from "./operators/place.ts";
 export { after, recompute } from "./operators/recompute.ts";

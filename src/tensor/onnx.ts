@@ -1,6 +1,6 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { constantOf, type Emitter, isInput, type Node, type OnnxAttributes, reachable, type Value } from "./graph.ts";
-import type { DType, Shape } from "./shape.ts";
+import { type DType, type Shape, TensorError } from "./shape.ts";
 
 // The fields of ONNX's protobuf schema that we write, by their numbers there.
 const field = {
@@ -62,6 +62,9 @@ function writeValueInfo(writer: BinaryWriter, name: string, dtype: DType, shape:
   );
 }
 
+/** Before every name that is not a user's, so that inputs and outputs may have any other. */
+const own = "%";
+
 /** What the values need, as the bytes of an ONNX model. Inputs keep their names; outputs get the names of the record. */
 export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
   const nodes = reachable(Object.values(outputs));
@@ -84,7 +87,7 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
       const constant = constantOf(value);
       return constant === undefined ? names.get(value)! : emitter.float(constant);
     },
-    fresh: () => `t${freshNames++}`,
+    fresh: () => `${own}t${freshNames++}`,
     once(key, write) {
       const known = shared.get(key);
       if (known !== undefined) return known;
@@ -94,13 +97,13 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
       return name;
     },
     integers(values, scalar = false) {
-      const name = `i${scalar ? "s" : ""}_${values.join("_")}`;
+      const name = `${own}i${scalar ? "s" : ""}_${values.join("_")}`;
       const raw = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
       initializers.set(name, { dtype: "int64", dims: scalar ? [] : [values.length], raw });
       return name;
     },
     float(value) {
-      const name = `f_${value}`;
+      const name = `${own}f_${value}`;
       initializers.set(name, { dtype: "float32", dims: [], raw: new Uint8Array(Float32Array.of(value).buffer) });
       return name;
     },
@@ -117,11 +120,18 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
     },
   };
 
-  for (const [name, value] of Object.entries(outputs)) if (!isInput(value)) names.set(value, name);
+  const inputNames = new Set(
+    nodes.filter(({ outputs: [value] }) => isInput(value!)).map(({ attributes }) => attributes.name),
+  );
+  for (const [name, value] of Object.entries(outputs)) {
+    if (inputNames.has(name) && value.node.attributes.name !== name)
+      throw new TensorError("toOnnx", [value.shape], `the output "${name}" has the name of an input`);
+    if (!isInput(value)) names.set(value, name);
+  }
   for (const node of nodes) {
     for (const value of node.outputs) {
       if (!names.has(value))
-        names.set(value, isInput(value) ? String(node.attributes.name) : `v${node.id}_${value.index}`);
+        names.set(value, isInput(value) ? String(node.attributes.name) : `${own}v${node.id}_${value.index}`);
     }
   }
   for (const node of nodes) if (!written.has(node)) node.operator.emit(node, emitter);

@@ -1,5 +1,6 @@
 /**
- * A dimension is a number, a symbol ("B") or a product of both ("2*B*T"), so one graph serves every batch size and length.
+ * A dimension is a number, a symbol ("B"), or products and sums of both ("2*B*T", "T+1"), so one graph serves every batch
+ * size and length.
  * Two dimensions are equal when they are written the same; products are kept sorted so that they are.
  */
 export type Dim = number | string;
@@ -23,12 +24,28 @@ export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dim, axis) => dim === b[axis]);
 }
 
-/** The product of dimensions, as one dimension. */
+/** Cuts a dimension at a sign that stands outside of parentheses. */
+function cut(dim: Dim, sign: "+" | "*"): string[] {
+  const parts = [""];
+  let depth = 0;
+  for (const character of String(dim)) {
+    if (character === "(") depth++;
+    if (character === ")") depth--;
+    if (character === sign && depth === 0) parts.push("");
+    else parts.push(parts.pop() + character);
+  }
+  return parts;
+}
+
+/** The product of dimensions, as one dimension: "6*B*(T+1)" of 2, "T+1" and "3*B". */
 export function product(dims: Shape): Dim {
+  const isSum = (dim: Dim) => cut(dim, "+").length > 1;
+  const [only = 1, ...others] = dims.filter((dim) => dim !== 1);
+  if (others.length === 0 && isSum(only)) return only;
   let factor = 1;
   const symbols: string[] = [];
   for (const dim of dims) {
-    for (const part of String(dim).split("*")) {
+    for (const part of isSum(dim) ? [`(${dim})`] : cut(dim, "*")) {
       if (/^\d+$/.test(part)) factor *= Number(part);
       else symbols.push(part);
     }
@@ -36,6 +53,20 @@ export function product(dims: Shape): Dim {
   if (symbols.length === 0) return factor;
   symbols.sort();
   return factor === 1 ? symbols.join("*") : [factor, ...symbols].join("*");
+}
+
+/** The sum of dimensions, as one dimension: "T+16" of "T", 1 and 15. */
+export function sumOf(dims: Shape): Dim {
+  let total = 0;
+  const symbols: string[] = [];
+  for (const dim of dims) {
+    for (const part of cut(dim, "+")) {
+      if (/^\d+$/.test(part)) total += Number(part);
+      else symbols.push(part);
+    }
+  }
+  if (symbols.length === 0) return total;
+  return total === 0 ? symbols.join("+") : [...symbols, total].join("+");
 }
 
 /** NumPy broadcasting; a symbol matches itself and 1 only. */
@@ -65,9 +96,13 @@ export function normalAxis(operator: string, shape: Shape, axis: number): number
 
 /** The numbers behind a shape once its symbols are known. */
 export function concreteShape(shape: Shape, symbols: Readonly<Record<string, number>>): number[] {
-  return shape.map((dim) =>
-    String(dim)
-      .split("*")
-      .reduce((total, part) => total * (symbols[part] ?? Number(part)), 1),
-  );
+  const evaluate = (dim: Dim): number =>
+    cut(dim, "+").reduce((sum, term) => sum + cut(term, "*").reduce((total, part) => total * size(part), 1), 0);
+  const size = (part: string): number => {
+    if (part.startsWith("(")) return evaluate(part.slice(1, -1));
+    const known = symbols[part] ?? Number(part);
+    if (!Number.isNaN(known)) return known;
+    throw new TensorError("concreteShape", [shape], `"${part}" is not among ${Object.keys(symbols).join(", ")}`);
+  };
+  return shape.map(evaluate);
 }

@@ -1,31 +1,32 @@
-import type { SampleRequest } from "../engine.ts";
+import type { Answer } from "./answer.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { ModelConfig } from "./model-config.ts";
 import type { Rotation } from "./rotations.ts";
-import type { StopStringMatcher } from "../stop-strings.ts";
-
-/** A request being answered, with what has been sampled so far. */
-export interface Answer {
-  readonly id: number;
-  readonly request: SampleRequest;
-  readonly tokens: number[];
-  readonly logprobs: number[];
-  readonly cutLogprobs: number[];
-  readonly versions: number[];
-  readonly alternatives: { tokens: number[]; logprobs: number[] };
-  readonly stopTokens: ReadonlySet<number>;
-  readonly matcher: StopStringMatcher | undefined;
-}
 
 /** A row of the cache: a token sequence and how many of its tokens the cache holds. */
 export interface Row {
   tokens: number[];
   cached: number;
+  /** How many of those, from the start, were computed as a prompt: only these are the same bits for every row. */
+  prefilled: number;
   /** Absent while the rollout is elsewhere, between two turns. */
   answer: Answer | undefined;
   rollout: string | undefined;
   /** When it was last used, in steps of the sampler; the longest idle goes first. */
   used: number;
+}
+
+/**
+ * Prompts are computed in pieces that end at multiples of this, and their last token as a decoding step. So what the cache
+ * holds for a token depends on the tokens before it alone: not on who came first, and not on what else is in the batch.
+ */
+export const chunkLength = 128;
+
+/** Where the next computation of a row ends; with one token missing that is a decoding step. */
+export function nextEnd(row: Row): number {
+  const beforeLast = row.tokens.length - 1;
+  if (row.cached >= beforeLast) return row.tokens.length;
+  return Math.min(beforeLast, (Math.floor(row.cached / chunkLength) + 1) * chunkLength);
 }
 
 /** Rows of similar length that decode together: a long row would make every short one as expensive as itself. */
@@ -43,24 +44,26 @@ export class Lane {
     this.cache = new KeyValueCache(config);
   }
 
-  get occupied(): Row[] {
-    return this.rows.filter((row) => row !== undefined);
-  }
-
-  /** The used lengths of all rows, as `resize` wants them. */
-  #used(): number[] {
-    return this.rows.map((row) => row?.cached ?? 0);
+  get isBusy(): boolean {
+    return this.rows.some((row) => row?.answer !== undefined);
   }
 
   resize(rows: number, length: number): void {
-    this.rows.length = Math.min(this.rows.length, rows);
-    this.cache.resize(rows, length, this.#used());
+    const used = this.rows.map((row) => row?.cached ?? 0);
+    this.cache.resize(rows, length, used);
   }
 
-  /** Gives the lane's memory back once nothing is in it. */
-  shrink(): void {
+  free(index: number): void {
+    this.rows[index] = undefined;
     while (this.rows.length > 0 && this.rows.at(-1) === undefined) this.rows.pop();
     if (this.rows.length === 0) this.resize(0, 0);
+  }
+
+  freeWhere(matches: (row: Row) => boolean): void {
+    for (let index = this.rows.length - 1; index >= 0; index--) {
+      const row = this.rows[index];
+      if (row !== undefined && matches(row)) this.free(index);
+    }
   }
 
   freeIndex(): number {

@@ -20,18 +20,31 @@ export function planMicroBatches(
   { maxTokens, threads }: MicroBatchOptions,
 ): MicroBatch[][] {
   const order = lengths.map((_, row) => row).sort((a, b) => lengths[b]! - lengths[a]! || a - b);
+  const fewest = cut(order, lengths, maxTokens, Number.POSITIVE_INFINITY).length;
+  // as many batches as fill whole rounds of the threads, so that none waits for the others at the end
+  const count = Math.ceil(fewest / threads) * threads;
   const total = lengths.reduce((a, b) => a + b, 0);
-  // as many full rounds of equal batches as it takes, so that no thread waits for the others at the end
-  const rounds = Math.max(1, Math.ceil(total / (maxTokens * threads)));
-  const target = Math.min(maxTokens, Math.ceil(total / (rounds * threads)));
+  return deal(cut(order, lengths, maxTokens, total / count), threads);
+}
+
+/** Cuts sorted rows into batches of about `target` tokens and at most `maxTokens` padded ones. */
+function cut(order: readonly number[], lengths: readonly number[], maxTokens: number, target: number): MicroBatch[] {
   const batches: MicroBatch[] = [];
+  let done = 0;
   for (let i = 0; i < order.length; ) {
     const length = lengths[order[i]!]!;
-    const count = Math.max(1, Math.min(Math.round(target / length), Math.floor(maxTokens / length)));
-    batches.push({ rows: order.slice(i, i + count), length });
-    i += count;
+    const most = Math.max(1, Math.floor(maxTokens / length));
+    const goal = (batches.length + 1) * target;
+    let rows = 0;
+    // a row belongs to the batch that its middle falls into
+    while (i + rows < order.length && rows < most && (rows === 0 || done + lengths[order[i + rows]!]! / 2 <= goal)) {
+      done += lengths[order[i + rows]!]!;
+      rows++;
+    }
+    batches.push({ rows: order.slice(i, i + rows), length });
+    i += rows;
   }
-  return deal(batches, threads);
+  return batches;
 }
 
 /** Longest work first, each to the thread with the least so far. */

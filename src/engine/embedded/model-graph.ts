@@ -16,7 +16,6 @@ import {
   silu,
   softmax,
   split,
-  splitLike,
   sumKeep,
   takeRows,
   transpose,
@@ -237,20 +236,27 @@ export function cachedAttention(config: ModelConfig, graph: Graph, entries: NewE
       reshape(matmul(query, keys, { transposeB: true, scale }), ["B", config.heads, "S", "S"]),
       newMask,
     );
-    const [toPast, toRecent] = splitLike(softmax(concat([past, recent], -1)), [past, recent], -1) as [Value, Value];
+    const [toPast, toRecent] = split(softmax(concat([past, recent], -1)), [past, recent], -1) as [Value, Value];
     const grouped = (weights: Value, length: string) => reshape(weights, [...query.shape.slice(0, 3), length]);
     return joinHeads(add(matmul(grouped(toPast, "T"), pastValues), matmul(grouped(toRecent, "S"), values)), config);
   };
 }
 
 /**
+ * Every axis that attention sums over is a multiple of this. Then ONNX Runtime cuts the sums into vectors in the same way
+ * whatever the padding, padding adds exact zeros, and a row gets the same bits in every batch.
+ */
+export const lanes = 16;
+
+/**
  * The same for a single new token per row, which is what decoding is. Heads need no transposition then, the token's own score
- * is a row sum, and with one query per key head K·q runs half as long again as fast as q·Kᵀ in ONNX Runtime 1.30.
+ * is a row sum (padded to `lanes` by `ownMask`), and with one query per key head K·q runs half as long again as fast as q·Kᵀ in ONNX Runtime 1.30.
  */
 export function singleTokenAttention(config: ModelConfig, graph: Graph, entries: NewEntries[]): Attention {
   const { keyValueHeads, headWidth } = config;
   const group = config.heads / keyValueHeads;
   const pastMask = graph.input("pastMask", "float32", ["B", 1, 1, "T"]);
+  const ownMask = graph.input("ownMask", "float32", [lanes]);
   const scale = graph.constant(headWidth ** -0.5);
   return (heads, layer) => {
     const query = mul(reshape(heads.query, ["B", keyValueHeads, group, headWidth]), scale);
@@ -262,8 +268,8 @@ export function singleTokenAttention(config: ModelConfig, graph: Graph, entries:
         ? reshape(matmul(pastKeys, reshape(query, ["B", keyValueHeads, headWidth, 1])), ["B", keyValueHeads, 1, "T"])
         : matmul(query, pastKeys, { transposeB: true });
     const past = add(scores, pastMask);
-    const own = sumKeep(mul(query, keys), [-1]);
-    const [toPast, toOwn] = splitLike(softmax(concat([past, own], -1)), [pastMask, own], -1) as [Value, Value];
+    const own = add(sumKeep(mul(query, keys), [-1]), ownMask);
+    const [toPast, toOwn] = split(softmax(concat([past, own], -1)), [pastMask, 1, lanes - 1], -1) as [Value, Value, Value];
     const attended = add(matmul(toPast, pastValues), mul(toOwn, values));
     return reshape(attended, ["B", config.heads * headWidth]);
   };

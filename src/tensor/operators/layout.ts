@@ -1,5 +1,5 @@
 import type { Emitter, Node, Operator, Value } from "../graph.ts";
-import { type Dim, normalAxis, product, type Shape, sameShape, TensorError } from "../shape.ts";
+import { type Dim, normalAxis, product, type Shape, sameShape, sumOf, TensorError } from "../shape.ts";
 
 function parseDims(text: string): Shape {
   return text === "" ? [] : text.split(",").map((dim) => (/^\d+$/.test(dim) ? Number(dim) : dim));
@@ -16,28 +16,34 @@ const reshapeOperator: Operator = {
         `${product(x!.shape)} elements cannot become ${product(target)}`,
       );
     }
+    if (!canReshape(x!.shape, target)) {
+      const rule = "at most one symbolic dimension may move to another axis";
+      throw new TensorError("reshape", [x!.shape, target], rule);
+    }
     return [{ dtype: x!.dtype, shape: target }];
   },
   derivative: (node, [g]) => [reshapeLike(g!, node.inputs[0]!)],
   emit(node, emitter) {
-    const x = node.inputs[0]!;
-    const target = emitter.integers(reshapeTarget(x.shape, node.outputs[0]!.shape));
-    emitter.node("Reshape", [emitter.name(x), target], [emitter.name(node.outputs[0]!)]);
+    const [x, y] = [node.inputs[0]!, node.outputs[0]!];
+    if (movedSymbols(x.shape, y.shape) > 1) return emitMovedOnes(x, y, emitter);
+    // ONNX wants numbers: 0 copies the input's dimension at the same axis, one -1 is worked out
+    const target = y.shape.map((dim, axis) => (typeof dim === "number" ? dim : dim === x.shape[axis] ? 0 : -1));
+    emitter.node("Reshape", [emitter.name(x), emitter.integers(target)], [emitter.name(y)]);
   },
 };
 
-/** ONNX wants numbers: 0 copies the input's dimension at the same axis, one -1 is worked out. */
-function reshapeTarget(from: Shape, to: Shape): number[] {
-  let unknown = 0;
-  const target = to.map((dim, axis) => {
-    if (typeof dim === "number") return dim;
-    if (dim === from[axis]) return 0;
-    unknown++;
-    return -1;
-  });
-  if (unknown > 1)
-    throw new TensorError("reshape", [from, to], "at most one symbolic dimension may move to another axis");
-  return target;
+function movedSymbols(from: Shape, to: Shape): number {
+  return to.filter((dim, axis) => typeof dim === "string" && dim !== from[axis]).length;
+}
+
+/** Where only axes of size 1 come and go, any number of symbols may move. */
+function emitMovedOnes(x: Value, y: Value, emitter: Emitter): void {
+  const ones = (shape: Shape) => shape.flatMap((dim, axis) => (dim === 1 ? [axis] : []));
+  const isBoth = ones(x.shape).length > 0 && ones(y.shape).length > 0;
+  const between = isBoth ? emitter.fresh() : emitter.name(ones(x.shape).length > 0 ? y : x);
+  if (ones(x.shape).length > 0) emitter.node("Squeeze", [emitter.name(x), emitter.integers(ones(x.shape))], [between]);
+  if (ones(y.shape).length > 0)
+    emitter.node("Unsqueeze", [between, emitter.integers(ones(y.shape))], [emitter.name(y)]);
 }
 
 export function reshape(x: Value, shape: Shape): Value {
@@ -47,7 +53,8 @@ export function reshape(x: Value, shape: Shape): Value {
 }
 
 function canReshape(from: Shape, to: Shape): boolean {
-  return to.filter((dim, axis) => typeof dim === "string" && dim !== from[axis]).length <= 1;
+  const withoutOnes = (shape: Shape) => shape.filter((dim) => dim !== 1);
+  return movedSymbols(from, to) <= 1 || sameShape(withoutOnes(from), withoutOnes(to));
 }
 
 const reshapeLikeOperator: Operator = {
@@ -76,10 +83,7 @@ const transposeOperator: Operator = {
   name: "transpose",
   infer([x], { order }) {
     const axes = order as readonly number[];
-    if (axes.length !== x!.shape.length || new Set(axes).size !== axes.length) {
-      throw new TensorError("transpose", [x!.shape], `order [${axes}] must name each of ${x!.shape.length} axes once`);
-    }
-    return [{ dtype: x!.dtype, shape: axes.map((axis) => x!.shape[normalAxis("transpose", x!.shape, axis)]!) }];
+    return [{ dtype: x!.dtype, shape: axes.map((axis) => x!.shape[axis]!) }];
   },
   derivative(node, [g]) {
     const order = node.attributes.order as readonly number[];
@@ -96,15 +100,20 @@ const transposeOperator: Operator = {
   },
 };
 
+/** Axis `i` of the result is axis `order[i]` of `x`. */
 export function transpose(x: Value, order: readonly number[]): Value {
+  const axes = order.map((axis) => normalAxis("transpose", x.shape, axis));
+  if (axes.length !== x.shape.length || new Set(axes).size !== axes.length) {
+    throw new TensorError("transpose", [x.shape], `order [${order}] must name each of ${x.shape.length} axes once`);
+  }
   const inner = transposeOrder(x);
   if (inner !== undefined)
     return transpose(
       x.node.inputs[0]!,
-      order.map((axis) => inner[axis]!),
+      axes.map((axis) => inner[axis]!),
     );
-  if (order.every((axis, i) => axis === i)) return x;
-  return x.graph.apply(transposeOperator, [x], { order: [...order] })[0]!;
+  if (axes.every((axis, i) => axis === i)) return x;
+  return x.graph.apply(transposeOperator, [x], { order: axes })[0]!;
 }
 
 /** The order of a transposed value, so that products can take the transposition in. */
@@ -126,15 +135,15 @@ const concatOperator: Operator = {
         throw new TensorError(
           "concat",
           inputs.map(({ shape }) => shape),
-          `all but axis ${axis} must be equal`,
+          `all but axis ${axis} must be equal, and all of one type`,
         );
       }
     }
     const dims = inputs.map((input) => input.shape[axis as number]!);
-    const total: Dim = dims.every((dim) => typeof dim === "number") ? dims.reduce((a, b) => a + b, 0) : dims.join("+");
+    const total = sumOf(dims);
     return [{ dtype: first.dtype, shape: first.shape.map((dim, i) => (i === axis ? total : dim)) }];
   },
-  derivative: (node, [g]) => splitLike(g!, node.inputs, node.attributes.axis as number),
+  derivative: (node, [g]) => split(g!, node.inputs, node.attributes.axis as number),
   emit(node, emitter) {
     emitter.node("Concat", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {
       axis: { int: Number(node.attributes.axis) },
@@ -144,58 +153,23 @@ const concatOperator: Operator = {
 
 /** Joins along an axis; symbolic sizes add up to a symbol such as "T+S". */
 export function concat(values: readonly Value[], axis: number): Value {
-  const [first] = values as [Value, ...Value[]];
+  const [first] = values;
+  if (first === undefined) throw new TensorError("concat", [], "needs at least one value");
   return values.length === 1
     ? first
     : first.graph.apply(concatOperator, values, { axis: normalAxis("concat", first.shape, axis) })[0]!;
 }
 
-const splitLikeOperator: Operator = {
-  name: "splitLike",
-  infer([x, ...likes], { axis }) {
-    const dims = likes.map((like) => like.shape[axis as number]!);
-    const total: Dim = dims.every((dim) => typeof dim === "number") ? dims.reduce((a, b) => a + b, 0) : dims.join("+");
-    if (x!.shape[axis as number] !== total) {
-      throw new TensorError(
-        "splitLike",
-        [x!.shape, ...likes.map((like) => like.shape)],
-        `axis ${axis} must add up to ${x!.shape[axis as number]}`,
-      );
-    }
-    return dims.map((part) => ({ dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === axis ? part : dim)) }));
-  },
-  derivative: (node, gradients) => {
-    const parts = gradients.map((g, i) => g ?? zerosLike(node.outputs[i]!));
-    return [concat(parts, node.attributes.axis as number)];
-  },
-  emit(node, emitter) {
-    const axis = Number(node.attributes.axis);
-    const likes = node.inputs.slice(1);
-    const joined = emitter.once(
-      `sizes ${axis} ${likes.map((like) => (typeof like.shape[axis] === "number" ? like.shape[axis] : emitter.name(like)))}`,
-      (name) => {
-        const sizes = likes.map((like) => axisSize(like, axis, emitter));
-        emitter.node("Concat", sizes, [name], { axis: { int: 0 } });
-      },
-    );
-    emitter.node("Split", [emitter.name(node.inputs[0]!), joined], node.outputs.map(emitter.name), {
-      axis: { int: axis },
-    });
-  },
-};
-
 const splitOperator: Operator = {
   name: "split",
-  infer([x], { axis, sizes }) {
-    const parts = sizes as readonly number[];
-    if (x!.shape[axis as number] !== parts.reduce((a, b) => a + b, 0)) {
-      throw new TensorError(
-        "split",
-        [x!.shape],
-        `sizes [${parts}] must add up to ${x!.shape[axis as number]} along axis ${axis}`,
-      );
+  infer([x, ...likes], { axis, sizes }) {
+    const at = axis as number;
+    const dims = partSizes(likes, sizes as readonly number[], at);
+    if (x!.shape[at] !== sumOf(dims)) {
+      const shapes = [x!.shape, ...likes.map((like) => like.shape)];
+      throw new TensorError("split", shapes, `parts [${dims}] must add up to ${x!.shape[at]} along axis ${at}`);
     }
-    return parts.map((part) => ({ dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === axis ? part : dim)) }));
+    return dims.map((part) => ({ dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === at ? part : dim)) }));
   },
   derivative: (node, gradients) => [
     concat(
@@ -204,16 +178,32 @@ const splitOperator: Operator = {
     ),
   ],
   emit(node, emitter) {
-    const sizes = emitter.integers(node.attributes.sizes as readonly number[]);
-    emitter.node("Split", [emitter.name(node.inputs[0]!), sizes], node.outputs.map(emitter.name), {
-      axis: { int: Number(node.attributes.axis) },
-    });
+    const axis = Number(node.attributes.axis);
+    const [x, ...likes] = node.inputs as [Value, ...Value[]];
+    const sizes = node.attributes.sizes as readonly number[];
+    const names = partNames(likes, sizes, emitter);
+    const joined = likes.every((like) => typeof like.shape[axis] === "number")
+      ? emitter.integers(partSizes(likes, sizes, axis) as readonly number[])
+      : emitter.once(`sizes ${axis} ${names}`, (name) => {
+          let next = 0;
+          const parts = sizes.map((size) =>
+            size >= 0 ? emitter.integers([size]) : axisSize(likes[next++]!, axis, emitter),
+          );
+          emitter.node("Concat", parts, [name], { axis: { int: 0 } });
+        });
+    emitter.node("Split", [emitter.name(x), joined], node.outputs.map(emitter.name), { axis: { int: axis } });
   },
 };
 
-/** Cuts an axis into parts of given sizes. */
-export function split(x: Value, sizes: readonly number[], axis: number): readonly Value[] {
-  return x.graph.apply(splitOperator, [x], { sizes: [...sizes], axis: normalAxis("split", x.shape, axis) });
+/** In `sizes`, -1 stands for the size the next of `likes` has along the axis. */
+function partSizes(likes: readonly Value[], sizes: readonly number[], axis: number): readonly Dim[] {
+  let next = 0;
+  return sizes.map((size) => (size >= 0 ? size : likes[next++]!.shape[axis]!));
+}
+
+function partNames(likes: readonly Value[], sizes: readonly number[], emitter: Emitter): string {
+  let next = 0;
+  return sizes.map((size) => (size >= 0 ? size : emitter.name(likes[next++]!))).join();
 }
 
 function axisSize(like: Value, axis: number, emitter: Emitter): string {
@@ -224,9 +214,11 @@ function axisSize(like: Value, axis: number, emitter: Emitter): string {
   return size;
 }
 
-/** Cuts an axis into the sizes that `likes` have there; of them only the shape is used. */
-export function splitLike(x: Value, likes: readonly Value[], axis: number): readonly Value[] {
-  return x.graph.apply(splitLikeOperator, [x, ...likes], { axis: normalAxis("splitLike", x.shape, axis) });
+/** Cuts an axis into parts. A size is a number, or a value whose size along that axis is meant; only its shape is used. */
+export function split(x: Value, sizes: readonly (number | Value)[], axis: number): readonly Value[] {
+  const likes = sizes.filter((size) => typeof size !== "number");
+  const numbers = sizes.map((size) => (typeof size === "number" ? size : -1));
+  return x.graph.apply(splitOperator, [x, ...likes], { sizes: numbers, axis: normalAxis("split", x.shape, axis) });
 }
 
 const zerosLikeOperator: Operator = {

@@ -1,10 +1,10 @@
 import { constantOf, type Emitter, isInput, type Node, type Operator, type Value } from "../graph.ts";
 import { broadcast, product, sameShape, TensorError } from "../shape.ts";
-import { reshape, transposeOrder } from "./layout.ts";
+import { reshape, transpose, transposeOrder } from "./layout.ts";
 import { sumTo } from "./sum.ts";
 
 export interface MatmulOptions {
-  /** Use `a` or `b` with its last two axes exchanged; costs nothing. */
+  /** Use `a` or `b` with its last two axes exchanged; costs nothing, but for a batched `a` times a single matrix. */
   transposeA?: boolean;
   transposeB?: boolean;
   /** Factor on the product; costs nothing. */
@@ -17,8 +17,7 @@ const matmulOperator: Operator = {
     const fail = (rule: string) =>
       new TensorError(matmulName(transposeA === true, transposeB === true), [a!.shape, b!.shape], rule);
     if (a!.shape.length < 2 || b!.shape.length < 2) throw fail("both must have two axes or more");
-    if (a!.shape.length > 2 && b!.shape.length === 2 && transposeA === true)
-      throw fail("a batched first operand times a matrix cannot be transposed");
+    if (a!.dtype !== "float32" || b!.dtype !== "float32") throw fail("takes float32 values");
     const [m, k] = lastTwo(a!, transposeA === true);
     const [k2, n] = lastTwo(b!, transposeB === true);
     if (k !== k2) throw fail(`inner dimensions ${k} and ${k2} must be equal`);
@@ -103,15 +102,22 @@ function matrixGradient(a: Value, b: Value, g: Value, isTransposedB: boolean, sc
 function untransposed(value: Value): Value | undefined {
   const order = transposeOrder(value);
   if (order === undefined) return undefined;
-  const rank = order.length;
-  const swapped = order.map((_, i) => (i < rank - 2 ? i : i === rank - 2 ? rank - 1 : rank - 2));
+  const swapped = lastTwoSwapped(order.length);
   return order.every((axis, i) => axis === swapped[i]) ? value.node.inputs[0]! : undefined;
+}
+
+function lastTwoSwapped(rank: number): number[] {
+  return [...Array.from({ length: rank - 2 }, (_, axis) => axis), rank - 1, rank - 2];
 }
 
 /** Matrix product over the last two axes; leading axes are batch axes. */
 export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, scale = 1 } = options;
-  const innerA = a.shape.length === 2 || b.shape.length > 2 ? untransposed(a) : undefined;
+  // ONNX Runtime multiplies a batch by one matrix in a single product of all rows, which cannot take a transposed batch
+  const isBatchByMatrix = a.shape.length > 2 && b.shape.length === 2;
+  if (isBatchByMatrix && transposeA)
+    return matmul(transpose(a, lastTwoSwapped(a.shape.length)), b, { transposeB, scale });
+  const innerA = isBatchByMatrix ? undefined : untransposed(a);
   if (innerA !== undefined) return matmul(innerA, b, { transposeA: !transposeA, transposeB, scale });
   const innerB = untransposed(b);
   if (innerB !== undefined) return matmul(a, innerB, { transposeA, transposeB: !transposeB, scale });

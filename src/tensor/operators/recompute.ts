@@ -1,16 +1,23 @@
 import { accumulateGradients } from "../differentiate.ts";
 import type { Operator, Value } from "../graph.ts";
-import { sameShape, TensorError } from "../shape.ts";
+import { TensorError } from "../shape.ts";
 
 const segments = new WeakMap<Value, (inputs: readonly Value[]) => Value>();
 
 // Passes the last input through; the others are there so that gradients find their way around it.
 const recomputeOperator: Operator = {
   name: "recompute",
-  infer: (inputs) => [{ dtype: "float32", shape: inputs.at(-1)!.shape }],
+  infer(inputs) {
+    const output = inputs.at(-1)!;
+    if (output.dtype !== "float32") {
+      const shapes = inputs.map((input) => input.shape);
+      throw new TensorError("recompute", shapes, "the segment must give a float32 value");
+    }
+    return [{ dtype: "float32", shape: output.shape }];
+  },
   derivative(node, [g], { accumulate, wanted }) {
     const inputs = node.inputs.slice(0, -1);
-    const again = inputs.map((input) => after(input, g!));
+    const again = inputs.map((input) => (input.dtype === "float32" ? after(input, g!) : input));
     const output = segments.get(node.outputs[0]!)!(again);
     const gradients = accumulateGradients([{ value: output, gradient: g! }], new Set([...wanted, ...again]));
     for (const value of wanted) {
@@ -39,16 +46,15 @@ export function recompute(inputs: readonly Value[], segment: (inputs: readonly V
 const afterOperator: Operator = {
   name: "after",
   infer([x, cue]) {
-    if (cue!.dtype !== "float32") throw new TensorError("after", [x!.shape, cue!.shape], "the cue must be float32");
-    return [{ dtype: x!.dtype, shape: x!.shape }];
+    for (const { dtype } of [x!, cue!])
+      if (dtype !== "float32") throw new TensorError("after", [x!.shape, cue!.shape], "takes float32 values");
+    return [{ dtype: "float32", shape: x!.shape }];
   },
-  derivative(node, [g]) {
-    return sameShape(g!.shape, node.inputs[0]!.shape) ? [g, undefined] : [undefined, undefined];
-  },
+  derivative: (_, [g]) => [g, undefined],
   emit(node, emitter) {
     const [flat, first, zero, one] = [emitter.fresh(), emitter.fresh(), emitter.fresh(), emitter.fresh()];
     emitter.node("Reshape", [emitter.name(node.inputs[1]!), emitter.integers([-1])], [flat]);
-    emitter.node("Slice", [flat, emitter.integers([0]), emitter.integers([1])], [first]);
+    emitter.node("Gather", [flat, emitter.integers([0], true)], [first]);
     emitter.node("Mul", [first, emitter.float(0)], [zero]);
     emitter.node("Add", [zero, emitter.float(1)], [one]);
     emitter.node("Mul", [emitter.name(node.inputs[0]!), one], [emitter.name(node.outputs[0]!)]);

@@ -1,4 +1,4 @@
-import type { Emitter, Node, Operator, Value } from "../graph.ts";
+import { type Emitter, isInput, type Node, type Operator, type Value } from "../graph.ts";
 import { sameShape, TensorError } from "../shape.ts";
 import { mul, sub } from "./elementwise.ts";
 import { sumKeep, sumTo } from "./sum.ts";
@@ -14,6 +14,8 @@ const rmsNormOperator: Operator = {
         `the weight must have the last axis of the input, [${width}]`,
       );
     }
+    if (typeof width !== "number")
+      throw new TensorError("rmsNorm", [x!.shape, weight!.shape], "the last axis must be a number");
     return [
       { dtype: "float32", shape: x!.shape },
       { dtype: "float32", shape: [...x!.shape.slice(0, -1), 1] },
@@ -40,11 +42,16 @@ const rmsNormOperator: Operator = {
 export function normOfSum(add: Node, emitter: Emitter): boolean {
   const [a, b] = add.inputs as [Value, Value];
   const total = add.outputs[0]!;
-  const norm = emitter.readers(total).find((node) => node.operator === rmsNormOperator);
-  if (norm === undefined || !sameShape(a.shape, b.shape) || a.shape.length > 3) return false;
-  if (emitter.readers(norm.outputs[1]!).length > 0) return false; // the backward pass wants the scale, which the fused one keeps
+  const norm = emitter
+    .readers(total)
+    .find(({ operator, inputs }) => operator === rmsNormOperator && inputs[0] === total);
+  if (norm === undefined || !sameShape(a.shape, b.shape) || a.shape.length < 2 || a.shape.length > 3) return false;
+  const [, weight] = norm.inputs as [Value, Value];
+  if (!isInput(weight) && weight.node.id > add.id) return false; // not written yet
+  const [, inverse] = norm.outputs as [Value, Value];
+  if (emitter.readers(inverse).length > 0 || emitter.isOutput(inverse)) return false; // the fused one does not give it
   const outputs = [emitter.name(norm.outputs[0]!), "", "", emitter.name(total)];
-  const inputs = [a, b, norm.inputs[1]!].map(emitter.name);
+  const inputs = [a, b, weight].map(emitter.name);
   emitter.node(
     "SkipSimplifiedLayerNormalization",
     inputs,

@@ -5,8 +5,8 @@ import { reshape, zerosLike } from "./layout.ts";
 const takeRowsOperator: Operator = {
   name: "takeRows",
   infer([table, index]) {
-    if (table!.shape.length !== 2 || index!.dtype !== "int64")
-      throw new TensorError("takeRows", [table!.shape, index!.shape], "takes a matrix and int64 row numbers");
+    if (table!.shape.length !== 2 || table!.dtype !== "float32" || index!.dtype !== "int64")
+      throw new TensorError("takeRows", [table!.shape, index!.shape], "takes a float32 matrix and int64 row numbers");
     return [{ dtype: "float32", shape: [...index!.shape, table!.shape[1]!] }];
   },
   derivative: (node, [g]) => [addRows(zerosLike(node.inputs[0]!), node.inputs[1]!, g!), undefined],
@@ -19,6 +19,8 @@ const addRowsOperator: Operator = {
   infer([table, index, rows]) {
     const [count] = index!.shape;
     if (
+      table!.dtype !== "float32" ||
+      index!.dtype !== "int64" ||
       index!.shape.length !== 1 ||
       rows!.shape.length !== 2 ||
       rows!.shape[0] !== count ||
@@ -27,7 +29,7 @@ const addRowsOperator: Operator = {
       throw new TensorError(
         "addRows",
         [table!.shape, index!.shape, rows!.shape],
-        "needs a matrix, N row numbers and N rows of its width",
+        "needs a float32 matrix, N int64 row numbers and N rows of its width",
       );
     }
     return [{ dtype: "float32", shape: table!.shape }];

@@ -1,5 +1,5 @@
 import type { Operator, Value } from "../graph.ts";
-import { normalAxis, type Shape, sameShape } from "../shape.ts";
+import { broadcast, normalAxis, type Shape, sameShape, TensorError } from "../shape.ts";
 import { expandLike } from "./expand-like.ts";
 import { reshape } from "./layout.ts";
 import { placedUpdates } from "./place.ts";
@@ -7,6 +7,7 @@ import { placedUpdates } from "./place.ts";
 const sumOperator: Operator = {
   name: "sum",
   infer([x], { axes }) {
+    if (x!.dtype !== "float32") throw new TensorError("sum", [x!.shape], "takes float32 values");
     const shape = x!.shape.map((dim, axis) => ((axes as readonly number[]).includes(axis) ? 1 : dim));
     return [{ dtype: "float32", shape }];
   },
@@ -40,6 +41,8 @@ export function sum(x: Value, axes: readonly number[]): Value {
 /** Undoes broadcasting: sums a gradient over the axes along which its value was repeated. */
 export function sumTo(x: Value, shape: Shape): Value {
   if (sameShape(x.shape, shape)) return x;
+  if (!sameShape(broadcast("sumTo", x.shape, shape), x.shape))
+    throw new TensorError("sumTo", [x.shape, shape], "the second must broadcast to the first");
   const extra = x.shape.length - shape.length;
   const axes = x.shape.flatMap((dim, axis) => (axis < extra || (shape[axis - extra] === 1 && dim !== 1) ? [axis] : []));
   return reshape(sumKeep(x, axes), shape);

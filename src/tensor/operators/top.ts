@@ -1,8 +1,13 @@
 import type { Operator, Value } from "../graph.ts";
+import { TensorError } from "../shape.ts";
 
 const topOperator: Operator = {
   name: "top",
-  infer: ([x, count]) => {
+  infer([x, count]) {
+    if (x!.shape.length === 0 || x!.dtype !== "float32" || count!.shape.length !== 1) {
+      const rule = "takes float32 with one axis or more, and a value whose one axis is as long as the result's";
+      throw new TensorError("top", [x!.shape, count!.shape], rule);
+    }
     const shape = [...x!.shape.slice(0, -1), count!.shape[0]!];
     return [
       { dtype: "float32", shape },

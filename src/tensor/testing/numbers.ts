@@ -42,7 +42,9 @@ export function zip(a: Numbers, b: Numbers, compute: (x: number, y: number) => n
 /** Each row of the last axis on its own. */
 export function mapRows(x: Numbers, compute: (row: number[]) => number[]): Numbers {
   const width = x.shape.at(-1)!;
-  const rows = Array.from({ length: x.data.length / width }, (_, i) => [...x.data.subarray(i * width, (i + 1) * width)]);
+  const rows = Array.from({ length: x.data.length / width }, (_, i) => [
+    ...x.data.subarray(i * width, (i + 1) * width),
+  ]);
   const results = rows.map(compute);
   return { shape: [...x.shape.slice(0, -1), results[0]!.length], data: Float64Array.from(results.flat()) };
 }

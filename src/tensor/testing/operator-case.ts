@@ -1,5 +1,5 @@
-import type { DType, Shape } from "../shape.ts";
 import type { Value } from "../graph.ts";
+import type { DType, Shape } from "../shape.ts";
 import { type Numbers, withShape } from "./numbers.ts";
 import type { Random } from "./random.ts";
 

@@ -4,6 +4,7 @@ import type { DType } from "../shape.ts";
 import type { Numbers } from "./numbers.ts";
 
 export type NamedNumbers = Readonly<Record<string, Numbers>>;
+export type NamedInputs = Readonly<Record<string, Numbers & { dtype?: DType }>>;
 
 /** A model ready to run on one thread. */
 export async function openModel(model: Uint8Array): Promise<InferenceSession> {
@@ -12,7 +13,11 @@ export async function openModel(model: Uint8Array): Promise<InferenceSession> {
 
 export function toTensor({ shape, data }: Numbers, dtype: DType): Tensor {
   return dtype === "int64"
-    ? new Tensor("int64", BigInt64Array.from(data, (value) => BigInt(value)), shape)
+    ? new Tensor(
+        "int64",
+        BigInt64Array.from(data, (value) => BigInt(value)),
+        shape,
+      )
     : new Tensor("float32", Float32Array.from(data), shape);
 }
 
@@ -20,11 +25,14 @@ export function fromTensor(tensor: Tensor): Numbers {
   return { shape: tensor.dims, data: Float64Array.from(tensor.data as ArrayLike<number | bigint>, Number) };
 }
 
-/** Runs a model once on float inputs. */
-export async function runModel(model: Uint8Array, inputs: NamedNumbers): Promise<NamedNumbers> {
+/** Runs a model once; inputs are float32 unless they say otherwise. */
+export async function runModel(model: Uint8Array, inputs: NamedInputs): Promise<NamedNumbers> {
   const session = await openModel(model);
   try {
-    const feeds = Object.entries(inputs).map(([name, numbers]) => [name, toTensor(numbers, "float32")]);
+    const feeds = Object.entries(inputs).map(([name, numbers]) => [
+      name,
+      toTensor(numbers, numbers.dtype ?? "float32"),
+    ]);
     const outputs = await session.run(Object.fromEntries(feeds));
     return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, fromTensor(tensor as Tensor)]));
   } finally {

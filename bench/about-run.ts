@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { availableParallelism, cpus, loadavg, platform, release, totalmem } from "node:os";
+
+/** What a number is worth nothing without. */
+export interface AboutRun {
+  date: string;
+  command: string;
+  /** "+changes" where the working tree differs from it. */
+  commit: string;
+  processor: string;
+  cores: number;
+  memoryBytes: number;
+  system: string;
+  /** Processes that wanted to run, over the last minute, before the run began. */
+  loadBefore: number;
+}
+
+export function aboutRun(name: string, args: readonly string[], root: string): AboutRun {
+  return {
+    date: new Date().toISOString(),
+    command: ["npm run bench --", name, ...args].join(" "),
+    commit: gitCommit(root),
+    processor: cpus()[0]?.model ?? "unknown",
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    system: `${platform()} ${release()}`,
+    loadBefore: loadavg()[0]!,
+  };
+}
+
+function gitCommit(root: string): string {
+  const git = (...args: string[]) => spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout?.trim() ?? "";
+  const changes = git("status", "--porcelain", "--", "src", "bench/*.ts", "bench/*.py") === "" ? "" : "+changes";
+  return `${git("rev-parse", "--short", "HEAD")}${changes}`;
+}
+
+export function busyWarning({ loadBefore, cores }: AboutRun): string | undefined {
+  if (loadBefore < cores / 4) return undefined;
+  return `the machine is busy (load average ${loadBefore.toFixed(1)} on ${cores} cores): trust ratios, not rates`;
+}
+
+/** One line under a table. */
+export function aboutLine(about: AboutRun, versions: Readonly<Record<string, string>>): string {
+  const memory = `${Math.round(about.memoryBytes / 2 ** 30)} GiB`;
+  const software = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const machine = `${about.processor}, ${about.cores} cores, ${memory}, load ${about.loadBefore.toFixed(2)} before`;
+  return `${about.date.slice(0, 10)}, commit ${about.commit}; ${machine}; ${software.join(", ")}.`;
+}

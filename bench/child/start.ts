@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { findPython } from "../../scripts/find-python.ts";
+import type { BenchmarkContext } from "../benchmark.ts";
+import { type Child, startChild } from "./child.ts";
+
+/** Offline, quiet, and no pool of compiler processes that would stay behind. */
+const pythonSettings = {
+  HF_HUB_OFFLINE: "1",
+  TRANSFORMERS_VERBOSITY: "error",
+  TOKENIZERS_PARALLELISM: "false",
+  TORCHINDUCTOR_COMPILE_THREADS: "1",
+  PYTHONWARNINGS: "ignore",
+  PYTHONDONTWRITEBYTECODE: "1",
+};
+
+export function startLudus({ root, signal }: BenchmarkContext, label: string): Child {
+  return startChild({ label, command: process.execPath, args: [join(root, "bench/ludus/serve.ts")], signal });
+}
+
+export function startPython(python: string, { root, signal }: BenchmarkContext, label: string): Child {
+  const args = [join(root, "bench/baselines/serve.py")];
+  return startChild({ label, command: python, args, env: pythonSettings, signal });
+}
+
+/** The Python of the parity suites. */
+export function pythonFor({ root }: BenchmarkContext): ReturnType<typeof findPython> {
+  return findPython(root, process.env.LUDUS_PYTHON || undefined);
+}

@@ -1,0 +1,101 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { LudusError } from "../../src/errors.ts";
+import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
+import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
+import { pythonFor } from "../child/start.ts";
+import { textTable } from "../table.ts";
+import { makeComparisons } from "./comparisons.ts";
+import { makeModel } from "./make-model.ts";
+import { measure } from "./measure.ts";
+import { engineMarkdown, engineNotes, engineTable } from "./report.ts";
+import { checkSameNumbers, type EngineResults, engineRatios, summarise } from "./results.ts";
+
+const help = `The embedded engine beside PyTorch, transformers generate and TRL, interleaved in one run: training,
+sampling, a whole GRPO step, and the peak memory of each. Writes bench/results/engine.json and docs/results/engine.md.
+
+Usage: npm run bench -- engine [options]
+
+  --rounds <n>  how often everyone runs, besides one round to warm up; 5 by default
+  --json        print the three ratios as one JSON object instead of the table
+
+Example:
+  npm run bench -- engine --rounds 3
+`;
+
+interface EngineOptions {
+  rounds: number;
+  json: boolean;
+}
+
+export const engineBenchmark: Benchmark = {
+  name: "engine",
+  summary: "training, sampling and a GRPO step beside PyTorch, transformers and TRL",
+  help,
+  async run(args, context) {
+    const options = parseOptions(args);
+    const results = await measureEngine(args, options, context);
+    writeResults(results, context.root);
+    const { about, versions, summary, ratios } = results;
+    if (options.json) console.log(JSON.stringify(ratios));
+    else console.log(`\n${textTable(engineTable(summary))}\n\n${engineNotes}\n${aboutLine(about, versions)}`);
+  },
+};
+
+function parseOptions(args: readonly string[]): EngineOptions {
+  const fail = (got: string) =>
+    new LudusError("bad-option", {
+      got,
+      expected: "--rounds <n> or --json",
+      hint: "See npm run bench -- engine --help.",
+    });
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { rounds: { type: "string", default: "5" }, json: { type: "boolean", default: false } },
+    });
+    const rounds = Number(values.rounds);
+    if (!Number.isInteger(rounds) || rounds < 1) throw fail(`--rounds ${values.rounds}`);
+    return { rounds, json: values.json };
+  } catch (error) {
+    throw error instanceof LudusError ? error : fail(args.join(" "));
+  }
+}
+
+async function measureEngine(
+  args: readonly string[],
+  { rounds }: EngineOptions,
+  context: BenchmarkContext,
+): Promise<EngineResults> {
+  const search = pythonFor(context);
+  if (!search.found) {
+    throw new LudusError("no-python", {
+      got: search.reason,
+      expected: "a Python with torch, transformers and trl, for the baselines",
+      hint: "Run scripts/setup-python.sh once, or set LUDUS_PYTHON.",
+    });
+  }
+  const about = aboutRun("engine", args, context.root);
+  const warning = busyWarning(about);
+  if (warning !== undefined) context.progress(warning);
+  const scratch = mkdtempSync(join(tmpdir(), "ludus-bench-"));
+  try {
+    const model = await makeModel(scratch);
+    const measured = await measure(makeComparisons(model), { ...context, rounds, python: search.python });
+    checkSameNumbers(measured);
+    const summary = summarise(measured);
+    const versions = Object.assign({}, ...measured.map((one) => one.versions));
+    const { parameters } = model;
+    return { about, versions, parameters, rounds, ratios: engineRatios(summary), summary, measured };
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+function writeResults(results: EngineResults, root: string): void {
+  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, "bench/results/engine.json"), `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(join(root, "docs/results/engine.md"), engineMarkdown(results));
+}

@@ -1,0 +1,23 @@
+import { embedded } from "../../src/engine/embedded/embedded.ts";
+import { parseModelConfig } from "../../src/engine/embedded/model-config.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { Run, WorkloadOf } from "../child/protocol.ts";
+
+/** A workload that is ready to be run again and again. */
+export interface Prepared {
+  run(): Promise<Run>;
+  close(): Promise<void>;
+}
+
+export async function openEngine(model: WorkloadOf<"train">["model"], threads: number): Promise<Engine> {
+  return "folder" in model
+    ? await embedded({ folder: model.folder, threads })
+    : await embedded({ model: parseModelConfig(model.config), threads });
+}
+
+/** Seconds that a piece of work takes. */
+export async function time(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+}

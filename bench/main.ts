@@ -1,0 +1,65 @@
+// Measures, and keeps what was measured with machine and command; see README.md.
+//
+//     npm run bench -- engine --json
+
+import { join } from "node:path";
+import { LudusError } from "../src/errors.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { engineBenchmark } from "./engine/engine.ts";
+import { scalingBenchmark } from "./scaling/scaling.ts";
+
+const benchmarks: readonly Benchmark[] = [engineBenchmark, scalingBenchmark];
+
+const help = `Usage: npm run bench -- <name> [options]
+
+${benchmarks.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
+
+  --help   what a benchmark measures, and its options: npm run bench -- engine --help
+
+Example:
+  npm run bench -- engine --rounds 3
+`;
+
+/** Returns the exit status: 0 done, 1 failed, 2 not understood, 130 stopped by Ctrl-C. */
+async function main([name, ...args]: readonly string[]): Promise<number> {
+  if (name === undefined || name === "--help" || name === "-h") {
+    process.stdout.write(help);
+    return 0;
+  }
+  const benchmark = benchmarks.find((known) => known.name === name);
+  if (benchmark === undefined) {
+    const expected = `one of ${benchmarks.map((known) => known.name).join(", ")}`;
+    const error = new LudusError("unknown-benchmark", {
+      got: `"${name}"`,
+      expected,
+      hint: "See npm run bench -- --help.",
+    });
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(benchmark.help);
+    return 0;
+  }
+  return await runUntilStopped(benchmark, args);
+}
+
+async function runUntilStopped(benchmark: Benchmark, args: readonly string[]): Promise<number> {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(name, () => stop.abort());
+  const progress = (line: string) => process.stderr.write(`${line}\n`);
+  try {
+    await benchmark.run(args, { root: join(import.meta.dirname, ".."), signal: stop.signal, progress });
+    return 0;
+  } catch (error) {
+    if (stop.signal.aborted) {
+      progress("stopped; nothing was written");
+      return 130;
+    }
+    if (!(error instanceof LudusError)) throw error;
+    progress(error.message);
+    return 1;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));
