@@ -15,11 +15,20 @@ function readAll(directory: string): Map<string, Float32Array> {
 /** Weights of one checkpoint minus those of another. */
 export function checkpointDifference(before: string, after: string): Map<string, Float64Array> {
   const end = readAll(after);
-  return new Map([...readAll(before)].map(([name, values]) => [name, Float64Array.from(values, (value, i) => value - end.get(name)![i]!)]));
+  return new Map(
+    [...readAll(before)].map(([name, values]) => [
+      name,
+      Float64Array.from(values, (value, i) => value - end.get(name)![i]!),
+    ]),
+  );
 }
 
 /** Copies a checkpoint with all weights moved by `size` along a random direction, which is returned. */
-export function perturbCheckpoint(from: string, to: string, { seed, size }: { seed: number; size: number }): Map<string, Float64Array> {
+export function perturbCheckpoint(
+  from: string,
+  to: string,
+  { seed, size }: { seed: number; size: number },
+): Map<string, Float64Array> {
   cpSync(from, to, { recursive: true });
   const rng = createRng(seed);
   const direction = new Map<string, Float64Array>();

@@ -5,7 +5,9 @@ import { chooseToken, mostProbable } from "./choose-token.ts";
 const probabilities = Float32Array.of(0.5, 0, 0.25, 0.125, 0.125);
 
 test("the uniform number walks through the running sum", () => {
-  const tokens = [0, 0.49, 0.51, 0.74, 0.76, 0.99].map((uniform) => chooseToken(probabilities, { uniform, isGreedy: false }).token);
+  const tokens = [0, 0.49, 0.51, 0.74, 0.76, 0.99].map(
+    (uniform) => chooseToken(probabilities, { uniform, isGreedy: false }).token,
+  );
   expect(tokens).toEqual([0, 0, 2, 2, 3, 4]);
 });
 

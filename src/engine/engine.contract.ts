@@ -42,11 +42,18 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
 
     function randomRows(batch: TokenBatch, seed: number, width = 1): Float32Array[] {
       const rng = createRng(seed);
-      return batch.rows.map(({ tokens, mask }) => Float32Array.from({ length: tokens.length * width }, (_, i) => (mask === undefined || mask[Math.floor(i / width)] ? rng.normal() : 0)));
+      return batch.rows.map(({ tokens, mask }) =>
+        Float32Array.from({ length: tokens.length * width }, (_, i) =>
+          mask === undefined || mask[Math.floor(i / width)] ? rng.normal() : 0,
+        ),
+      );
     }
 
     /** The gradient as the difference of two checkpoints: AdamW with a huge epsilon and no memory is plain descent. */
-    async function gradientOf(target: Engine, run: (engine: Engine) => Promise<void>): Promise<Map<string, Float64Array>> {
+    async function gradientOf(
+      target: Engine,
+      run: (engine: Engine) => Promise<void>,
+    ): Promise<Map<string, Float64Array>> {
       const [before, after] = [join(folder, "before"), join(folder, "after")];
       await target.save(before);
       await run(target);
@@ -56,9 +63,10 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
       return checkpointDifference(before, after);
     }
 
-    const backward = (batch: TokenBatch, derivatives: Derivatives, options?: ForwardOptions) => async (target: Engine) => {
-      await target.backward(await target.forward(batch, options), derivatives);
-    };
+    const backward =
+      (batch: TokenBatch, derivatives: Derivatives, options?: ForwardOptions) => async (target: Engine) => {
+        await target.backward(await target.forward(batch, options), derivatives);
+      };
 
     function dot(a: ReadonlyMap<string, Float64Array>, b: ReadonlyMap<string, Float64Array>): number {
       let sum = 0;
@@ -66,21 +74,31 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
       return sum;
     }
 
-    function expectClose(a: ReadonlyMap<string, Float64Array>, b: ReadonlyMap<string, Float64Array>, relative: number): void {
-      const difference = new Map([...a].map(([parameter, values]) => [parameter, values.map((value, i) => value - b.get(parameter)![i]!)]));
+    function expectClose(
+      a: ReadonlyMap<string, Float64Array>,
+      b: ReadonlyMap<string, Float64Array>,
+      relative: number,
+    ): void {
+      const difference = new Map(
+        [...a].map(([parameter, values]) => [parameter, values.map((value, i) => value - b.get(parameter)![i]!)]),
+      );
       expect(Math.sqrt(dot(difference, difference))).toBeLessThan(relative * Math.sqrt(dot(a, a)));
     }
 
     describe("sampling", () => {
       test.each([0.3, 1, 1.7])("log-probabilities are those of forward at temperature %d", async (temperature) => {
         const prompts = [[1, 2, 3], [4], [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1, 2]];
-        const samples = await Promise.all(prompts.map((tokens, seed) => engine.sample({ tokens, maxTokens: 10, seed, temperature })));
+        const samples = await Promise.all(
+          prompts.map((tokens, seed) => engine.sample({ tokens, maxTokens: 10, seed, temperature })),
+        );
         const rows = samples.map((sample, b) => ({ tokens: [...prompts[b]!, ...sample.tokens] }));
         const { logprobs_B_T } = await engine.forward({ rows }, { temperature });
         samples.forEach((sample, b) => {
           expect(sample.stop).toBe("max-tokens");
           expect([...sample.versions]).toEqual(new Array(10).fill(engine.info.policyVersion));
-          sample.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(logprobs_B_T[b]![prompts[b]!.length + i]!, 4));
+          sample.logprobs.forEach((logprob, i) =>
+            expect(logprob).toBeCloseTo(logprobs_B_T[b]![prompts[b]!.length + i]!, 4),
+          );
         });
       });
 
@@ -101,7 +119,13 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
       test("the same seed gives the same tokens, whatever else is sampled", async () => {
         const request = { tokens: [3, 1, 4, 1, 5], maxTokens: 12, seed: 26 };
         const alone = await engine.sample(request);
-        const others = Array.from({ length: 40 }, (_, i) => engine.sample({ tokens: Array.from({ length: 1 + (i % 11) }, (_, t) => (t * i) % 16), maxTokens: 1 + (i % 13), seed: i }));
+        const others = Array.from({ length: 40 }, (_, i) =>
+          engine.sample({
+            tokens: Array.from({ length: 1 + (i % 11) }, (_, t) => (t * i) % 16),
+            maxTokens: 1 + (i % 13),
+            seed: i,
+          }),
+        );
         const among = await engine.sample(request);
         await Promise.all(others);
         expect(among.tokens).toEqual(alone.tokens);
@@ -113,9 +137,13 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         const { alternatives_B_T } = await engine.forward({ rows: [{ tokens: [2, 7, 1, 0] }] }, { alternatives: 1 });
         const likely = alternatives_B_T![0]!.tokens[3]!;
         const probability = Math.exp(alternatives_B_T![0]!.logprobs[3]!);
-        const draws = await Promise.all(Array.from({ length: 600 }, (_, seed) => engine.sample({ tokens: [2, 7, 1], maxTokens: 1, seed })));
+        const draws = await Promise.all(
+          Array.from({ length: 600 }, (_, seed) => engine.sample({ tokens: [2, 7, 1], maxTokens: 1, seed })),
+        );
         const share = draws.filter(({ tokens }) => tokens[0] === likely).length / draws.length;
-        expect(Math.abs(share - probability)).toBeLessThan(4 * Math.sqrt((probability * (1 - probability)) / draws.length));
+        expect(Math.abs(share - probability)).toBeLessThan(
+          4 * Math.sqrt((probability * (1 - probability)) / draws.length),
+        );
       });
 
       test("top-k and top-p draw from the cut distribution and report both log-probabilities", async () => {
@@ -152,7 +180,9 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
 
       test("an aborted sample is rejected and leaves room for others", async () => {
         const controllers = Array.from({ length: 30 }, () => new AbortController());
-        const doomed = controllers.map(({ signal }, seed) => engine.sample({ tokens: [1, seed % 16], maxTokens: engine.info.contextLength, seed }, signal));
+        const doomed = controllers.map(({ signal }, seed) =>
+          engine.sample({ tokens: [1, seed % 16], maxTokens: engine.info.contextLength, seed }, signal),
+        );
         for (const controller of controllers) controller.abort();
         const outcomes = await Promise.allSettled(doomed);
         expect(outcomes.filter(({ status }) => status === "rejected").length).toBeGreaterThan(0);
@@ -170,13 +200,17 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         for (const [b, row] of batch.rows.entries()) {
           const alone = await engine.forward({ rows: [row] });
           together.logprobs_B_T[b]!.forEach((logprob, t) => expect(logprob).toBeCloseTo(alone.logprobs_B_T[0]![t]!, 4));
-          together.entropies_B_T[b]!.forEach((entropy, t) => expect(entropy).toBeCloseTo(alone.entropies_B_T[0]![t]!, 4));
+          together.entropies_B_T[b]!.forEach((entropy, t) =>
+            expect(entropy).toBeCloseTo(alone.entropies_B_T[0]![t]!, 4),
+          );
           together.values_B_T?.[b]!.forEach((value, t) => expect(value).toBeCloseTo(alone.values_B_T![0]![t]!, 4));
         }
       });
 
       test("positions outside the mask, and the first, are 0", async () => {
-        const { logprobs_B_T, entropies_B_T } = await engine.forward({ rows: [{ tokens: [1, 2, 3, 4], mask: [1, 0, 1, 0] }] });
+        const { logprobs_B_T, entropies_B_T } = await engine.forward({
+          rows: [{ tokens: [1, 2, 3, 4], mask: [1, 0, 1, 0] }],
+        });
         expect([...logprobs_B_T[0]!].map((logprob) => logprob !== 0)).toEqual([false, false, true, false]);
         expect([...entropies_B_T[0]!].map((entropy) => entropy !== 0)).toEqual([false, false, true, false]);
       });
@@ -185,39 +219,77 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         const tokens = [3, 1, 2];
         const count = engine.info.vocabularySize;
         const candidates = { count, tokens: Int32Array.from({ length: count * tokens.length }, (_, i) => i % count) };
-        const { candidates_B_T, alternatives_B_T, entropies_B_T, logprobs_B_T } = await engine.forward({ rows: [{ tokens, candidates }] }, { alternatives: 4 });
+        const { candidates_B_T, alternatives_B_T, entropies_B_T, logprobs_B_T } = await engine.forward(
+          { rows: [{ tokens, candidates }] },
+          { alternatives: 4 },
+        );
         const last = candidates_B_T![0]!.subarray(2 * count, 3 * count);
         const probabilities = Array.from(last, Math.exp);
         expect(probabilities.reduce((a, b) => a + b)).toBeCloseTo(1, 4);
         expect(-probabilities.reduce((sum, p, i) => sum + p * last[i]!, 0)).toBeCloseTo(entropies_B_T[0]![2]!, 3);
         expect(last[2]).toBeCloseTo(logprobs_B_T[0]![2]!, 4);
         const sorted = Array.from(last).sort((a, b) => b - a);
-        alternatives_B_T![0]!.logprobs.subarray(8, 12).forEach((logprob, k) => expect(logprob).toBeCloseTo(sorted[k]!, 4));
+        alternatives_B_T![0]!.logprobs
+          .subarray(8, 12)
+          .forEach((logprob, k) => expect(logprob).toBeCloseTo(sorted[k]!, 4));
       });
     });
 
     describe("bad input is named and leaves the engine usable", () => {
       const row = { tokens: [1, 2, 3] };
       const cases: [string, string, (engine: Engine) => Promise<unknown>][] = [
-        ["token above the vocabulary", "token-out-of-range", (e) => e.forward({ rows: [{ tokens: [1, e.info.vocabularySize] }] })],
+        [
+          "token above the vocabulary",
+          "token-out-of-range",
+          (e) => e.forward({ rows: [{ tokens: [1, e.info.vocabularySize] }] }),
+        ],
         ["negative token", "token-out-of-range", (e) => e.sample({ tokens: [-1], maxTokens: 1, seed: 0 })],
         ["fractional token", "token-out-of-range", (e) => e.sample({ tokens: [0.5], maxTokens: 1, seed: 0 })],
-        ["row longer than the context", "row-too-long", (e) => e.forward({ rows: [{ tokens: new Array(e.info.contextLength + 1).fill(1) }] })],
+        [
+          "row longer than the context",
+          "row-too-long",
+          (e) => e.forward({ rows: [{ tokens: new Array(e.info.contextLength + 1).fill(1) }] }),
+        ],
         ["row of one token", "row-too-short", (e) => e.forward({ rows: [{ tokens: [1] }] })],
         ["no rows", "empty-batch", (e) => e.forward({ rows: [] })],
-        ["prompt as long as the context", "prompt-too-long", (e) => e.sample({ tokens: new Array(e.info.contextLength).fill(1), maxTokens: 1, seed: 0 })],
+        [
+          "prompt as long as the context",
+          "prompt-too-long",
+          (e) => e.sample({ tokens: new Array(e.info.contextLength).fill(1), maxTokens: 1, seed: 0 }),
+        ],
         ["empty prompt", "empty-prompt", (e) => e.sample({ tokens: [], maxTokens: 1, seed: 0 })],
-        ["mask of another length", "length-mismatch", (e) => e.forward({ rows: [{ tokens: [1, 2, 3], mask: [1, 1] }] })],
-        ["derivatives of another length", "length-mismatch", async (e) => e.backward(await e.forward({ rows: [row] }), { logprobs_B_T: [new Float32Array(2)] })],
-        ["derivatives of other rows", "length-mismatch", async (e) => e.backward(await e.forward({ rows: [row] }), { logprobs_B_T: [] })],
-        ["NaN derivative", "derivative-not-finite", async (e) => e.backward(await e.forward({ rows: [row] }), { logprobs_B_T: [Float32Array.of(0, Number.NaN, 0)] })],
+        [
+          "mask of another length",
+          "length-mismatch",
+          (e) => e.forward({ rows: [{ tokens: [1, 2, 3], mask: [1, 1] }] }),
+        ],
+        [
+          "derivatives of another length",
+          "length-mismatch",
+          async (e) => e.backward(await e.forward({ rows: [row] }), { logprobs_B_T: [new Float32Array(2)] }),
+        ],
+        [
+          "derivatives of other rows",
+          "length-mismatch",
+          async (e) => e.backward(await e.forward({ rows: [row] }), { logprobs_B_T: [] }),
+        ],
+        [
+          "NaN derivative",
+          "derivative-not-finite",
+          async (e) =>
+            e.backward(await e.forward({ rows: [row] }), { logprobs_B_T: [Float32Array.of(0, Number.NaN, 0)] }),
+        ],
         ["unknown weights", "unknown-weights", (e) => e.forward({ rows: [row] }, { weights: "nobody" })],
         ["no tokens wanted", "bad-option", (e) => e.sample({ tokens: [1], maxTokens: 0, seed: 0 })],
         ["temperature 0 in forward", "bad-option", (e) => e.forward({ rows: [row] }, { temperature: 0 })],
         ["top-p above 1", "bad-option", (e) => e.sample({ tokens: [1], maxTokens: 1, seed: 0, topP: 1.5 })],
         ["negative learning rate", "bad-option", (e) => e.step({ learningRate: -1 })],
         ["step without a gradient", "no-gradient", (e) => e.step({ learningRate: 1 })],
-        ["log-probabilities of an older policy", "stale-logprobs", (e) => e.forward({ rows: [row] }, { sampled: { logprobs_B_T: [new Float32Array(3)], policyVersion: -1 } })],
+        [
+          "log-probabilities of an older policy",
+          "stale-logprobs",
+          (e) => e.forward({ rows: [row] }, { sampled: { logprobs_B_T: [new Float32Array(3)], policyVersion: -1 } }),
+        ],
         ["snapshot over the policy", "bad-snapshot", (e) => e.snapshot("policy")],
       ];
       test.each(cases)("%s: %s", async (_, code, call) => {
@@ -229,7 +301,9 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         const other = await make();
         const forward = await other.forward({ rows: [row] });
         await other.backward(forward, { logprobs_B_T: [Float32Array.of(0, 1, 0)] });
-        await expect(other.backward(forward, { logprobs_B_T: [Float32Array.of(0, 1, 0)] })).rejects.toMatchObject({ code: "unknown-forward" });
+        await expect(other.backward(forward, { logprobs_B_T: [Float32Array.of(0, 1, 0)] })).rejects.toMatchObject({
+          code: "unknown-forward",
+        });
         await other.close();
       });
     });
@@ -238,7 +312,10 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
       const batch = () => randomBatch(7, [6, 11, 4, 20]);
 
       /** Derivative of a scalar along a random direction: from checkpoints moved both ways, and from the gradient. */
-      async function checkDirection(loss: (batch: TokenBatch) => Promise<number>, run: Parameters<typeof gradientOf>[1]): Promise<void> {
+      async function checkDirection(
+        loss: (batch: TokenBatch) => Promise<number>,
+        run: Parameters<typeof gradientOf>[1],
+      ): Promise<void> {
         const gradient = await gradientOf(engine, run);
         const [origin, moved] = [join(folder, "origin"), join(folder, "moved")];
         await engine.save(origin);
@@ -255,21 +332,33 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         expect(Math.abs(expected)).toBeGreaterThan(0.1);
       }
 
-      const sumProducts = (rows: readonly Float32Array[], weights: readonly Float32Array[]) => rows.reduce((sum, row, b) => row.reduce((total, value, t) => total + value * weights[b]![t]!, sum), 0);
+      const sumProducts = (rows: readonly Float32Array[], weights: readonly Float32Array[]) =>
+        rows.reduce((sum, row, b) => row.reduce((total, value, t) => total + value * weights[b]![t]!, sum), 0);
 
-      test.each(["logprobs_B_T", "entropies_B_T", "values_B_T"] as const)("of %s match finite differences", async (key) => {
-        const temperature = 0.8;
-        const weights = randomRows(batch(), 3);
-        await checkDirection(
-          async (rows) => sumProducts((await engine.forward(rows, { temperature }))[key]!, weights),
-          backward(batch(), { [key]: weights }, { temperature }),
-        );
-      });
+      test.each(["logprobs_B_T", "entropies_B_T", "values_B_T"] as const)(
+        "of %s match finite differences",
+        async (key) => {
+          const temperature = 0.8;
+          const weights = randomRows(batch(), 3);
+          await checkDirection(
+            async (rows) => sumProducts((await engine.forward(rows, { temperature }))[key]!, weights),
+            backward(batch(), { [key]: weights }, { temperature }),
+          );
+        },
+      );
 
       test("of candidates match finite differences", async () => {
         const count = 3;
         const rng = createRng(11);
-        const rows = { rows: batch().rows.map((row) => ({ ...row, candidates: { count, tokens: Int32Array.from({ length: row.tokens.length * count }, () => rng.integer(16)) } })) };
+        const rows = {
+          rows: batch().rows.map((row) => ({
+            ...row,
+            candidates: {
+              count,
+              tokens: Int32Array.from({ length: row.tokens.length * count }, () => rng.integer(16)),
+            },
+          })),
+        };
         const weights = randomRows(rows, 12, count).map((values) => values.map((value, i) => (i < count ? 0 : value)));
         await checkDirection(
           async () => sumProducts((await engine.forward(rows)).candidates_B_T!, weights),
@@ -280,7 +369,11 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
       test("of one batch, of its rows one by one and of parts accumulated are the same", async () => {
         const rows = randomBatch(2, [5, 17, 2, 9, 17, 30, 3, 12]);
         const weights = randomRows(rows, 4);
-        const part = (from: number, to: number) => backward({ rows: rows.rows.slice(from, to) }, { logprobs_B_T: weights.slice(from, to), entropies_B_T: weights.slice(from, to) });
+        const part = (from: number, to: number) =>
+          backward(
+            { rows: rows.rows.slice(from, to) },
+            { logprobs_B_T: weights.slice(from, to), entropies_B_T: weights.slice(from, to) },
+          );
         const whole = await gradientOf(engine, part(0, 8));
         const single = await gradientOf(engine, async (target) => {
           for (let b = 0; b < 8; b++) await part(b, b + 1)(target);
@@ -301,7 +394,11 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         const sampled = { logprobs_B_T, policyVersion: engine.info.policyVersion };
         const known = await engine.forward({ rows }, { sampled });
         expect(known.logprobs_B_T).toEqual(logprobs_B_T);
-        expectClose(await gradientOf(engine, backward({ rows }, derivatives)), await gradientOf(engine, backward({ rows }, derivatives, { sampled })), 1e-6);
+        expectClose(
+          await gradientOf(engine, backward({ rows }, derivatives)),
+          await gradientOf(engine, backward({ rows }, derivatives, { sampled })),
+          1e-6,
+        );
       });
 
       test("that are not finite change nothing and are reported", async () => {
@@ -312,7 +409,9 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         expect(report.applied).toBe(false);
         expect(Number.isFinite(report.gradientNorm)).toBe(false);
         await engine.save(after);
-        const moved = [...checkpointDifference(before, after).values()].some((values) => values.some((value) => value !== 0));
+        const moved = [...checkpointDifference(before, after).values()].some((values) =>
+          values.some((value) => value !== 0),
+        );
         expect(moved).toBe(false);
       });
 
@@ -342,7 +441,8 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         await target.backward(await target.forward({ rows }, named), uphill);
         await target.step({ learningRate: 3e-3, weightDecay: 0.01, maxGradientNorm: 1, ...named });
       };
-      const likelihood = async (target: Engine, weights = "policy") => (await target.forward({ rows }, { weights })).logprobs_B_T[0]!.reduce((a, b) => a + b);
+      const likelihood = async (target: Engine, weights = "policy") =>
+        (await target.forward({ rows }, { weights })).logprobs_B_T[0]!.reduce((a, b) => a + b);
 
       test("learn, and only those that are trained", async () => {
         const other = await make();
@@ -392,7 +492,11 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
       });
 
       test("saved, loaded and trained on are those never stopped, bit for bit", async () => {
-        const [middle, straight, resumed] = ["middle", "straight", "resumed"].map((part) => join(folder, part)) as [string, string, string];
+        const [middle, straight, resumed] = ["middle", "straight", "resumed"].map((part) => join(folder, part)) as [
+          string,
+          string,
+          string,
+        ];
         const one = await make();
         await one.snapshot("reference");
         for (let i = 0; i < 3; i++) await train(one);
@@ -407,7 +511,8 @@ export function engineContract(name: string, { make, learns }: EngineContractOpt
         await two.save(resumed);
         const files = readdirSync(straight).sort();
         expect(readdirSync(resumed).sort()).toEqual(files);
-        for (const file of files) expect(readFileSync(join(resumed, file)).equals(readFileSync(join(straight, file))), file).toBe(true);
+        for (const file of files)
+          expect(readFileSync(join(resumed, file)).equals(readFileSync(join(straight, file))), file).toBe(true);
         await one.close();
         await two.close();
       });

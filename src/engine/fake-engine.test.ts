@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 import { engineContract } from "./engine.contract.ts";
 import { fakeEngine } from "./fake-engine.ts";
 
-const distribution = (tokens: readonly number[]) => Array.from({ length: 16 }, (_, token) => 1 + ((token * 7 + (tokens.at(-1) ?? 0) * 3) % 11));
+const distribution = (tokens: readonly number[]) =>
+  Array.from({ length: 16 }, (_, token) => 1 + ((token * 7 + (tokens.at(-1) ?? 0) * 3) % 11));
 
 engineContract("the fake engine", {
-  make: async () => fakeEngine({ vocabularySize: 16, contextLength: 64, distribution, value: (tokens) => tokens.length / 10 }),
+  make: async () =>
+    fakeEngine({ vocabularySize: 16, contextLength: 64, distribution, value: (tokens) => tokens.length / 10 }),
   learns: false,
 });
 
@@ -34,7 +36,11 @@ test("a failing or waiting model is made with beforeSample", async () => {
 
 test("stop strings work across token borders", async () => {
   const letters = ["a", "b", "c"].map((letter) => new TextEncoder().encode(letter));
-  const engine = fakeEngine({ vocabularySize: 3, distribution: (tokens) => [0, 1, 2].map((token) => (token === (tokens.at(-1)! + 1) % 3 ? 1 : 0)), tokenBytes: (token) => letters[token]! });
+  const engine = fakeEngine({
+    vocabularySize: 3,
+    distribution: (tokens) => [0, 1, 2].map((token) => (token === (tokens.at(-1)! + 1) % 3 ? 1 : 0)),
+    tokenBytes: (token) => letters[token]!,
+  });
   const sample = await engine.sample({ tokens: [2], maxTokens: 20, seed: 0, stopStrings: ["cab"] });
   expect([...sample.tokens]).toEqual([0, 1, 2, 0, 1]);
   expect(sample.stop).toBe("stop-string");

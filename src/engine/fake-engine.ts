@@ -85,8 +85,14 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
     let stop: SampleStop | undefined;
     while (stop === undefined) {
       const distribution = probabilities(tokens, weights, temperature);
-      const chosen = chooseToken(distribution, { uniform: uniformAt(request.seed, tokens.length), isGreedy: temperature === 0, topP, topK });
-      for (const token of mostProbable(distribution, request.alternatives ?? 0)) alternatives.push({ token, logprob: Math.log(distribution[token]!) });
+      const chosen = chooseToken(distribution, {
+        uniform: uniformAt(request.seed, tokens.length),
+        isGreedy: temperature === 0,
+        topP,
+        topK,
+      });
+      for (const token of mostProbable(distribution, request.alternatives ?? 0))
+        alternatives.push({ token, logprob: Math.log(distribution[token]!) });
       drawn.push(chosen);
       tokens.push(chosen.token);
       if (request.stopTokens?.includes(chosen.token)) stop = "stop-token";
@@ -99,7 +105,9 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
       logprobs: Float32Array.from(drawn, ({ logprob }) => logprob),
       versions: new Int32Array(drawn.length).fill(versions.get(weights)!),
       stop,
-      ...(topP === undefined && topK === undefined ? {} : { cutLogprobs: Float32Array.from(drawn, ({ cutLogprob }) => cutLogprob) }),
+      ...(topP === undefined && topK === undefined
+        ? {}
+        : { cutLogprobs: Float32Array.from(drawn, ({ cutLogprob }) => cutLogprob) }),
       ...(request.alternatives === undefined
         ? {}
         : {
@@ -128,17 +136,30 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
       checkTokenBatch(info(), batch, forwardOptions);
       const { weights = policyWeights, temperature = 1, alternatives = 0 } = forwardOptions;
       const rows = batch.rows.map((row) => {
-        const distributions = Array.from(row.tokens, (_, t) => (t > 0 && (row.mask?.[t] ?? 1) ? probabilities(Array.from(row.tokens.slice(0, t)), weights, temperature) : undefined));
-        const each = (compute: (distribution: Float32Array, t: number) => number) => Float32Array.from(distributions, (distribution, t) => (distribution ? compute(distribution, t) : 0));
+        const distributions = Array.from(row.tokens, (_, t) =>
+          t > 0 && (row.mask?.[t] ?? 1)
+            ? probabilities(Array.from(row.tokens.slice(0, t)), weights, temperature)
+            : undefined,
+        );
+        const each = (compute: (distribution: Float32Array, t: number) => number) =>
+          Float32Array.from(distributions, (distribution, t) => (distribution ? compute(distribution, t) : 0));
         const spread = (width: number, compute: (distribution: Float32Array, t: number) => readonly number[]) =>
-          Float32Array.from(distributions.flatMap((distribution, t) => (distribution ? compute(distribution, t) : new Array<number>(width).fill(0))));
+          Float32Array.from(
+            distributions.flatMap((distribution, t) =>
+              distribution ? compute(distribution, t) : new Array<number>(width).fill(0),
+            ),
+          );
         const count = row.candidates?.count ?? 0;
-        const best = distributions.map((distribution) => (distribution ? mostProbable(distribution, alternatives) : new Int32Array(alternatives)));
+        const best = distributions.map((distribution) =>
+          distribution ? mostProbable(distribution, alternatives) : new Int32Array(alternatives),
+        );
         return {
           logprobs: each((distribution, t) => Math.log(distribution[row.tokens[t]!]!)),
           entropies: each((distribution) => -distribution.reduce((sum, p) => (p > 0 ? sum + p * Math.log(p) : sum), 0)),
           values: each((_, t) => options.value?.(Array.from(row.tokens.slice(0, t))) ?? 0),
-          candidates: spread(count, (distribution, t) => Array.from({ length: count }, (_, k) => Math.log(distribution[row.candidates!.tokens[t * count + k]!]!))),
+          candidates: spread(count, (distribution, t) =>
+            Array.from({ length: count }, (_, k) => Math.log(distribution[row.candidates!.tokens[t * count + k]!]!)),
+          ),
           alternatives: {
             count: alternatives,
             tokens: Int32Array.from(best.flatMap((ids) => [...ids])),
@@ -160,7 +181,11 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
     },
     async backward(forward, derivatives) {
       const batch = batches.get(forward);
-      if (batch === undefined) throw new LudusError("unknown-forward", { got: `forward ${forward.id}`, expected: "one that has not been used for a backward pass" });
+      if (batch === undefined)
+        throw new LudusError("unknown-forward", {
+          got: `forward ${forward.id}`,
+          expected: "one that has not been used for a backward pass",
+        });
       checkDerivatives(batch, forward, derivatives);
       batches.delete(forward);
       backwards.push({ batch, derivatives });
@@ -168,7 +193,11 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
     },
     async step(optimizer) {
       checkOptimizer(info(), optimizer);
-      if (!hasGradient) throw new LudusError("no-gradient", { got: "a step without a gradient", expected: "at least one backward() since the last step" });
+      if (!hasGradient)
+        throw new LudusError("no-gradient", {
+          got: "a step without a gradient",
+          expected: "at least one backward() since the last step",
+        });
       hasGradient = false;
       const name = optimizer.weights ?? policyWeights;
       versions.set(name, versions.get(name)! + 1);
@@ -176,7 +205,11 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
     },
     async snapshot(name, { from = policyWeights } = {}) {
       const version = versions.get(from);
-      if (version === undefined || name === policyWeights) throw new LudusError("bad-snapshot", { got: `"${name}" of "${from}"`, expected: "a new name of known weights" });
+      if (version === undefined || name === policyWeights)
+        throw new LudusError("bad-snapshot", {
+          got: `"${name}" of "${from}"`,
+          expected: "a new name of known weights",
+        });
       versions.set(name, version);
     },
     async release({ weights }) {

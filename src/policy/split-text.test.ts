@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { compilePattern, splitText } from "./split-text.ts";
-import { wordRegex } from "./train-bpe.ts";
 
 const digit = compilePattern({ Regex: "\\d" });
 
@@ -15,7 +14,7 @@ test("what becomes of a match", () => {
 });
 
 test("case is folded as Oniguruma folds it: ſ is an s, the Kelvin sign a k", () => {
-  const words = (text: string) => splitText(text, compilePattern({ Regex: wordRegex }), "Isolated");
+  const words = (text: string) => splitText(text, compilePattern({ Regex: "(?i:'s)| ?\\p{L}+" }), "Isolated");
   expect(words("a'ſb it'S")).toEqual(["a", "'ſ", "b", " it", "'S"]);
   expect(splitText("x\u212ay", compilePattern({ Regex: "(?i:k)" }), "Isolated")).toEqual(["x", "\u212a", "y"]);
 });

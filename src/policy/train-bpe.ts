@@ -14,13 +14,8 @@ export interface TrainBpeOptions extends ByteLevelOptions {
   vocabularySize: number;
 }
 
-/**
- * Words for merges to stay inside: letters with what precedes them, single digits, signs, line breaks, spaces. It is
- * Qwen 2's expression to the letter, because transformers puts that one in for every folder whose config.json says
- * `qwen2`.
- */
-export const wordRegex =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+/** Words for merges to stay inside: letters, up to three digits or signs, each with a space before it, and white space. */
+export const wordRegex = " ?\\p{L}[\\p{L}\\p{M}]*| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /**
  * Learns a byte-level BPE tokenizer from text: ids 0 to 255 are the bytes, then come the merges, most frequent first, then

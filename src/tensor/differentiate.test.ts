@@ -201,7 +201,7 @@ describe("a decoder layer", () => {
         const result = await runModel(forward, { ...parameters, ...others, [name]: moved });
         return result.loss!.data.reduce((sum, value, i) => sum + value * weights.data[i]!, 0);
       };
-      const [far, near] = [2e-2, 1e-2];
+      const [far, near] = [8e-3, 4e-3];
       const step = async (h: number) => ((await lossAt(h)) - (await lossAt(-h))) / (2 * h);
       const measured = (4 * (await step(near)) - (await step(far))) / 3; // Richardson: the error is of fourth order
       const gradient = gradients[`gradient:${name}`]!.data;

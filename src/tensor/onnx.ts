@@ -65,6 +65,13 @@ function writeValueInfo(writer: BinaryWriter, name: string, dtype: DType, shape:
 /** Before every name that is not a user's, so that inputs and outputs may have any other. */
 const own = "%";
 
+function writingOrder(nodes: readonly Node[], isRead: (node: Node) => boolean): Node[] {
+  const depths = new Map<Node, number>();
+  for (const node of nodes) depths.set(node, 1 + Math.max(0, ...node.inputs.map((input) => depths.get(input.node)!)));
+  const byDepth = nodes.toSorted((a, b) => depths.get(a)! - depths.get(b)! || a.id - b.id);
+  return [...byDepth.filter(isRead), ...byDepth.filter((node) => !isRead(node)).reverse()];
+}
+
 /** What the values need, as the bytes of an ONNX model. Inputs keep their names; outputs get the names of the record. */
 export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
   const nodes = reachable(Object.values(outputs));
@@ -134,7 +141,8 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
         names.set(value, isInput(value) ? String(node.attributes.name) : `${own}v${node.id}_${value.index}`);
     }
   }
-  for (const node of nodes) if (!written.has(node)) node.operator.emit(node, emitter);
+  const isRead = (node: Node) => node.outputs.some((value) => readers.has(value));
+  for (const node of process.env.LUDUS_ORDER ? writingOrder(nodes, isRead) : nodes) if (!written.has(node)) node.operator.emit(node, emitter);
   for (const [name, value] of Object.entries(outputs)) {
     if (emitter.name(value) !== name) emitter.node("Identity", [emitter.name(value)], [name]);
   }

@@ -9,11 +9,21 @@ const layout = {
   joined: [],
   size: 3,
 };
-const fresh = () => ({ weights: Float32Array.of(1, -2, 3), firstMoments: new Float32Array(3), secondMoments: new Float32Array(3) });
+const fresh = () => ({
+  weights: Float32Array.of(1, -2, 3),
+  firstMoments: new Float32Array(3),
+  secondMoments: new Float32Array(3),
+});
 
 test("the first step moves every weight by the learning rate against its gradient", () => {
   const state = fresh();
-  adamw(state, Float32Array.of(0.5, -4, 1e-3), layout, { start: 0, end: 3 }, { learningRate: 0.1, step: 1, gradientScale: 1 });
+  adamw(
+    state,
+    Float32Array.of(0.5, -4, 1e-3),
+    layout,
+    { start: 0, end: 3 },
+    { learningRate: 0.1, step: 1, gradientScale: 1 },
+  );
   expect([...state.weights]).toEqual([expect.closeTo(0.9, 5), expect.closeTo(-1.9, 5), expect.closeTo(2.9, 4)]);
 });
 
@@ -33,7 +43,13 @@ test("two steps equal the formula written out", () => {
 
 test("weight decay shrinks matrices and leaves norms alone", () => {
   const state = fresh();
-  adamw(state, new Float32Array(3), layout, { start: 0, end: 3 }, { learningRate: 0.1, weightDecay: 0.5, step: 1, gradientScale: 1 });
+  adamw(
+    state,
+    new Float32Array(3),
+    layout,
+    { start: 0, end: 3 },
+    { learningRate: 0.1, weightDecay: 0.5, step: 1, gradientScale: 1 },
+  );
   expect([...state.weights]).toEqual([expect.closeTo(0.95, 6), expect.closeTo(-1.9, 6), 3]);
 });
 

@@ -20,7 +20,8 @@ export class Answer {
     this.request = request;
     this.#stopTokens = new Set(request.stopTokens);
     const strings = request.stopStrings ?? [];
-    if (strings.length > 0) this.#matcher = new StopStringMatcher(strings, (token) => tokenBytes?.[token] ?? new Uint8Array());
+    if (strings.length > 0)
+      this.#matcher = new StopStringMatcher(strings, (token) => tokenBytes?.[token] ?? new Uint8Array());
   }
 
   /** Prompt and what has been sampled. */
@@ -38,7 +39,8 @@ export class Answer {
     this.#cutLogprobs.push(cutLogprob);
     this.#versions.push(version);
     if (alternatives > 0) {
-      for (const id of mostProbable(probabilities, alternatives)) this.#alternatives.push({ token: id, logprob: Math.log(probabilities[id]!) });
+      for (const id of mostProbable(probabilities, alternatives))
+        this.#alternatives.push({ token: id, logprob: Math.log(probabilities[id]!) });
     }
     return token;
   }

@@ -2,7 +2,18 @@ import { engineContract } from "../engine.contract.ts";
 import { embedded } from "./embedded.ts";
 import { tiny } from "./model-config.ts";
 
-const model = tiny({ vocabularySize: 24, width: 32, headWidth: 8, keyValueHeads: 2, layers: 2, contextLength: 64, initializerRange: 0.15 });
+const model = tiny({
+  vocabularySize: 24,
+  width: 32,
+  headWidth: 8,
+  keyValueHeads: 2,
+  layers: 2,
+  contextLength: 64,
+  initializerRange: 0.15,
+});
 
 engineContract("the embedded engine", { make: () => embedded({ model, valueHead: true, seed: 3 }), learns: true });
-engineContract("the embedded engine on one thread", { make: () => embedded({ model, valueHead: true, seed: 3, threads: 1 }), learns: true });
+engineContract("the embedded engine on one thread", {
+  make: () => embedded({ model, valueHead: true, seed: 3, threads: 1 }),
+  learns: true,
+});

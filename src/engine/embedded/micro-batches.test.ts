@@ -26,5 +26,7 @@ test("equal rows are shared out evenly", () => {
 
 test("the plan depends on the lengths alone", () => {
   const lengths = [5, 9, 9, 2, 40, 40];
-  expect(planMicroBatches(lengths, { maxTokens: 64, threads: 2 })).toEqual(planMicroBatches([...lengths], { maxTokens: 64, threads: 2 }));
+  expect(planMicroBatches(lengths, { maxTokens: 64, threads: 2 })).toEqual(
+    planMicroBatches([...lengths], { maxTokens: 64, threads: 2 }),
+  );
 });

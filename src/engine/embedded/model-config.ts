@@ -322,7 +322,7 @@ export function base(options: PresetOptions): ModelConfig {
 }
 
 function preset(options: PresetOptions, shape: PresetShape): ModelConfig {
-  const { family = "qwen2", width = shape.width, headWidth = 32 } = options;
+  const { family = "llama", width = shape.width, headWidth = 32 } = options;
   const heads = options.heads ?? Math.floor(width / headWidth);
   return checkModelConfig({
     family,

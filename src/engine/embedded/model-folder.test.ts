@@ -17,7 +17,16 @@ test("a saved folder holds model, tokenizer and state, and opens as an engine", 
   const path = join(folder, "whole");
   const engine = await embedded({ model, tokenizer, valueHead: true, threads: 1, seed: 4 });
   await engine.save(path);
-  expect(readdirSync(path).sort()).toEqual(expect.arrayContaining(["config.json", "generation_config.json", "ludus.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]));
+  expect(readdirSync(path).sort()).toEqual(
+    expect.arrayContaining([
+      "config.json",
+      "generation_config.json",
+      "ludus.json",
+      "model.safetensors",
+      "tokenizer.json",
+      "tokenizer_config.json",
+    ]),
+  );
   const again = await embedded({ folder: path, threads: 1 });
   expect(again.info.hasValues).toBe(true);
   const rows = [{ tokens: [1, 2, 3, 4] }];
@@ -28,7 +37,10 @@ test("a saved folder holds model, tokenizer and state, and opens as an engine", 
 
 test("a folder of another model, without a model, or damaged is named", async () => {
   const engine = await embedded({ model: { ...model, layers: 2 }, threads: 1 });
-  await expect(engine.load(join(folder, "whole"))).rejects.toMatchObject({ code: "other-model", message: expect.stringContaining("layers") });
+  await expect(engine.load(join(folder, "whole"))).rejects.toMatchObject({
+    code: "other-model",
+    message: expect.stringContaining("layers"),
+  });
   await expect(engine.load(join(folder, "nowhere"))).rejects.toMatchObject({ code: "checkpoint-not-found" });
   await expect(embedded({})).rejects.toMatchObject({ code: "no-model" });
   const damaged = join(folder, "damaged");

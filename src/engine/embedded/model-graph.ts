@@ -269,7 +269,11 @@ export function singleTokenAttention(config: ModelConfig, graph: Graph, entries:
         : matmul(query, pastKeys, { transposeB: true });
     const past = add(scores, pastMask);
     const own = add(sumKeep(mul(query, keys), [-1]), ownMask);
-    const [toPast, toOwn] = split(softmax(concat([past, own], -1)), [pastMask, 1, lanes - 1], -1) as [Value, Value, Value];
+    const [toPast, toOwn] = split(softmax(concat([past, own], -1)), [pastMask, 1, lanes - 1], -1) as [
+      Value,
+      Value,
+      Value,
+    ];
     const attended = add(matmul(toPast, pastValues), mul(toOwn, values));
     return reshape(attended, ["B", config.heads * headWidth]);
   };

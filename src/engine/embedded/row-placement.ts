@@ -56,7 +56,8 @@ export class RowPlacement {
     if ((expected?.length ?? 0) > (available?.length ?? 0)) return "later";
     const lane = this.#laneFor(name, tokens.length);
     const index = this.#claimRow(lane, tokens.length);
-    if (index === undefined) return [...this.lanes()].some(({ lane: other }) => other.isBusy) ? "full" : this.tooSmall(tokens.length);
+    if (index === undefined)
+      return [...this.lanes()].some(({ lane: other }) => other.isBusy) ? "full" : this.tooSmall(tokens.length);
     const row: Row = { tokens, cached: 0, prefilled: 0, answer, rollout: answer.request.rollout, used: clock };
     // claiming a row may have moved things: look again
     const fork = this.#bestFork(name, tokens, (other) => other.prefilled);
@@ -83,7 +84,11 @@ export class RowPlacement {
   }
 
   /** The row with the longest usable common beginning, given how much of each row counts. */
-  #bestFork(name: string, tokens: readonly number[], counts: (row: Row) => number): { lane: Lane; index: number; length: number } | undefined {
+  #bestFork(
+    name: string,
+    tokens: readonly number[],
+    counts: (row: Row) => number,
+  ): { lane: Lane; index: number; length: number } | undefined {
     let best: { lane: Lane; index: number; length: number } | undefined;
     for (const lane of this.lanesOf(name)) {
       lane.rows.forEach((row, index) => {
@@ -114,7 +119,10 @@ export class RowPlacement {
   /** A free index with room for a length, growing the lane or evicting idle rows; undefined when memory is full. */
   #claimRow(lane: Lane, length: number, isMove = false): number | undefined {
     const maxRows = this.#options.maxRows + (isMove ? 1 : 0);
-    const total = [...this.lanes()].reduce((sum, { lane: other }) => sum + other.rows.filter((row) => row !== undefined).length, 0);
+    const total = [...this.lanes()].reduce(
+      (sum, { lane: other }) => sum + other.rows.filter((row) => row !== undefined).length,
+      0,
+    );
     if (total >= maxRows && !this.#evictIdle()) return undefined;
     const index = lane.freeIndex();
     const { rows } = lane.cache;
@@ -125,7 +133,10 @@ export class RowPlacement {
   }
 
   #reserve(lane: Lane, rows: number, length: number): boolean {
-    const others = [...this.lanes()].reduce((sum, { lane: other }) => sum + (other === lane ? 0 : other.cache.bytes), 0);
+    const others = [...this.lanes()].reduce(
+      (sum, { lane: other }) => sum + (other === lane ? 0 : other.cache.bytes),
+      0,
+    );
     if (others + cacheRowBytes(this.#options.config, length) * rows > this.#options.maxCacheBytes) return false;
     lane.resize(rows, length);
     return true;
@@ -151,12 +162,14 @@ export class RowPlacement {
     const waiting: Answer[] = [];
     for (let index = 0; index < lane.rows.length; index++) {
       const row = lane.rows[index];
-      if (row?.answer !== undefined && row.tokens.length > lane.maxLength && !this.#promote(lane, index)) waiting.push(row.answer);
+      if (row?.answer !== undefined && row.tokens.length > lane.maxLength && !this.#promote(lane, index))
+        waiting.push(row.answer);
     }
     while (lane.isBusy) {
       const longest = Math.max(...lane.rows.map((row) => (row?.answer === undefined ? 0 : row.tokens.length)));
       const length = Math.max(cacheLength(longest), lane.cache.length);
-      if (this.#reserve(lane, lane.cache.rows, length) || this.#reserve(lane, Math.max(2, lane.rows.length), length)) break;
+      if (this.#reserve(lane, lane.cache.rows, length) || this.#reserve(lane, Math.max(2, lane.rows.length), length))
+        break;
       if (this.#evictIdle()) continue;
       const youngest = lane.rows.findLastIndex((row) => row?.answer !== undefined);
       waiting.push(lane.rows[youngest]!.answer!);

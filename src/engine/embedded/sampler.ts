@@ -145,8 +145,10 @@ export class Sampler {
     const missing = (row: Row | undefined) => (row?.answer === undefined ? 0 : row.tokens.length - row.cached);
     const prompts = lane.rows.flatMap((row, index) => (missing(row) > 1 ? [index] : []));
     const fits = (first: number, end: number) =>
-      (end - first) * Math.max(...lane.rows.slice(first, end).map((row) => nextEnd(row!) - row!.cached)) <= prefillTokens;
-    for (const [first, end] of runsOf(prompts, fits)) await this.#compute(name, lane, first, end, (row) => missing(row) > 1);
+      (end - first) * Math.max(...lane.rows.slice(first, end).map((row) => nextEnd(row!) - row!.cached)) <=
+      prefillTokens;
+    for (const [first, end] of runsOf(prompts, fits))
+      await this.#compute(name, lane, first, end, (row) => missing(row) > 1);
     let decoding = lane.rows.flatMap((row, index) => (missing(row) === 1 ? [index] : []));
     if (decoding.length === 0) return;
     const span = decoding.at(-1)! + 1 - decoding[0]!;
@@ -159,17 +161,30 @@ export class Sampler {
   }
 
   /** One run over rows `first` to `end` for those that take part; the others are padding. */
-  async #compute(name: string, lane: Lane, first: number, end: number, takesPart: (row: Row | undefined) => boolean): Promise<void> {
+  async #compute(
+    name: string,
+    lane: Lane,
+    first: number,
+    end: number,
+    takesPart: (row: Row | undefined) => boolean,
+  ): Promise<void> {
     // a product with one row takes another path in ONNX Runtime and rounds differently: there are always two
     const start = end - first > 1 || first + 2 <= lane.cache.rows ? first : first - 1;
     const count = Math.max(2, end - start);
-    const rows = Array.from({ length: count }, (_, b) => (takesPart(lane.rows[start + b]) ? lane.rows[start + b]! : undefined));
+    const rows = Array.from({ length: count }, (_, b) =>
+      takesPart(lane.rows[start + b]) ? lane.rows[start + b]! : undefined,
+    );
     const ends = rows.map((row) => (row === undefined ? 0 : nextEnd(row)));
     const longest = Math.max(...rows.map((row, b) => (row === undefined ? 1 : ends[b]! - row.cached)));
     const width = longest === 1 ? 1 : Math.ceil(longest / lanes) * lanes;
     const { feeds, version } = this.#options.weights(name);
     const session = width === 1 ? this.#options.sessions.one : this.#options.sessions.many;
-    const inputs = { ...feeds, ...lane.rotation.feeds, ...this.#tokenFeeds(rows, ends, width), ...this.#cacheFeeds(lane, start, rows) };
+    const inputs = {
+      ...feeds,
+      ...lane.rotation.feeds,
+      ...this.#tokenFeeds(rows, ends, width),
+      ...this.#cacheFeeds(lane, start, rows),
+    };
     const outputs = await session.run(inputs);
     const { layers, vocabularySize } = this.#options.config;
     const fresh = Array.from({ length: layers }, (_, layer) => ({
@@ -184,7 +199,13 @@ export class Sampler {
       for (let layer = 0; layer < layers; layer++) {
         lane.cache.write(layer, start + b, row.cached, fresh[layer]!, b, width, ends[b]! - row.cached);
       }
-      this.#advanceRow(lane, start + b, ends[b]!, probabilities.subarray(b * vocabularySize, (b + 1) * vocabularySize), version);
+      this.#advanceRow(
+        lane,
+        start + b,
+        ends[b]!,
+        probabilities.subarray(b * vocabularySize, (b + 1) * vocabularySize),
+        version,
+      );
     }
   }
 
@@ -251,7 +272,9 @@ export class Sampler {
     const isEmpty = rows.every((row) => (row?.cached ?? 0) === 0);
     const length = isEmpty ? lanes : lane.cache.length;
     const dims = [rows.length, config.keyValueHeads, length, config.headWidth];
-    const nothing = isEmpty ? new Float32Array(rows.length * config.keyValueHeads * length * config.headWidth) : undefined;
+    const nothing = isEmpty
+      ? new Float32Array(rows.length * config.keyValueHeads * length * config.headWidth)
+      : undefined;
     const feeds: Feeds = {};
     for (let layer = 0; layer < config.layers; layer++) {
       const { keys, values } =

@@ -6,7 +6,15 @@ import { type EmbeddedOptions, embedded } from "./embedded.ts";
 import { cacheRowBytes } from "./key-value-cache.ts";
 import { tiny } from "./model-config.ts";
 
-const model = tiny({ vocabularySize: 64, width: 32, headWidth: 8, keyValueHeads: 2, layers: 2, contextLength: 700, initializerRange: 0.2 });
+const model = tiny({
+  vocabularySize: 64,
+  width: 32,
+  headWidth: 8,
+  keyValueHeads: 2,
+  layers: 2,
+  contextLength: 700,
+  initializerRange: 0.2,
+});
 const open: Engine[] = [];
 
 async function make(options: Partial<EmbeddedOptions> = {}): Promise<Engine> {
@@ -36,10 +44,15 @@ async function oneByOne(engine: Engine, all: readonly SampleRequest[]): Promise<
   return results;
 }
 
-const together = async (engine: Engine, all: readonly SampleRequest[]) => (await Promise.all(all.map((request) => engine.sample(request)))).map(bits);
+const together = async (engine: Engine, all: readonly SampleRequest[]) =>
+  (await Promise.all(all.map((request) => engine.sample(request)))).map(bits);
 
 describe("a continuation has the same bits", () => {
-  const all = [...requests(20, 1, 60), ...requests(3, 2, 300), ...requests(6, 3, 1).map((request) => ({ ...request, tokens: [9, 8, 7, 6, 5, 4, 3, 2, 1, 0], maxTokens: 30 }))];
+  const all = [
+    ...requests(20, 1, 60),
+    ...requests(3, 2, 300),
+    ...requests(6, 3, 1).map((request) => ({ ...request, tokens: [9, 8, 7, 6, 5, 4, 3, 2, 1, 0], maxTokens: 30 })),
+  ];
   let alone: string[];
 
   test("alone and in a batch", async () => {
@@ -78,14 +91,20 @@ describe("memory", () => {
 
   test("that cannot hold a single sequence is an error with numbers, and the engine goes on", async () => {
     const engine = await make({ maxCacheBytes: cacheRowBytes(model, 64) * 2 });
-    await expect(engine.sample({ tokens: new Array(300).fill(1), maxTokens: 5, seed: 0 })).rejects.toMatchObject({ code: "cache-too-small", message: expect.stringContaining("MiB") });
-    await expect(engine.sample({ tokens: [1], maxTokens: 200, seed: 0 })).rejects.toMatchObject({ code: "cache-too-small" });
+    await expect(engine.sample({ tokens: new Array(300).fill(1), maxTokens: 5, seed: 0 })).rejects.toMatchObject({
+      code: "cache-too-small",
+      message: expect.stringContaining("MiB"),
+    });
+    await expect(engine.sample({ tokens: [1], maxTokens: 200, seed: 0 })).rejects.toMatchObject({
+      code: "cache-too-small",
+    });
     expect((await engine.sample({ tokens: [1], maxTokens: 5, seed: 0 })).tokens.length).toBe(5);
   });
 
   test("of idle rollouts is given up first", async () => {
     const engine = await make({ maxRows: 2 });
-    for (let i = 0; i < 6; i++) await engine.sample({ tokens: [1, 2, i], maxTokens: 3, seed: i, rollout: `rollout ${i}` });
+    for (let i = 0; i < 6; i++)
+      await engine.sample({ tokens: [1, 2, i], maxTokens: 3, seed: i, rollout: `rollout ${i}` });
     const again = await engine.sample({ tokens: [1, 2, 0, 5, 5], maxTokens: 3, seed: 1, rollout: "rollout 0" });
     expect(again.tokens.length).toBe(3);
   });
@@ -120,7 +139,15 @@ test("long and short sequences, turns and forks all agree with the forward pass"
 
 test("a row that grows past the original context of longrope is computed with the other frequencies", async () => {
   const factors = (factor: number) => Array.from({ length: 4 }, (_, i) => factor + i);
-  const rope = { type: "longrope", theta: 10000, factor: 8, originalContextLength: 40, attentionFactor: 1.2, shortFactors: factors(1), longFactors: factors(4) } as const;
+  const rope = {
+    type: "longrope",
+    theta: 10000,
+    factor: 8,
+    originalContextLength: 40,
+    attentionFactor: 1.2,
+    shortFactors: factors(1),
+    longFactors: factors(4),
+  } as const;
   const engine = await embedded({ model: { ...model, rope }, seed: 2, threads: 2 });
   const sample = await engine.sample({ tokens: [1, 2, 3], maxTokens: 60, seed: 1 });
   for (const length of [30, 63]) {
@@ -134,7 +161,11 @@ test("a row that grows past the original context of longrope is computed with th
 
 test("stop strings end a sample, and need a tokenizer", async () => {
   const tokenizer = byteTokenizer();
-  const engine = await embedded({ model: { ...model, vocabularySize: tokenizer.vocabularySize }, tokenizer, threads: 1 });
+  const engine = await embedded({
+    model: { ...model, vocabularySize: tokenizer.vocabularySize },
+    tokenizer,
+    threads: 1,
+  });
   const free = await engine.sample({ tokens: [65], maxTokens: 40, seed: 1 });
   const bytes = Buffer.concat([...free.tokens.subarray(0, 40)].map((token) => tokenizer.tokenBytes(token)));
   const ascii = [...bytes].findIndex((byte, i) => i > 3 && byte < 128 && bytes[i + 1]! < 128);
@@ -144,7 +175,9 @@ test("stop strings end a sample, and need a tokenizer", async () => {
   expect(stopped.tokens.length).toBeLessThanOrEqual(free.tokens.length);
   await engine.close();
   const bare = await make();
-  await expect(bare.sample({ tokens: [1], maxTokens: 1, seed: 0, stopStrings: ["x"] })).rejects.toMatchObject({ code: "no-tokenizer" });
+  await expect(bare.sample({ tokens: [1], maxTokens: 1, seed: 0, stopStrings: ["x"] })).rejects.toMatchObject({
+    code: "no-tokenizer",
+  });
 });
 
 test("a closed engine says so", async () => {
