@@ -66,6 +66,25 @@ function writeValueInfo(writer: BinaryWriter, name: string, dtype: DType, shape:
 const own = "%";
 
 function writingOrder(nodes: readonly Node[], isRead: (node: Node) => boolean): Node[] {
+  const mode = process.env.LUDUS_ORDER;
+  if (mode === "reverse") return nodes.toReversed();
+  if (mode === "kahn") {
+    const waiting = new Map<Node, number>(nodes.map((node) => [node, 0]));
+    for (const node of nodes) for (const input of new Set(node.inputs.map((value) => value.node))) waiting.set(input, waiting.get(input)! + 1);
+    const available = nodes.filter((node) => waiting.get(node) === 0);
+    const order: Node[] = [];
+    while (available.length > 0) {
+      let best = 0;
+      for (let i = 1; i < available.length; i++) if (available[i]!.id < available[best]!.id) best = i;
+      const [node] = available.splice(best, 1) as [Node];
+      order.push(node);
+      for (const input of new Set(node.inputs.map((value) => value.node))) {
+        waiting.set(input, waiting.get(input)! - 1);
+        if (waiting.get(input) === 0) available.push(input);
+      }
+    }
+    return order.reverse();
+  }
   const depths = new Map<Node, number>();
   for (const node of nodes) depths.set(node, 1 + Math.max(0, ...node.inputs.map((input) => depths.get(input.node)!)));
   const byDepth = nodes.toSorted((a, b) => depths.get(a)! - depths.get(b)! || a.id - b.id);

@@ -135,10 +135,10 @@ export class ComputeThread {
     await (await this.#sampler)?.hold();
   }
 
-  async resume({ changed, version }: { changed: readonly string[]; version: number }): Promise<void> {
+  async resume({ changed, version }: { changed: readonly string[]; version: number | undefined }): Promise<void> {
     for (const name of changed) {
       const weights = this.#weights.get(name);
-      if (weights !== undefined) weights.version = version;
+      if (weights !== undefined && version !== undefined) weights.version = version;
     }
     (await this.#sampler)?.resume(changed);
   }

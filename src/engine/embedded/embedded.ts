@@ -16,13 +16,14 @@ import {
   type StepReport,
   type TokenBatch,
 } from "../engine.ts";
-import type { ThreadSetup } from "./compute-thread.ts";
+import { ComputePool } from "./compute-pool.ts";
+import type { ThreadSetup, Work } from "./compute-thread.ts";
 import { planMicroBatches } from "./micro-batches.ts";
-import { checkModelConfig, countParameters, type ModelConfig } from "./model-config.ts";
-import { readModelFolder, type SavedSet, writeModelFolder } from "./model-folder.ts";
-import { ComputeWorker } from "./thread-pool.ts";
+import { checkModelConfig, type ModelConfig } from "./model-config.ts";
+import { readModelFolder, writeModelFolder } from "./model-folder.ts";
 import type { RowNumbers, WorkRow } from "./training-thread.ts";
 import { initialiseWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
+import { WeightSets } from "./weight-sets.ts";
 import { backwardRow, forwardRow, joinNumbers } from "./work-rows.ts";
 
 export interface EmbeddedOptions {
@@ -47,20 +48,10 @@ export interface EmbeddedOptions {
   recompute?: ThreadSetup["recompute"];
 }
 
+const defaultMicroBatchTokens = 1024;
+
 /** Models up to this size train fastest as independent threads, each with rows of its own; larger ones share each product. */
 const independentThreads = 12_000_000;
-
-interface TrainableSet {
-  weights: Float32Array<SharedArrayBuffer>;
-  training:
-    | { firstMoments: Float32Array<SharedArrayBuffer>; secondMoments: Float32Array<SharedArrayBuffer>; steps: number }
-    | undefined;
-  /** One per thread, made when first needed. */
-  gradients: Float32Array<SharedArrayBuffer>[];
-  /** Which threads' gradients hold anything. */
-  hasGradient: boolean[];
-  version: number;
-}
 
 interface ForwardRecord {
   batch: TokenBatch;
@@ -90,13 +81,11 @@ class EmbeddedEngine implements Engine {
   readonly #layout: WeightLayout;
   readonly #options: EmbeddedOptions;
   readonly #valueHead: boolean;
-  readonly #threads: ComputeWorker[];
-  readonly #sets = new Map<string, TrainableSet>();
+  readonly #pool: ComputePool;
+  readonly #sets: WeightSets;
   // a forward that nobody holds any more takes its record with it: nothing can leak
   readonly #forwards = new WeakMap<Forward, ForwardRecord>();
-  readonly #rolloutThread = new Map<string, ComputeWorker>();
   #nextId = 0;
-  #queue: Promise<unknown> = Promise.resolve();
 
   constructor(config: ModelConfig, options: EmbeddedOptions, savedValueHead: boolean) {
     this.#config = config;
@@ -105,42 +94,37 @@ class EmbeddedEngine implements Engine {
     this.#layout = weightLayout(config, this.#valueHead);
     const cores = options.threads ?? availableParallelism();
     const count = this.#layout.size <= independentThreads ? cores : 1;
-    const maxCacheBytes = options.maxCacheBytes ?? freemem() / 4;
-    const vocabulary = options.tokenizer;
+    const { tokenizer } = options;
     const setup: ThreadSetup = {
       config,
       valueHead: this.#valueHead,
       intraThreads: Math.max(1, Math.floor(cores / count)),
-      maxCacheBytes: Math.floor(maxCacheBytes / count),
+      maxCacheBytes: Math.floor((options.maxCacheBytes ?? freemem() / 4) / count),
       maxRows: Math.max(1, Math.ceil((options.maxRows ?? 512) / count)),
       recompute: options.recompute ?? "automatic",
-      tokenBytes: vocabulary && Array.from({ length: vocabulary.vocabularySize }, (_, id) => vocabulary.tokenBytes(id)),
+      tokenBytes: tokenizer && Array.from({ length: tokenizer.vocabularySize }, (_, id) => tokenizer.tokenBytes(id)),
     };
-    this.#threads = Array.from({ length: count }, () => new ComputeWorker(setup));
+    this.#pool = new ComputePool(setup, count);
+    this.#sets = new WeightSets(this.#pool, this.#layout);
   }
 
   async start(seed: number): Promise<void> {
     const weights = sharedFloats(this.#layout.size);
     initialiseWeights(weights, this.#layout, this.#config, seed);
-    await this.#addSet(policyWeights, {
-      weights,
-      training: this.#freshTraining(),
-      gradients: [],
-      hasGradient: [],
-      version: 0,
-    });
+    await this.#sets.add(policyWeights, { weights, version: 0 }, true);
   }
 
   get info(): EngineInfo {
+    const count = this.#pool.workers.length;
     return {
       name: "embedded",
-      device: `cpu, ${this.#threads.length} thread${this.#threads.length === 1 ? "" : "s"}`,
+      device: `cpu, ${count} thread${count === 1 ? "" : "s"}`,
       vocabularySize: this.#config.vocabularySize,
       contextLength: this.#config.contextLength,
-      parameters: countParameters(this.#config, { valueHead: this.#valueHead }),
+      parameters: this.#layout.size,
       hasValues: this.#valueHead,
-      policyVersion: this.#sets.get(policyWeights)?.version ?? 0,
-      weights: [...this.#sets.keys()],
+      policyVersion: this.#sets.policyVersion,
+      weights: this.#sets.names,
     };
   }
 
@@ -148,26 +132,17 @@ class EmbeddedEngine implements Engine {
     checkSampleRequest(this.info, request);
     signal?.throwIfAborted();
     const id = this.#nextId++;
-    const thread = this.#threadFor(request.rollout);
-    const answer = thread.call<Sample | undefined>("sample", { id, request });
-    const abort = () => void thread.call("abort", { id }).catch(() => {});
+    const worker = this.#pool.forRollout(request.rollout);
+    const answer = worker.call<Sample | undefined>("sample", { id, request });
+    const abort = () => void worker.call("abort", { id }).catch(() => {});
     signal?.addEventListener("abort", abort, { once: true });
     try {
       const sample = await answer;
-      if (sample === undefined)
-        throw signal?.reason ?? new LudusError("cancelled", { got: "an abort", expected: "a finished sample" });
+      if (sample === undefined) throw signal?.reason;
       return sample;
     } finally {
       signal?.removeEventListener("abort", abort);
     }
-  }
-
-  #threadFor(rollout: string | undefined): ComputeWorker {
-    const known = rollout === undefined ? undefined : this.#rolloutThread.get(rollout);
-    if (known !== undefined) return known;
-    const idlest = this.#threads.reduce((least, other) => (other.pending < least.pending ? other : least));
-    if (rollout !== undefined) this.#rolloutThread.set(rollout, idlest);
-    return idlest;
   }
 
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<Forward> {
@@ -175,13 +150,13 @@ class EmbeddedEngine implements Engine {
     const { weights = policyWeights, temperature = 1, alternatives = 0, sampled } = options;
     const numbers =
       sampled === undefined
-        ? await this.#exclusive(() => this.#computeForward(batch, weights, temperature, alternatives))
+        ? await this.#pool.exclusive(() => this.#computeForward(batch, weights, temperature, alternatives))
         : joinNumbers(batch.rows, [], { values: this.#valueHead, alternatives: 0 });
     const forward: Forward = {
       ...numbers,
       ...(sampled === undefined ? {} : { logprobs_B_T: sampled.logprobs_B_T }),
       id: this.#nextId++,
-      policyVersion: this.info.policyVersion,
+      policyVersion: this.#sets.policyVersion,
     };
     this.#forwards.set(forward, { batch, weights, temperature });
     return forward;
@@ -189,40 +164,36 @@ class EmbeddedEngine implements Engine {
 
   async #computeForward(batch: TokenBatch, weights: string, temperature: number, alternatives: number) {
     const rows = batch.rows.map(forwardRow);
-    const numbers: RowNumbers[] = [];
     const options = { temperature, alternatives, candidates: batch.rows[0]!.candidates?.count ?? 0 };
     const plan = this.#plan(rows);
-    await Promise.all(
-      plan.map(async (batches, i) => {
-        const work = batches.map((micro) => micro.map((row) => rows[row]!));
-        const results = await this.#threads[i]!.call<RowNumbers[][]>("forward", { weights, batches: work, options });
-        results.forEach((result, m) => result.forEach((row, r) => (numbers[batches[m]![r]!] = row)));
-      }),
-    );
+    const works = plan.map((batches) => ({ weights, batches: rowsOf(rows, batches), options }));
+    const results = await this.#pool.each<Work, RowNumbers[][]>("forward", works);
+    const numbers: RowNumbers[] = [];
+    plan.forEach((batches, i) => {
+      batches.forEach((micro, m) => {
+        micro.forEach((row, r) => {
+          numbers[row] = results[i]![m]![r]!;
+        });
+      });
+    });
     return joinNumbers(batch.rows, numbers, { values: this.#valueHead, alternatives });
   }
 
   /** Micro-batches of row numbers for each thread; rows without wanted positions take no part. */
   #plan(rows: readonly (WorkRow | undefined)[]): number[][][] {
     const taking = rows.flatMap((row, b) => (row !== undefined && row.wanted.length > 0 ? [b] : []));
-    const limits = this.#config.rope.type === "longrope" ? [this.#config.rope.originalContextLength] : [];
-    const classes = [
-      taking.filter((b) => !limits.some((limit) => rows[b]!.tokens.length > limit)),
-      taking.filter((b) => limits.some((limit) => rows[b]!.tokens.length > limit)),
-    ];
-    const threads: number[][][] = this.#threads.map(() => []);
-    for (const members of classes) {
-      const plan = planMicroBatches(
-        members.map((b) => rows[b]!.wanted.at(-1)!),
-        { maxTokens: this.#microBatchTokens(), threads: this.#threads.length },
-      );
-      plan.forEach((batches, i) => threads[i]!.push(...batches.map((micro) => micro.rows.map((row) => members[row]!))));
+    const { rope, contextLength } = this.#config;
+    const limit = rope.type === "longrope" ? rope.originalContextLength : contextLength;
+    const isLong = (b: number) => rows[b]!.tokens.length > limit;
+    const threads: number[][][] = this.#pool.workers.map(() => []);
+    for (const members of [taking.filter((b) => !isLong(b)), taking.filter(isLong)]) {
+      const lengths = members.map((b) => rows[b]!.wanted.at(-1)!);
+      const maxTokens = this.#options.microBatchTokens ?? defaultMicroBatchTokens;
+      for (const [i, batches] of planMicroBatches(lengths, { maxTokens, threads: threads.length }).entries()) {
+        threads[i]!.push(...batches.map((micro) => micro.rows.map((row) => members[row]!)));
+      }
     }
     return threads;
-  }
-
-  #microBatchTokens(): number {
-    return this.#options.microBatchTokens ?? 1024;
   }
 
   async backward(forward: Forward, derivatives: Derivatives): Promise<void> {
@@ -236,205 +207,60 @@ class EmbeddedEngine implements Engine {
     }
     const { batch, weights, temperature } = record;
     checkDerivatives(batch, forward, derivatives);
-    const set = this.#trainable(weights);
+    this.#sets.checkTrainable(weights);
     this.#forwards.delete(forward);
     const rows = batch.rows.map((row, b) => backwardRow(row, b, derivatives));
     const options = { temperature, alternatives: 0, candidates: batch.rows[0]!.candidates?.count ?? 0 };
-    await this.#exclusive(async () => {
-      const plan = this.#plan(rows);
-      await Promise.all(
-        plan.map(async (batches, i) => {
-          if (batches.length === 0) return;
-          const gradient = (set.gradients[i] ??= sharedFloats(this.#layout.size));
-          const isFirst = set.hasGradient[i] !== true;
-          set.hasGradient[i] = true;
-          const work = batches.map((micro) => micro.map((row) => rows[row]!));
-          await this.#threads[i]!.call("backward", { weights, batches: work, options, gradient, isFirst });
-        }),
+    await this.#pool.exclusive(async () => {
+      const works = this.#plan(rows).map((batches, i) =>
+        batches.length === 0
+          ? undefined
+          : { weights, batches: rowsOf(rows, batches), options, ...this.#sets.gradient(weights, i) },
       );
+      await this.#pool.each("backward", works);
     });
   }
 
   async step(options: OptimizerOptions): Promise<StepReport> {
     checkOptimizer(this.info, options);
-    const name = options.weights ?? policyWeights;
-    const set = this.#trainable(name);
-    return await this.#exclusive(() => this.#applyStep(name, set, options));
-  }
-
-  async #applyStep(name: string, set: TrainableSet, options: OptimizerOptions): Promise<StepReport> {
-    const gradients = set.gradients.filter((_, i) => set.hasGradient[i] === true);
-    if (gradients.length === 0) {
-      throw new LudusError("no-gradient", {
-        got: "a step without a gradient",
-        expected: "at least one backward() with a non-zero derivative since the last step",
-        hint: "Skip the step when every advantage is zero.",
-      });
-    }
-    const ranges = this.#ranges();
-    const squares = await Promise.all(
-      ranges.map((range, i) => this.#threads[i]!.call<number>("reduce", { gradients, range })),
-    );
-    const gradientNorm = Math.sqrt(squares.reduce((a, b) => a + b, 0));
-    set.hasGradient.fill(false);
-    const limit = options.maxGradientNorm ?? Number.POSITIVE_INFINITY;
-    const clipped = gradientNorm > limit;
-    if (!Number.isFinite(gradientNorm))
-      return { gradientNorm, applied: false, clipped: false, policyVersion: this.info.policyVersion };
-    const training = set.training!;
-    training.steps++;
-    const update = { ...options, step: training.steps, gradientScale: clipped ? limit / (gradientNorm + 1e-6) : 1 };
-    const state = { weights: set.weights, firstMoments: training.firstMoments, secondMoments: training.secondMoments };
-    await this.#whileHeld([name], async () => {
-      await Promise.all(
-        ranges.map((range, i) =>
-          this.#threads[i]!.call("adamw", { state, gradient: gradients[0]!, range, options: update }),
-        ),
-      );
-      set.version++;
-    });
-    return { gradientNorm, applied: true, clipped, policyVersion: this.info.policyVersion };
-  }
-
-  #ranges(): { start: number; end: number }[] {
-    const size = Math.ceil(this.#layout.size / this.#threads.length);
-    return this.#threads.map((_, i) => ({
-      start: Math.min(i * size, this.#layout.size),
-      end: Math.min((i + 1) * size, this.#layout.size),
-    }));
-  }
-
-  /** Changes weights while no thread reads them; caches made with the old ones are dropped. */
-  async #whileHeld(changed: readonly string[], change: () => Promise<void>): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.call("hold")));
-    try {
-      await change();
-    } finally {
-      const version = this.#sets.get(changed[0]!)?.version ?? 0;
-      await Promise.all(this.#threads.map((thread) => thread.call("resume", { changed, version })));
-    }
+    return await this.#pool.exclusive(() => this.#sets.step(options.weights ?? policyWeights, options));
   }
 
   async snapshot(name: string, options: SnapshotOptions = {}): Promise<void> {
-    const source = this.#sets.get(options.from ?? policyWeights);
-    if (source === undefined || name === policyWeights) {
-      throw new LudusError("bad-snapshot", {
-        got: `a snapshot "${name}" of "${options.from ?? policyWeights}"`,
-        expected: `a new name, and a source among ${this.info.weights.join(", ")}`,
-      });
-    }
-    await this.#exclusive(async () => {
-      const weights = sharedFloats(this.#layout.size);
-      weights.set(source.weights);
-      if (this.#sets.has(name)) await this.#forgetSet(name);
-      await this.#addSet(name, {
-        weights,
-        training: options.trainable === true ? this.#freshTraining() : undefined,
-        gradients: [],
-        hasGradient: [],
-        version: source.version,
-      });
-    });
+    await this.#sets.snapshot(name, options.from ?? policyWeights, options.trainable ?? false);
   }
 
   async release({ weights, rollout }: { weights?: string; rollout?: string }): Promise<void> {
-    if (rollout !== undefined) {
-      const thread = this.#rolloutThread.get(rollout);
-      this.#rolloutThread.delete(rollout);
-      await thread?.call("release", { rollout });
+    if (weights === policyWeights) {
+      throw new LudusError("bad-release", { got: "the policy", expected: "a snapshot", hint: "close() ends the engine." });
     }
-    if (weights === policyWeights)
-      throw new LudusError("bad-release", {
-        got: "the policy",
-        expected: "a snapshot",
-        hint: "close() ends the engine.",
-      });
-    if (weights !== undefined && this.#sets.has(weights)) await this.#exclusive(() => this.#forgetSet(weights));
+    if (rollout !== undefined) await this.#pool.releaseRollout(rollout);
+    if (weights !== undefined) await this.#pool.exclusive(() => this.#sets.forget(weights));
   }
 
   async save(directory: string): Promise<void> {
-    for (const [name, set] of this.#sets) {
-      if (!set.hasGradient.includes(true)) continue;
-      throw new LudusError("gradient-pending", {
-        got: `a gradient of "${name}" that no step has used`,
-        expected: "none",
-        hint: "Call step() first: a checkpoint holds weights and optimizer, not half a step.",
-      });
-    }
-    await this.#exclusive(async () => {
-      const sets = [...this.#sets].map(
-        ([name, { weights, training, version }]): SavedSet => ({
-          name,
-          weights,
-          version,
-          ...(training === undefined ? {} : { training }),
-        }),
-      );
+    const { tokenizer } = this.#options;
+    await this.#pool.exclusive(async () => {
       writeModelFolder(directory, {
         config: this.#config,
         valueHead: this.#valueHead,
         layout: this.#layout,
-        sets,
-        ...(this.#options.tokenizer === undefined ? {} : { tokenizer: this.#options.tokenizer }),
+        sets: this.#sets.toSave(),
+        ...(tokenizer === undefined ? {} : { tokenizer }),
       });
     });
   }
 
   async load(directory: string): Promise<void> {
     const folder = readModelFolder(directory);
-    await this.#exclusive(() =>
-      this.#whileHeld([...this.#sets.keys()], async () => {
-        const loaded = folder.readSets(this.#config, this.#layout);
-        for (const name of [...this.#sets.keys()])
-          if (!loaded.some((set) => set.name === name)) await this.#forgetSet(name);
-        for (const { name, weights, training, version } of loaded) {
-          const isTrained = name === policyWeights || training !== undefined;
-          await this.#addSet(name, {
-            weights,
-            training: isTrained ? (training ?? this.#freshTraining()) : undefined,
-            gradients: [],
-            hasGradient: [],
-            version,
-          });
-        }
-      }),
-    );
+    await this.#pool.exclusive(() => this.#sets.replace(() => folder.readSets(this.#config, this.#layout)));
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.close()));
+    await this.#pool.close();
   }
+}
 
-  #freshTraining() {
-    return { firstMoments: sharedFloats(this.#layout.size), secondMoments: sharedFloats(this.#layout.size), steps: 0 };
-  }
-
-  async #addSet(name: string, set: TrainableSet): Promise<void> {
-    this.#sets.set(name, set);
-    await Promise.all(
-      this.#threads.map((thread) => thread.call("setWeights", { name, all: set.weights, version: set.version })),
-    );
-  }
-
-  async #forgetSet(name: string): Promise<void> {
-    this.#sets.delete(name);
-    await Promise.all(this.#threads.map((thread) => thread.call("forgetWeights", { name })));
-  }
-
-  #trainable(name: string): TrainableSet {
-    const set = this.#sets.get(name);
-    if (set?.training !== undefined) return set;
-    throw new LudusError("frozen-weights", {
-      got: `training of "${name}"`,
-      expected: "trainable weights",
-      hint: "Make them with snapshot(name, { trainable: true }).",
-    });
-  }
-
-  /** Everything but sampling happens one after another. */
-  #exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#queue.then(work);
-    this.#queue = result.catch(() => {});
-    return result;
-  }
+function rowsOf(rows: readonly (WorkRow | undefined)[], batches: readonly (readonly number[])[]): WorkRow[][] {
+  return batches.map((micro) => micro.map((row) => rows[row]!));
 }

@@ -1,0 +1,123 @@
+import { availableParallelism } from "node:os";
+import { toHuggingFaceConfig } from "../../src/engine/embedded/model-config.ts";
+import { createRng } from "../../src/random.ts";
+import type { BenchmarkContext } from "../benchmark.ts";
+import type { Child } from "../child/child.ts";
+import type { Run, Workload } from "../child/protocol.ts";
+import { startLudus, startPython } from "../child/start.ts";
+import { randomDerivatives_B_T, randomTokens_B_T } from "../random-rows.ts";
+import { median } from "../statistics.ts";
+import { formatNumber } from "../table.ts";
+import { type Point, points } from "./points.ts";
+
+export interface MeasuredPoint extends Point {
+  train: readonly Run[];
+  sample: readonly Run[];
+  /** Absent where there is no Python. */
+  torchTrain?: readonly Run[];
+}
+
+export interface MeasuredScaling {
+  points: MeasuredPoint[];
+  /** GFLOP/s of a square matrix product, before, between and after. */
+  gemm: { size: number; gigaflops: number }[];
+  versions: Record<string, string>;
+}
+
+const measuringSeconds = 2;
+const gemmSizes = [512, 768, 1024];
+const gemmSeconds = 0.3;
+const threads = availableParallelism();
+
+export async function measureScaling(python: string | undefined, context: BenchmarkContext): Promise<MeasuredScaling> {
+  const torch = python === undefined ? undefined : startPython(python, context, "PyTorch");
+  const scaling: MeasuredScaling = { points: [], gemm: [], versions: {} };
+  try {
+    for (const [index, point] of points.entries()) {
+      if (point.series !== points[index - 1]?.series) scaling.gemm.push(...(await measureGemm(context)));
+      scaling.points.push(await measurePoint(point, torch, scaling.versions, context));
+    }
+    scaling.gemm.push(...(await measureGemm(context)));
+    return scaling;
+  } finally {
+    torch?.close();
+  }
+}
+
+async function measureGemm(context: BenchmarkContext): Promise<MeasuredScaling["gemm"]> {
+  return await withLudus(context, async (ludus) => {
+    const rates = [];
+    for (const size of gemmSizes) {
+      const runs = await runFor(gemmSeconds, ludus, { kind: "gemm", size }, {});
+      rates.push({ size, gigaflops: (2 * size ** 3) / median(runs.map(({ seconds }) => seconds)) / 1e9 });
+    }
+    context.progress(
+      `matrix product: ${rates.map((one) => `${one.size} ${one.gigaflops.toFixed(0)} GFLOP/s`).join(", ")}`,
+    );
+    return rates;
+  });
+}
+
+async function measurePoint(
+  point: Point,
+  torch: Child | undefined,
+  versions: Record<string, string>,
+  context: BenchmarkContext,
+): Promise<MeasuredPoint> {
+  const { trainRows, sampleRows, length, config, parameters } = point;
+  const { vocabularySize } = config;
+  const model = { config: toHuggingFaceConfig(config) };
+  const rng = createRng(1);
+  const train: Workload = {
+    kind: "train",
+    model,
+    tokens_B_T: randomTokens_B_T(rng, trainRows, length + 1, vocabularySize),
+    derivatives_B_T: randomDerivatives_B_T(rng, trainRows, length + 1),
+  };
+  const sample: Workload = {
+    kind: "sample",
+    model,
+    prompts_B_T: randomTokens_B_T(rng, sampleRows, length / 2, vocabularySize),
+    newTokens: length / 2,
+  };
+  const label = `${formatNumber(parameters / 1e6)}M parameters, length ${length}`;
+  const run = async (who: string, child: Child, workload: Workload) => {
+    const runs = await runFor(measuringSeconds, child, workload, versions);
+    context.progress(`${label}  ${who}: ${formatNumber(medianRate(runs))} tokens/s`);
+    return runs;
+  };
+  // a fresh process for every point: what a larger model left behind cannot slow a smaller one down
+  return await withLudus(context, async (ludus) => ({
+    ...point,
+    train: await run("Ludus training", ludus, train),
+    ...(torch === undefined ? {} : { torchTrain: await run("PyTorch training", torch, train) }),
+    sample: await run("Ludus sampling", ludus, sample),
+  }));
+}
+
+async function withLudus<Result>(context: BenchmarkContext, use: (child: Child) => Promise<Result>): Promise<Result> {
+  const child = startLudus(context, "Ludus");
+  try {
+    return await use(child);
+  } finally {
+    child.close();
+  }
+}
+
+/** One run to warm up, then as many as the time allows. */
+async function runFor(
+  budgetSeconds: number,
+  child: Child,
+  workload: Workload,
+  versions: Record<string, string>,
+): Promise<Run[]> {
+  Object.assign(versions, (await child.prepare({ workload, variant: "default", threads })).versions);
+  await child.run();
+  const runs: Run[] = [];
+  for (let spent = 0; spent < budgetSeconds; spent += runs.at(-1)!.seconds) runs.push(await child.run());
+  return runs;
+}
+
+export function medianRate(runs: readonly Run[]): number {
+  return median(runs.map(({ tokens, seconds }) => tokens / seconds));
+}

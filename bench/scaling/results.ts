@@ -1,0 +1,61 @@
+import type { AboutRun } from "../about-run.ts";
+import { median } from "../statistics.ts";
+import { sampleRowFlops, trainRowFlops } from "./flops.ts";
+import { type MeasuredPoint, type MeasuredScaling, medianRate } from "./measure.ts";
+
+/** What bench/results/scaling.json holds. */
+export interface ScalingResults {
+  about: AboutRun;
+  versions: Record<string, string>;
+  /** What the machine can do: the fastest size of the matrix product, median of the run's measurements. */
+  machineGigaflops: number;
+  summary: PointSummary[];
+  measured: MeasuredScaling;
+}
+
+export interface PointSummary {
+  series: MeasuredPoint["series"];
+  parameters: number;
+  width: number;
+  layers: number;
+  length: number;
+  trainRows: number;
+  sampleRows: number;
+  train: Rate;
+  sample: Rate;
+  torchTrain?: Rate;
+}
+
+export interface Rate {
+  tokensPerSecond: number;
+  gigaflops: number;
+  /** Of what the machine can do. */
+  share: number;
+}
+
+export function machineGigaflops({ gemm }: MeasuredScaling): number {
+  const sizes = Map.groupBy(gemm, ({ size }) => size).values();
+  return Math.max(...Array.from(sizes, (same) => median(same.map(({ gigaflops }) => gigaflops))));
+}
+
+export function summarisePoint(point: MeasuredPoint, machine: number): PointSummary {
+  const { series, parameters, config, length, trainRows, sampleRows, train, sample, torchTrain } = point;
+  const rate = (tokensPerSecond: number, tokensPerRow: number, rowFlops: number): Rate => {
+    const gigaflops = ((tokensPerSecond / tokensPerRow) * rowFlops) / 1e9;
+    return { tokensPerSecond, gigaflops, share: gigaflops / machine };
+  };
+  const trainFlops = trainRowFlops(config, parameters, length);
+  const sampleFlops = sampleRowFlops(config, parameters, length);
+  return {
+    series,
+    parameters,
+    width: config.width,
+    layers: config.layers,
+    length,
+    trainRows,
+    sampleRows,
+    train: rate(medianRate(train), length, trainFlops),
+    sample: rate(medianRate(sample), length / 2, sampleFlops),
+    ...(torchTrain === undefined ? {} : { torchTrain: rate(medianRate(torchTrain), length, trainFlops) }),
+  };
+}

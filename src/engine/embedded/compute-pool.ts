@@ -1,0 +1,67 @@
+import { ComputeWorker } from "./compute-worker.ts";
+import type { ThreadMethod, ThreadSetup } from "./compute-thread.ts";
+
+/** The compute threads of an engine. Each has sessions and caches of its own; weights and gradients are shared memory. */
+export class ComputePool {
+  readonly workers: readonly ComputeWorker[];
+  readonly #rollouts = new Map<string, ComputeWorker>();
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(setup: ThreadSetup, count: number) {
+    this.workers = Array.from({ length: count }, () => new ComputeWorker(setup));
+  }
+
+  /** The same call on every thread. */
+  all<Result>(method: ThreadMethod, argument?: unknown): Promise<Result[]> {
+    return Promise.all(this.workers.map((worker) => worker.call<Result>(method, argument)));
+  }
+
+  /** One call per thread, with an argument of its own; threads without one rest. */
+  async each<Argument, Result>(
+    method: ThreadMethod,
+    argumentsOf: readonly (Argument | undefined)[],
+  ): Promise<(Result | undefined)[]> {
+    return await Promise.all(
+      argumentsOf.map((argument, i) =>
+        argument === undefined ? undefined : this.workers[i]!.call<Result>(method, argument),
+      ),
+    );
+  }
+
+  /** The thread that keeps a rollout's cache, or else the one with the least to do. */
+  forRollout(rollout: string | undefined): ComputeWorker {
+    const known = rollout === undefined ? undefined : this.#rollouts.get(rollout);
+    if (known !== undefined) return known;
+    const idlest = this.workers.reduce((least, other) => (other.pending < least.pending ? other : least));
+    if (rollout !== undefined) this.#rollouts.set(rollout, idlest);
+    return idlest;
+  }
+
+  async releaseRollout(rollout: string): Promise<void> {
+    const worker = this.#rollouts.get(rollout);
+    this.#rollouts.delete(rollout);
+    await worker?.call("release", { rollout });
+  }
+
+  /** Everything but sampling happens one after another. */
+  exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+
+  /** Changes weights while no thread reads them. Caches made with the old ones are dropped; `change` gives the new version. */
+  async whileHeld(changed: readonly string[], change: () => Promise<number>): Promise<void> {
+    await this.all("hold");
+    let version: number | undefined;
+    try {
+      version = await change();
+    } finally {
+      await this.all("resume", { changed, version });
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.close()));
+  }
+}
