@@ -1,19 +1,23 @@
 import { LudusError } from "../errors.ts";
-import { uniformAt } from "../random.ts";
+import { Answer } from "./answer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "./check-request.ts";
-import { chooseToken, mostProbable } from "./choose-token.ts";
+import { mostProbable } from "./choose-token.ts";
 import {
   type Derivatives,
   type Engine,
   type EngineInfo,
   type Forward,
+  type ForwardOptions,
+  type OptimizerOptions,
   policyWeights,
   type Sample,
   type SampleRequest,
   type SampleStop,
+  type SnapshotOptions,
+  type StepReport,
   type TokenBatch,
+  type TokenRow,
 } from "./engine.ts";
-import { StopStringMatcher } from "./stop-strings.ts";
 
 export interface FakeEngineOptions {
   vocabularySize: number;
@@ -22,7 +26,8 @@ export interface FakeEngineOptions {
   distribution: readonly number[] | ((tokens: readonly number[], policyVersion: number) => readonly number[]);
   /** The value of the state after these tokens; none by default. */
   value?: (tokens: readonly number[]) => number;
-  tokenBytes?: (token: number) => Uint8Array;
+  /** The bytes of each token, for stop strings. */
+  tokenBytes?: readonly Uint8Array[];
   /** Called before each sample: wait, throw, count. */
   beforeSample?: (request: SampleRequest, signal: AbortSignal | undefined) => Promise<void> | void;
 }
@@ -35,188 +40,158 @@ export interface FakeEngine extends Engine {
 
 /**
  * An engine whose distribution is set by hand: for tests of everything above the contract. It computes exactly what it says,
- * learns nothing, and remembers what it was asked. `step` only raises the version.
+ * learns nothing, and remembers what it was asked. `step` only raises the version; `save` and `load` do nothing.
  *
- *     const engine = fakeEngine({ vocabularySize: 3, distribution: ([...], version) => [0.5, 0.25, 0.25] });
+ *     const engine = fakeEngine({ vocabularySize: 3, distribution: (tokens, version) => [0.5, 0.25, 0.25] });
  */
 export function fakeEngine(options: FakeEngineOptions): FakeEngine {
-  const { vocabularySize, contextLength = 4096 } = options;
-  const samples: SampleRequest[] = [];
-  const backwards: { batch: TokenBatch; derivatives: Derivatives }[] = [];
-  const batches = new WeakMap<Forward, TokenBatch>();
-  const versions = new Map([[policyWeights, 0]]);
-  let forwards = 0;
-  let hasGradient = false;
+  return new HandSetEngine(options);
+}
 
-  function probabilities(tokens: readonly number[], weights: string, temperature: number): Float32Array {
-    const { distribution } = options;
-    const raw = typeof distribution === "function" ? distribution(tokens, versions.get(weights)!) : distribution;
+class HandSetEngine implements FakeEngine {
+  readonly samples: SampleRequest[] = [];
+  readonly backwards: { batch: TokenBatch; derivatives: Derivatives }[] = [];
+  readonly #options: FakeEngineOptions;
+  readonly #batches = new WeakMap<Forward, TokenBatch>();
+  readonly #versions = new Map([[policyWeights, 0]]);
+  #forwards = 0;
+  #hasGradient = false;
+
+  constructor(options: FakeEngineOptions) {
+    this.#options = options;
+  }
+
+  get info(): EngineInfo {
+    return {
+      name: "fake",
+      device: "none",
+      vocabularySize: this.#options.vocabularySize,
+      contextLength: this.#options.contextLength ?? 4096,
+      parameters: 0,
+      hasValues: this.#options.value !== undefined,
+      policyVersion: this.#versions.get(policyWeights)!,
+      weights: [...this.#versions.keys()],
+    };
+  }
+
+  #probabilities(tokens: readonly number[], weights: string, temperature: number): Float32Array {
+    const { distribution } = this.#options;
+    const raw = typeof distribution === "function" ? distribution(tokens, this.#versions.get(weights)!) : distribution;
     const scaled = raw.map((weight) => weight ** (1 / (temperature || 1)));
     const total = scaled.reduce((a, b) => a + b, 0);
     return Float32Array.from(scaled, (weight) => weight / total);
   }
 
-  const info = (): EngineInfo => ({
-    name: "fake",
-    device: "none",
-    vocabularySize,
-    contextLength,
-    parameters: 0,
-    hasValues: options.value !== undefined,
-    policyVersion: versions.get(policyWeights)!,
-    weights: [...versions.keys()],
-  });
-
-  async function sample(request: SampleRequest, signal?: AbortSignal): Promise<Sample> {
-    checkSampleRequest(info(), request);
-    samples.push(request);
+  async sample(request: SampleRequest, signal?: AbortSignal): Promise<Sample> {
+    checkSampleRequest(this.info, request);
+    if (request.stopStrings !== undefined && this.#options.tokenBytes === undefined) {
+      throw new LudusError("no-tokenizer", { got: "stop strings", expected: "a fake engine with `tokenBytes`" });
+    }
+    this.samples.push(request);
     signal?.throwIfAborted();
-    await options.beforeSample?.(request, signal);
+    await this.#options.beforeSample?.(request, signal);
     signal?.throwIfAborted();
-    return continueTokens(request);
-  }
-
-  function continueTokens(request: SampleRequest): Sample {
-    const { temperature = 1, topP, topK, weights = policyWeights } = request;
+    const { temperature = 1, weights = policyWeights } = request;
+    const answer = new Answer(this.samples.length, request, this.#options.tokenBytes);
     const tokens = Array.from(request.tokens);
-    const matcher = request.stopStrings && new StopStringMatcher(request.stopStrings, tokenBytes);
-    const drawn: { token: number; logprob: number; cutLogprob: number }[] = [];
-    const alternatives: { token: number; logprob: number }[] = [];
     let stop: SampleStop | undefined;
     while (stop === undefined) {
-      const distribution = probabilities(tokens, weights, temperature);
-      const chosen = chooseToken(distribution, {
-        uniform: uniformAt(request.seed, tokens.length),
-        isGreedy: temperature === 0,
-        topP,
-        topK,
-      });
-      for (const token of mostProbable(distribution, request.alternatives ?? 0))
-        alternatives.push({ token, logprob: Math.log(distribution[token]!) });
-      drawn.push(chosen);
-      tokens.push(chosen.token);
-      if (request.stopTokens?.includes(chosen.token)) stop = "stop-token";
-      else if (matcher?.push(chosen.token)) stop = "stop-string";
-      else if (drawn.length >= request.maxTokens) stop = "max-tokens";
-      else if (tokens.length >= contextLength) stop = "context-full";
+      const probabilities = this.#probabilities(tokens, weights, temperature);
+      const token = answer.draw(probabilities, tokens.length, this.#versions.get(weights)!);
+      tokens.push(token);
+      stop = answer.stopAt(token, tokens.length, this.info.contextLength);
     }
+    return answer.toSample(stop);
+  }
+
+  async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<Forward> {
+    checkTokenBatch(this.info, batch, options);
+    const rows = batch.rows.map((row) => this.#forwardRow(row, options));
+    const forward: Forward = {
+      id: this.#forwards++,
+      policyVersion: this.info.policyVersion,
+      logprobs_B_T: options.sampled?.logprobs_B_T ?? rows.map((row) => row.logprobs),
+      entropies_B_T: rows.map((row) => row.entropies),
+      ...(this.#options.value === undefined ? {} : { values_B_T: rows.map((row) => row.values) }),
+      ...(batch.rows[0]!.candidates === undefined ? {} : { candidates_B_T: rows.map((row) => row.candidates) }),
+      ...(options.alternatives === undefined ? {} : { alternatives_B_T: rows.map((row) => row.alternatives) }),
+    };
+    this.#batches.set(forward, batch);
+    return forward;
+  }
+
+  #forwardRow(row: TokenRow, { weights = policyWeights, temperature = 1, alternatives = 0 }: ForwardOptions) {
+    const tokens = Array.from(row.tokens);
+    const isWanted = (t: number) => t > 0 && (row.mask?.[t] ?? 1) !== 0;
+    const distributions = tokens.map((_, t) =>
+      isWanted(t) ? this.#probabilities(tokens.slice(0, t), weights, temperature) : undefined,
+    );
+    /** `width` numbers per position, 0 where nothing is wanted. */
+    const each = (width: number, compute: (distribution: Float32Array, t: number) => readonly number[]) =>
+      distributions.flatMap((known, t) => (known ? compute(known, t) : new Array<number>(width).fill(0)));
+    const count = row.candidates?.count ?? 0;
+    const best = (distribution: Float32Array) => [...mostProbable(distribution, alternatives)];
     return {
-      tokens: Int32Array.from(drawn, ({ token }) => token),
-      logprobs: Float32Array.from(drawn, ({ logprob }) => logprob),
-      versions: new Int32Array(drawn.length).fill(versions.get(weights)!),
-      stop,
-      ...(topP === undefined && topK === undefined
-        ? {}
-        : { cutLogprobs: Float32Array.from(drawn, ({ cutLogprob }) => cutLogprob) }),
-      ...(request.alternatives === undefined
-        ? {}
-        : {
-            alternatives: {
-              count: request.alternatives,
-              tokens: Int32Array.from(alternatives, ({ token }) => token),
-              logprobs: Float32Array.from(alternatives, ({ logprob }) => logprob),
-            },
-          }),
+      logprobs: Float32Array.from(each(1, (distribution, t) => [Math.log(distribution[tokens[t]!]!)])),
+      entropies: Float32Array.from(each(1, (distribution) => [entropy(distribution)])),
+      values: Float32Array.from(each(1, (_, t) => [this.#options.value?.(tokens.slice(0, t)) ?? 0])),
+      candidates: Float32Array.from(
+        each(count, (distribution, t) => {
+          const ids = row.candidates?.tokens.subarray(t * count, (t + 1) * count) ?? [];
+          return Array.from(ids, (id) => Math.log(distribution[id]!));
+        }),
+      ),
+      alternatives: {
+        count: alternatives,
+        tokens: Int32Array.from(each(alternatives, best)),
+        logprobs: Float32Array.from(
+          each(alternatives, (distribution) => best(distribution).map((id) => Math.log(distribution[id]!))),
+        ),
+      },
     };
   }
 
-  function tokenBytes(token: number): Uint8Array {
-    if (options.tokenBytes !== undefined) return options.tokenBytes(token);
-    throw new LudusError("no-tokenizer", { got: "stop strings", expected: "a fake engine with `tokenBytes`" });
+  async backward(forward: Forward, derivatives: Derivatives): Promise<void> {
+    const batch = this.#batches.get(forward);
+    if (batch === undefined) {
+      const expected = "one that has not been used for a backward pass";
+      throw new LudusError("unknown-forward", { got: `forward ${forward.id}`, expected });
+    }
+    checkDerivatives(batch, forward, derivatives);
+    this.#batches.delete(forward);
+    this.backwards.push({ batch, derivatives });
+    this.#hasGradient = true;
   }
 
-  return {
-    samples,
-    backwards,
-    get info() {
-      return info();
-    },
-    sample,
-    async forward(batch, forwardOptions = {}) {
-      checkTokenBatch(info(), batch, forwardOptions);
-      const { weights = policyWeights, temperature = 1, alternatives = 0 } = forwardOptions;
-      const rows = batch.rows.map((row) => {
-        const distributions = Array.from(row.tokens, (_, t) =>
-          t > 0 && (row.mask?.[t] ?? 1)
-            ? probabilities(Array.from(row.tokens.slice(0, t)), weights, temperature)
-            : undefined,
-        );
-        const each = (compute: (distribution: Float32Array, t: number) => number) =>
-          Float32Array.from(distributions, (distribution, t) => (distribution ? compute(distribution, t) : 0));
-        const spread = (width: number, compute: (distribution: Float32Array, t: number) => readonly number[]) =>
-          Float32Array.from(
-            distributions.flatMap((distribution, t) =>
-              distribution ? compute(distribution, t) : new Array<number>(width).fill(0),
-            ),
-          );
-        const count = row.candidates?.count ?? 0;
-        const best = distributions.map((distribution) =>
-          distribution ? mostProbable(distribution, alternatives) : new Int32Array(alternatives),
-        );
-        return {
-          logprobs: each((distribution, t) => Math.log(distribution[row.tokens[t]!]!)),
-          entropies: each((distribution) => -distribution.reduce((sum, p) => (p > 0 ? sum + p * Math.log(p) : sum), 0)),
-          values: each((_, t) => options.value?.(Array.from(row.tokens.slice(0, t))) ?? 0),
-          candidates: spread(count, (distribution, t) =>
-            Array.from({ length: count }, (_, k) => Math.log(distribution[row.candidates!.tokens[t * count + k]!]!)),
-          ),
-          alternatives: {
-            count: alternatives,
-            tokens: Int32Array.from(best.flatMap((ids) => [...ids])),
-            logprobs: spread(alternatives, (distribution, t) => [...best[t]!].map((id) => Math.log(distribution[id]!))),
-          },
-        };
-      });
-      const forward: Forward = {
-        id: forwards++,
-        policyVersion: versions.get(policyWeights)!,
-        logprobs_B_T: forwardOptions.sampled?.logprobs_B_T ?? rows.map((row) => row.logprobs),
-        entropies_B_T: rows.map((row) => row.entropies),
-        ...(options.value === undefined ? {} : { values_B_T: rows.map((row) => row.values) }),
-        ...(batch.rows[0]!.candidates === undefined ? {} : { candidates_B_T: rows.map((row) => row.candidates) }),
-        ...(alternatives === 0 ? {} : { alternatives_B_T: rows.map((row) => row.alternatives) }),
-      };
-      batches.set(forward, batch);
-      return forward;
-    },
-    async backward(forward, derivatives) {
-      const batch = batches.get(forward);
-      if (batch === undefined)
-        throw new LudusError("unknown-forward", {
-          got: `forward ${forward.id}`,
-          expected: "one that has not been used for a backward pass",
-        });
-      checkDerivatives(batch, forward, derivatives);
-      batches.delete(forward);
-      backwards.push({ batch, derivatives });
-      hasGradient = true;
-    },
-    async step(optimizer) {
-      checkOptimizer(info(), optimizer);
-      if (!hasGradient)
-        throw new LudusError("no-gradient", {
-          got: "a step without a gradient",
-          expected: "at least one backward() since the last step",
-        });
-      hasGradient = false;
-      const name = optimizer.weights ?? policyWeights;
-      versions.set(name, versions.get(name)! + 1);
-      return { gradientNorm: 1, applied: true, clipped: false, policyVersion: versions.get(policyWeights)! };
-    },
-    async snapshot(name, { from = policyWeights } = {}) {
-      const version = versions.get(from);
-      if (version === undefined || name === policyWeights)
-        throw new LudusError("bad-snapshot", {
-          got: `"${name}" of "${from}"`,
-          expected: "a new name of known weights",
-        });
-      versions.set(name, version);
-    },
-    async release({ weights }) {
-      if (weights !== undefined && weights !== policyWeights) versions.delete(weights);
-    },
-    async save() {},
-    async load() {},
-    async close() {},
-  };
+  async step(options: OptimizerOptions): Promise<StepReport> {
+    checkOptimizer(this.info, options);
+    if (!this.#hasGradient) {
+      const expected = "at least one backward() since the last step";
+      throw new LudusError("no-gradient", { got: "a step without a gradient", expected });
+    }
+    this.#hasGradient = false;
+    const name = options.weights ?? policyWeights;
+    this.#versions.set(name, this.#versions.get(name)! + 1);
+    return { gradientNorm: 1, applied: true, clipped: false, policyVersion: this.info.policyVersion };
+  }
+
+  async snapshot(name: string, { from = policyWeights }: SnapshotOptions = {}): Promise<void> {
+    const version = this.#versions.get(from);
+    if (version === undefined || name === policyWeights) {
+      throw new LudusError("bad-snapshot", { got: `"${name}" of "${from}"`, expected: "a new name of known weights" });
+    }
+    this.#versions.set(name, version);
+  }
+
+  async release({ weights }: { weights?: string; rollout?: string }): Promise<void> {
+    if (weights !== undefined && weights !== policyWeights) this.#versions.delete(weights);
+  }
+
+  async save(): Promise<void> {}
+  async load(): Promise<void> {}
+  async close(): Promise<void> {}
+}
+
+function entropy(distribution: Float32Array): number {
+  return -distribution.reduce((sum, p) => (p > 0 ? sum + p * Math.log(p) : sum), 0);
 }

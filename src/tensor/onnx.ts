@@ -65,26 +65,13 @@ function writeValueInfo(writer: BinaryWriter, name: string, dtype: DType, shape:
 /** Before every name that is not a user's, so that inputs and outputs may have any other. */
 const own = "%";
 
+/**
+ * The order nodes are written in, which is how ONNX Runtime 1.30 can be told what to compute first: it starts from the last
+ * node that nothing reads, and before each node computes its inputs, last written first. So the deep input of a node (a
+ * gradient) comes before the shallow one (what it is multiplied with), and a weight's gradient as soon as it can. In the order
+ * of their making all weight gradients would wait for the end, and keep what they need until then.
+ */
 function writingOrder(nodes: readonly Node[], isRead: (node: Node) => boolean): Node[] {
-  const mode = process.env.LUDUS_ORDER;
-  if (mode === "reverse") return nodes.toReversed();
-  if (mode === "kahn") {
-    const waiting = new Map<Node, number>(nodes.map((node) => [node, 0]));
-    for (const node of nodes) for (const input of new Set(node.inputs.map((value) => value.node))) waiting.set(input, waiting.get(input)! + 1);
-    const available = nodes.filter((node) => waiting.get(node) === 0);
-    const order: Node[] = [];
-    while (available.length > 0) {
-      let best = 0;
-      for (let i = 1; i < available.length; i++) if (available[i]!.id < available[best]!.id) best = i;
-      const [node] = available.splice(best, 1) as [Node];
-      order.push(node);
-      for (const input of new Set(node.inputs.map((value) => value.node))) {
-        waiting.set(input, waiting.get(input)! - 1);
-        if (waiting.get(input) === 0) available.push(input);
-      }
-    }
-    return order.reverse();
-  }
   const depths = new Map<Node, number>();
   for (const node of nodes) depths.set(node, 1 + Math.max(0, ...node.inputs.map((input) => depths.get(input.node)!)));
   const byDepth = nodes.toSorted((a, b) => depths.get(a)! - depths.get(b)! || a.id - b.id);
@@ -161,7 +148,7 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
     }
   }
   const isRead = (node: Node) => node.outputs.some((value) => readers.has(value));
-  for (const node of process.env.LUDUS_ORDER ? writingOrder(nodes, isRead) : nodes) if (!written.has(node)) node.operator.emit(node, emitter);
+  for (const node of writingOrder(nodes, isRead)) if (!written.has(node)) node.operator.emit(node, emitter);
   for (const [name, value] of Object.entries(outputs)) {
     if (emitter.name(value) !== name) emitter.node("Identity", [emitter.name(value)], [name]);
   }

@@ -1,5 +1,5 @@
-import { ComputeWorker } from "./compute-worker.ts";
 import type { ThreadMethod, ThreadSetup } from "./compute-thread.ts";
+import { ComputeWorker } from "./compute-worker.ts";
 
 /** The compute threads of an engine. Each has sessions and caches of its own; weights and gradients are shared memory. */
 export class ComputePool {

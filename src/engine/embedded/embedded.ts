@@ -22,8 +22,8 @@ import { planMicroBatches } from "./micro-batches.ts";
 import { checkModelConfig, type ModelConfig } from "./model-config.ts";
 import { readModelFolder, writeModelFolder } from "./model-folder.ts";
 import type { RowNumbers, WorkRow } from "./training-thread.ts";
-import { initialiseWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
 import { WeightSets } from "./weight-sets.ts";
+import { initialiseWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
 import { backwardRow, forwardRow, joinNumbers } from "./work-rows.ts";
 
 export interface EmbeddedOptions {
@@ -232,7 +232,11 @@ class EmbeddedEngine implements Engine {
 
   async release({ weights, rollout }: { weights?: string; rollout?: string }): Promise<void> {
     if (weights === policyWeights) {
-      throw new LudusError("bad-release", { got: "the policy", expected: "a snapshot", hint: "close() ends the engine." });
+      throw new LudusError("bad-release", {
+        got: "the policy",
+        expected: "a snapshot",
+        hint: "close() ends the engine.",
+      });
     }
     if (rollout !== undefined) await this.#pool.releaseRollout(rollout);
     if (weights !== undefined) await this.#pool.exclusive(() => this.#sets.forget(weights));

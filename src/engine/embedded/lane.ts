@@ -1,4 +1,4 @@
-import type { Answer } from "./answer.ts";
+import type { Answer } from "../answer.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { ModelConfig } from "./model-config.ts";
 import type { Rotation } from "./rotations.ts";

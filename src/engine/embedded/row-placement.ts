@@ -1,6 +1,6 @@
 import { LudusError } from "../../errors.ts";
+import type { Answer } from "../answer.ts";
 import { policyWeights } from "../engine.ts";
-import type { Answer } from "./answer.ts";
 import { cacheRowBytes } from "./key-value-cache.ts";
 import { chunkLength, Lane, type Row } from "./lane.ts";
 import type { ModelConfig } from "./model-config.ts";

@@ -1,7 +1,7 @@
 import type { InferenceSession } from "onnxruntime-node";
 import { LudusError } from "../../errors.ts";
+import { Answer } from "../answer.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
-import { Answer } from "./answer.ts";
 import { type Lane, nextEnd, type Row } from "./lane.ts";
 import { lanes } from "./model-graph.ts";
 import { RowPlacement, type RowPlacementOptions } from "./row-placement.ts";

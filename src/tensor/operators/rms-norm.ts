@@ -47,7 +47,7 @@ export function normOfSum(add: Node, emitter: Emitter): boolean {
     .find(({ operator, inputs }) => operator === rmsNormOperator && inputs[0] === total);
   if (norm === undefined || !sameShape(a.shape, b.shape) || a.shape.length < 2 || a.shape.length > 3) return false;
   const [, weight] = norm.inputs as [Value, Value];
-  if (!isInput(weight) && weight.node.id > add.id) return false; // not written yet
+  if (!isInput(weight)) return false; // it might not be written yet
   const [, inverse] = norm.outputs as [Value, Value];
   if (emitter.readers(inverse).length > 0 || emitter.isOutput(inverse)) return false; // the fused one does not give it
   const outputs = [emitter.name(norm.outputs[0]!), "", "", emitter.name(total)];

@@ -1,7 +1,7 @@
-import { uniformAt } from "../../random.ts";
-import { chooseToken, mostProbable } from "../choose-token.ts";
-import type { Sample, SampleRequest, SampleStop } from "../engine.ts";
-import { StopStringMatcher } from "../stop-strings.ts";
+import { uniformAt } from "../random.ts";
+import { chooseToken, mostProbable } from "./choose-token.ts";
+import type { Sample, SampleRequest, SampleStop } from "./engine.ts";
+import { StopStringMatcher } from "./stop-strings.ts";
 
 /** A request being answered, with what has been sampled so far. */
 export class Answer {

@@ -1,0 +1,85 @@
+import { join } from "node:path";
+import { expect } from "vitest";
+import { createRng } from "../../random.ts";
+import type { Derivatives, Engine, ForwardOptions, TokenBatch } from "../engine.ts";
+import { checkpointDifference } from "./checkpoint-arithmetic.ts";
+
+/** AdamW without memory and with a huge epsilon is plain descent: with this learning rate, weights minus gradient. */
+export const plainGradient = { learningRate: 1e9, beta1: 0, beta2: 0, epsilon: 1e9 };
+
+type Gradient = ReadonlyMap<string, Float64Array>;
+
+/** What the parts of the suite share: an engine that is left as it was found, and a folder. */
+export class ContractContext {
+  readonly make: () => Promise<Engine>;
+  readonly folder: string;
+  #engine: Engine | undefined;
+
+  constructor(make: () => Promise<Engine>, folder: string) {
+    this.make = make;
+    this.folder = folder;
+  }
+
+  async open(): Promise<void> {
+    this.#engine = await this.make();
+  }
+
+  get engine(): Engine {
+    return this.#engine!;
+  }
+
+  /** The gradient as the difference of two checkpoints, since the contract has no other way to see it. */
+  async gradientOf(target: Engine, run: (engine: Engine) => Promise<void>): Promise<Map<string, Float64Array>> {
+    const [before, after] = [join(this.folder, "before"), join(this.folder, "after")];
+    await target.save(before);
+    await run(target);
+    await target.step(plainGradient);
+    await target.save(after);
+    await target.load(before);
+    return checkpointDifference(before, after);
+  }
+}
+
+export function backward(batch: TokenBatch, derivatives: Derivatives, options?: ForwardOptions) {
+  return async (target: Engine): Promise<void> => {
+    await target.backward(await target.forward(batch, options), derivatives);
+  };
+}
+
+/** Rows of random tokens of given lengths, every second one with a mask. */
+export function randomBatch(seed: number, lengths: readonly number[]): TokenBatch {
+  const rng = createRng(seed);
+  return {
+    rows: lengths.map((length, b) => {
+      const tokens = Array.from({ length }, () => rng.integer(16));
+      return b % 2 === 0 ? { tokens } : { tokens, mask: tokens.map(() => (rng.next() < 0.6 ? 1 : 0)) };
+    }),
+  };
+}
+
+/** Random numbers aligned with the rows, 0 outside their masks. */
+export function randomRows(batch: TokenBatch, seed: number, width = 1): Float32Array[] {
+  const rng = createRng(seed);
+  return batch.rows.map(({ tokens, mask }) =>
+    Float32Array.from({ length: tokens.length * width }, (_, i) =>
+      mask === undefined || mask[Math.floor(i / width)] ? rng.normal() : 0,
+    ),
+  );
+}
+
+export function dot(a: Gradient, b: Gradient): number {
+  let sum = 0;
+  for (const [parameter, values] of a) {
+    const others = b.get(parameter)!;
+    for (let i = 0; i < values.length; i++) sum += values[i]! * others[i]!;
+  }
+  return sum;
+}
+
+/** The difference is small beside the first. */
+export function expectClose(a: Gradient, b: Gradient, relative: number): void {
+  const difference = new Map(
+    [...a].map(([parameter, values]) => [parameter, values.map((value, i) => value - b.get(parameter)![i]!)]),
+  );
+  expect(Math.sqrt(dot(difference, difference))).toBeLessThan(relative * Math.sqrt(dot(a, a)));
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { type ContractContext, randomBatch } from "./context.ts";
+
+export function forwardContract(context: ContractContext): void {
+  describe("forward", () => {
+    const lengths = [5, 17, 2, 9, 17, 30, 3, 12];
+
+    test("rows together give what each gives alone", async () => {
+      const batch = randomBatch(1, lengths);
+      const together = await context.engine.forward(batch);
+      for (const [b, row] of batch.rows.entries()) {
+        const alone = await context.engine.forward({ rows: [row] });
+        together.logprobs_B_T[b]!.forEach((logprob, t) => expect(logprob).toBeCloseTo(alone.logprobs_B_T[0]![t]!, 4));
+        together.entropies_B_T[b]!.forEach((entropy, t) => expect(entropy).toBeCloseTo(alone.entropies_B_T[0]![t]!, 4));
+        together.values_B_T?.[b]?.forEach((value, t) => expect(value).toBeCloseTo(alone.values_B_T![0]![t]!, 4));
+      }
+    });
+
+    test("positions outside the mask, and the first, are 0", async () => {
+      const { logprobs_B_T, entropies_B_T } = await context.engine.forward({
+        rows: [{ tokens: [1, 2, 3, 4], mask: [1, 0, 1, 0] }],
+      });
+      expect([...logprobs_B_T[0]!].map((logprob) => logprob !== 0)).toEqual([false, false, true, false]);
+      expect([...entropies_B_T[0]!].map((entropy) => entropy !== 0)).toEqual([false, false, true, false]);
+    });
+
+    test("candidates and alternatives agree with each other and with the vocabulary", async () => {
+      const tokens = [3, 1, 2];
+      const count = context.engine.info.vocabularySize;
+      const candidates = { count, tokens: Int32Array.from({ length: count * tokens.length }, (_, i) => i % count) };
+      const { candidates_B_T, alternatives_B_T, entropies_B_T, logprobs_B_T } = await context.engine.forward(
+        { rows: [{ tokens, candidates }] },
+        { alternatives: 4 },
+      );
+      const last = candidates_B_T![0]!.subarray(2 * count, 3 * count);
+      const probabilities = Array.from(last, Math.exp);
+      expect(probabilities.reduce((a, b) => a + b)).toBeCloseTo(1, 4);
+      expect(-probabilities.reduce((sum, p, i) => sum + p * last[i]!, 0)).toBeCloseTo(entropies_B_T[0]![2]!, 3);
+      expect(last[2]).toBeCloseTo(logprobs_B_T[0]![2]!, 4);
+      const sorted = Array.from(last).sort((a, b) => b - a);
+      alternatives_B_T![0]!.logprobs
+        .subarray(8, 12)
+        .forEach((logprob, k) => expect(logprob).toBeCloseTo(sorted[k]!, 4));
+    });
+  });
+}

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import type { ContractContext } from "./context.ts";
+
+export function samplingContract(context: ContractContext): void {
+  describe("sampling", () => {
+    test.each([0.3, 1, 1.7])("log-probabilities are those of forward at temperature %d", async (temperature) => {
+      const prompts = [[1, 2, 3], [4], [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1, 2]];
+      const samples = await Promise.all(
+        prompts.map((tokens, seed) => context.engine.sample({ tokens, maxTokens: 10, seed, temperature })),
+      );
+      const rows = samples.map((sample, b) => ({ tokens: [...prompts[b]!, ...sample.tokens] }));
+      const { logprobs_B_T } = await context.engine.forward({ rows }, { temperature });
+      samples.forEach((sample, b) => {
+        expect(sample.stop).toBe("max-tokens");
+        expect([...sample.versions]).toEqual(new Array(10).fill(context.engine.info.policyVersion));
+        sample.logprobs.forEach((logprob, i) =>
+          expect(logprob).toBeCloseTo(logprobs_B_T[b]![prompts[b]!.length + i]!, 4),
+        );
+      });
+    });
+
+    test("turns of a rollout go on where the last one ended", async () => {
+      const first = await context.engine.sample({ tokens: [1, 2, 3], maxTokens: 4, seed: 1, rollout: "turns" });
+      const tokens = [1, 2, 3, ...first.tokens, 9, 8, 7];
+      const kept = await context.engine.sample({ tokens, maxTokens: 5, seed: 2, rollout: "turns" });
+      const fresh = await context.engine.sample({ tokens, maxTokens: 5, seed: 2 });
+      expect(kept.tokens).toEqual(fresh.tokens);
+      // another history under the same name is noticed, not mixed up
+      const other = [1, 2, 9, 9, 9];
+      const changed = await context.engine.sample({ tokens: other, maxTokens: 5, seed: 3, rollout: "turns" });
+      expect(changed.tokens).toEqual((await context.engine.sample({ tokens: other, maxTokens: 5, seed: 3 })).tokens);
+      await context.engine.release({ rollout: "turns" });
+      await context.engine.release({ rollout: "never heard of" });
+    });
+
+    test("the same seed gives the same tokens, whatever else is sampled", async () => {
+      const request = { tokens: [3, 1, 4, 1, 5], maxTokens: 12, seed: 26 };
+      const alone = await context.engine.sample(request);
+      const others = Array.from({ length: 40 }, (_, i) =>
+        context.engine.sample({
+          tokens: Array.from({ length: 1 + (i % 11) }, (_, t) => (t * i) % 16),
+          maxTokens: 1 + (i % 13),
+          seed: i,
+        }),
+      );
+      const among = await context.engine.sample(request);
+      await Promise.all(others);
+      expect(among.tokens).toEqual(alone.tokens);
+      const seeds = await Promise.all(
+        Array.from({ length: 8 }, (_, seed) => context.engine.sample({ ...request, seed })),
+      );
+      expect(new Set(seeds.map(({ tokens }) => tokens.join())).size).toBeGreaterThan(1);
+    });
+
+    test("frequencies follow the distribution", async () => {
+      const { alternatives_B_T } = await context.engine.forward(
+        { rows: [{ tokens: [2, 7, 1, 0] }] },
+        { alternatives: 1 },
+      );
+      const likely = alternatives_B_T![0]!.tokens[3]!;
+      const probability = Math.exp(alternatives_B_T![0]!.logprobs[3]!);
+      const draws = await Promise.all(
+        Array.from({ length: 600 }, (_, seed) => context.engine.sample({ tokens: [2, 7, 1], maxTokens: 1, seed })),
+      );
+      const share = draws.filter(({ tokens }) => tokens[0] === likely).length / draws.length;
+      expect(Math.abs(share - probability)).toBeLessThan(
+        4 * Math.sqrt((probability * (1 - probability)) / draws.length),
+      );
+    });
+
+    test("top-k and top-p draw from the cut distribution and report both log-probabilities", async () => {
+      for (const [seed, cut] of [{ topK: 3 }, { topP: 0.4 }, { topK: 5, topP: 0.3 }, { topK: 1 }].entries()) {
+        const sample = await context.engine.sample({ tokens: [1, 2], maxTokens: 8, seed, ...cut, alternatives: 16 });
+        sample.tokens.forEach((token, i) => {
+          const tokens = sample.alternatives!.tokens.subarray(i * 16, (i + 1) * 16);
+          const probabilities = Array.from(sample.alternatives!.logprobs.subarray(i * 16, (i + 1) * 16), Math.exp);
+          let kept = 0;
+          let total = 0;
+          while (kept < (cut.topK ?? 16) && (kept === 0 || total < (cut.topP ?? 1))) total += probabilities[kept++]!;
+          expect([...tokens.subarray(0, kept)]).toContain(token);
+          expect(sample.cutLogprobs![i]).toBeCloseTo(sample.logprobs[i]! - Math.log(total), 4);
+        });
+      }
+      expect((await context.engine.sample({ tokens: [1], maxTokens: 1, seed: 0 })).cutLogprobs).toBeUndefined();
+    });
+
+    test("temperature 0 takes the most probable token", async () => {
+      const greedy = await context.engine.sample({
+        tokens: [1, 2],
+        maxTokens: 5,
+        seed: 0,
+        temperature: 0,
+        alternatives: 1,
+      });
+      expect([...greedy.tokens]).toEqual([...greedy.alternatives!.tokens]);
+      greedy.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(greedy.alternatives!.logprobs[i]!, 5));
+    });
+
+    test("ends at stop tokens, at the limit and at the end of the context", async () => {
+      const long = await context.engine.sample({ tokens: [1], maxTokens: 20, seed: 4 });
+      const stopping = await context.engine.sample({
+        tokens: [1],
+        maxTokens: 20,
+        seed: 4,
+        stopTokens: [long.tokens[6]!],
+      });
+      expect(stopping.stop).toBe("stop-token");
+      expect([...stopping.tokens]).toEqual([...long.tokens.subarray(0, long.tokens.indexOf(long.tokens[6]!) + 1)]);
+      const prompt = new Array(context.engine.info.contextLength - 3).fill(1);
+      const full = await context.engine.sample({ tokens: prompt, maxTokens: 20, seed: 4 });
+      expect([full.stop, full.tokens.length]).toEqual(["context-full", 3]);
+    });
+
+    test("an aborted sample is rejected and leaves room for others", async () => {
+      const controllers = Array.from({ length: 30 }, () => new AbortController());
+      const doomed = controllers.map(({ signal }, seed) =>
+        context.engine.sample({ tokens: [1, seed % 16], maxTokens: context.engine.info.contextLength, seed }, signal),
+      );
+      for (const controller of controllers) controller.abort();
+      const outcomes = await Promise.allSettled(doomed);
+      expect(outcomes.filter(({ status }) => status === "rejected").length).toBeGreaterThan(0);
+      expect((await context.engine.sample({ tokens: [1], maxTokens: 3, seed: 0 })).tokens.length).toBe(3);
+      await expect(
+        context.engine.sample({ tokens: [1], maxTokens: 3, seed: 0 }, AbortSignal.abort()),
+      ).rejects.toThrow();
+    });
+  });
+}

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Engine } from "../engine.ts";
+import type { ContractContext } from "./context.ts";
+
+export function weightsContract(context: ContractContext): void {
+  describe("weights", () => {
+    const rows = [{ tokens: [1, 2, 3, 4, 5, 6] }];
+    const uphill = { logprobs_B_T: [Float32Array.of(0, -1, -1, -1, -1, -1)] };
+    const train = async (target: Engine, weights?: string) => {
+      const named = weights === undefined ? {} : { weights };
+      await target.backward(await target.forward({ rows }, named), uphill);
+      await target.step({ learningRate: 3e-3, weightDecay: 0.01, maxGradientNorm: 1, ...named });
+    };
+    const likelihood = async (target: Engine, weights = "policy") =>
+      (await target.forward({ rows }, { weights })).logprobs_B_T[0]!.reduce((a, b) => a + b);
+
+    test("learn, and only those that are trained", async () => {
+      const other = await context.make();
+      await other.snapshot("reference");
+      await other.snapshot("opponent", { trainable: true });
+      const start = await likelihood(other);
+      for (let i = 0; i < 20; i++) await train(other);
+      expect(await likelihood(other)).toBeGreaterThan(start + 1);
+      expect(await likelihood(other, "reference")).toBe(start);
+      expect(await likelihood(other, "opponent")).toBe(start);
+      expect(other.info.policyVersion).toBe(20);
+      const policy = await likelihood(other);
+      for (let i = 0; i < 5; i++) await train(other, "opponent");
+      expect(await likelihood(other, "opponent")).toBeGreaterThan(start + 0.2);
+      expect(await likelihood(other)).toBe(policy);
+      await expect(train(other, "reference")).rejects.toMatchObject({ code: "frozen-weights" });
+      const frozen = await other.sample({ tokens: [1, 2], maxTokens: 4, seed: 3, weights: "reference" });
+      const fresh = await context.make();
+      expect(frozen.tokens).toEqual((await fresh.sample({ tokens: [1, 2], maxTokens: 4, seed: 3 })).tokens);
+      await other.release({ weights: "opponent" });
+      expect(other.info.weights).toEqual(["policy", "reference"]);
+      await fresh.close();
+      await other.close();
+    });
+
+    test("changed by a step are used by the next sample of a kept rollout", async () => {
+      const other = await context.make();
+      const first = await other.sample({ tokens: [1, 2], maxTokens: 3, seed: 1, rollout: "kept" });
+      for (let i = 0; i < 3; i++) await train(other);
+      const tokens = [1, 2, ...first.tokens, 3];
+      const second = await other.sample({ tokens, maxTokens: 4, seed: 2, rollout: "kept" });
+      expect([...second.versions]).toEqual([3, 3, 3, 3]);
+      const { logprobs_B_T } = await other.forward({ rows: [{ tokens: [...tokens, ...second.tokens] }] });
+      second.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(logprobs_B_T[0]![tokens.length + i]!, 4));
+      await other.close();
+    });
+
+    test("changed in the middle of a sample: each token carries its version", async () => {
+      const other = await context.make();
+      await other.backward(await other.forward({ rows }), uphill);
+      const sampling = other.sample({ tokens: [1], maxTokens: other.info.contextLength, seed: 1 });
+      await other.step({ learningRate: 1e-3 });
+      const { versions } = await sampling;
+      expect([...versions]).toEqual([...versions].sort());
+      expect(versions.every((version) => version === 0 || version === 1)).toBe(true);
+      await other.close();
+    });
+
+    test("saved, loaded and trained on are those never stopped, bit for bit", async () => {
+      const [middle, straight, resumed] = ["middle", "straight", "resumed"].map((part) =>
+        join(context.folder, part),
+      ) as [string, string, string];
+      const one = await context.make();
+      await one.snapshot("reference");
+      for (let i = 0; i < 3; i++) await train(one);
+      await one.save(middle);
+      for (let i = 0; i < 3; i++) await train(one);
+      await one.save(straight);
+      const two = await context.make();
+      await two.load(middle);
+      expect(two.info.policyVersion).toBe(3);
+      expect(two.info.weights).toEqual(["policy", "reference"]);
+      for (let i = 0; i < 3; i++) await train(two);
+      await two.save(resumed);
+      const files = readdirSync(straight).sort();
+      expect(readdirSync(resumed).sort()).toEqual(files);
+      for (const file of files)
+        expect(readFileSync(join(resumed, file)).equals(readFileSync(join(straight, file))), file).toBe(true);
+      await one.close();
+      await two.close();
+    });
+
+    test("are not saved with half a step", async () => {
+      const other = await context.make();
+      await other.backward(await other.forward({ rows }), uphill);
+      await expect(other.save(join(context.folder, "half"))).rejects.toMatchObject({ code: "gradient-pending" });
+      await other.close();
+    });
+  });
+}
