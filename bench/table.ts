@@ -29,10 +29,10 @@ export function markdownTable(table: Table): string {
   return [line(table[0]!), line(rule), ...table.slice(1).map(line)].join("\n");
 }
 
-/** Thousands apart, and only as many digits as mean something. */
+/** Three digits, thousands apart. */
 export function formatNumber(value: number): string {
-  const digits = Math.max(0, 3 - Math.ceil(Math.log10(Math.abs(value) + 1e-9)));
-  const rounded = digits > 0 ? value : Number(value.toPrecision(3));
+  const rounded = Number(value.toPrecision(3));
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(rounded) || 1)));
   return rounded.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 

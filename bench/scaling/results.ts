@@ -7,7 +7,7 @@ import { type MeasuredPoint, type MeasuredScaling, medianRate } from "./measure.
 export interface ScalingResults {
   about: AboutRun;
   versions: Record<string, string>;
-  /** What the machine can do: the fastest size of the matrix product, median of the run's measurements. */
+  /** What the machine can do: the fastest matrix product of the run. */
   machineGigaflops: number;
   summary: PointSummary[];
   measured: MeasuredScaling;
@@ -34,8 +34,7 @@ export interface Rate {
 }
 
 export function machineGigaflops({ gemm }: MeasuredScaling): number {
-  const sizes = Map.groupBy(gemm, ({ size }) => size).values();
-  return Math.max(...Array.from(sizes, (same) => median(same.map(({ gigaflops }) => gigaflops))));
+  return Math.max(...gemm.map(({ gigaflops }) => gigaflops));
 }
 
 export function summarisePoint(point: MeasuredPoint, machine: number): PointSummary {
