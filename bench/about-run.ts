@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from "node:os";
+import type { TimedRun } from "./child/protocol.ts";
 
 /** What a number is worth nothing without. */
 export interface AboutRun {
@@ -39,10 +40,17 @@ export function busyWarning({ loadBefore, cores }: AboutRun): string | undefined
   return `the machine is busy (load average ${loadBefore.toFixed(1)} on ${cores} cores): trust ratios, not rates`;
 }
 
+/** Cores that other processes kept busy while something was timed, on average. */
+export function meanCoresOfOthers(runs: readonly TimedRun[]): number {
+  const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
+  return runs.reduce((sum, run) => sum + (run.coresOfOthers ?? 0) * run.seconds, 0) / seconds;
+}
+
 /** One line under a table. */
-export function aboutLine(about: AboutRun, versions: Readonly<Record<string, string>>): string {
+export function aboutLine(about: AboutRun, versions: Readonly<Record<string, string>>, coresOfOthers: number): string {
   const memory = `${Math.round(about.memoryBytes / 2 ** 30)} GiB`;
   const software = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  const machine = `${about.processor}, ${about.cores} cores, ${memory}, load ${about.loadBefore.toFixed(2)} before`;
+  const others = `load ${about.loadBefore.toFixed(2)} before, other processes used ${coresOfOthers.toFixed(2)} cores meanwhile`;
+  const machine = `${about.processor}, ${about.cores} cores, ${memory}, ${others}`;
   return `${about.date.slice(0, 10)}, commit ${about.commit}; ${machine}; ${software.join(", ")}.`;
 }

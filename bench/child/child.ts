@@ -3,12 +3,13 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { LudusError } from "../../src/errors.ts";
 import { type Memory, readMemory } from "./memory.ts";
-import { Ready, Reply, type Request, Run } from "./protocol.ts";
+import { coresOfOthers, readProcessorTime } from "./processor-time.ts";
+import { Ready, Reply, type Request, Run, type TimedRun } from "./protocol.ts";
 
 /** A process that computes one workload at a time, when asked to, and uses no processor in between. */
 export interface Child {
   prepare(request: Omit<Extract<Request, { do: "prepare" }>, "do">): Promise<Ready>;
-  run(): Promise<Run>;
+  run(): Promise<TimedRun>;
   memory(): Memory | undefined;
   close(): void;
 }
@@ -43,13 +44,22 @@ export function startChild({ label, command, args, env, signal }: ChildOptions):
   };
   return {
     prepare: async (request) => Ready.parse(await ask({ do: "prepare", ...request })),
-    run: async () => Run.parse(await ask({ do: "run" })),
+    run: async () => await watchOthers(child.pid, async () => Run.parse(await ask({ do: "run" }))),
     memory: () => (child.pid === undefined ? undefined : readMemory(child.pid)),
     close() {
       signal.removeEventListener("abort", close);
       close();
     },
   };
+}
+
+async function watchOthers(pid: number | undefined, run: () => Promise<Run>): Promise<TimedRun> {
+  const read = () => (pid === undefined ? undefined : readProcessorTime(pid));
+  const [before, start] = [read(), performance.now()];
+  const done = await run();
+  const [after, seconds] = [read(), (performance.now() - start) / 1000];
+  if (before === undefined || after === undefined) return done;
+  return { ...done, coresOfOthers: coresOfOthers(before, after, seconds) };
 }
 
 function endGroup(child: ChildProcess): void {

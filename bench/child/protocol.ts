@@ -58,5 +58,11 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
+/** As the benchmark keeps it. */
+export interface TimedRun extends Run {
+  /** How many cores other processes kept busy meanwhile: near 0 where a time can be trusted. */
+  coresOfOthers?: number;
+}
+
 export const Reply = z.union([Ready, Run, z.object({ error: z.string() })]);
 export type Reply = z.infer<typeof Reply>;

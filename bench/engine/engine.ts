@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { LudusError } from "../../src/errors.ts";
-import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
+import { aboutLine, aboutRun, busyWarning, meanCoresOfOthers } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { pythonFor } from "../child/start.ts";
 import { textTable } from "../table.ts";
@@ -38,9 +38,12 @@ export const engineBenchmark: Benchmark = {
     const options = parseOptions(args);
     const results = await measureEngine(args, options, context);
     writeResults(results, context.root);
-    const { about, versions, summary, ratios } = results;
+    const { about, versions, summary, ratios, coresOfOthers } = results;
     if (options.json) console.log(JSON.stringify(ratios));
-    else console.log(`\n${textTable(engineTable(summary))}\n\n${engineNotes}\n${aboutLine(about, versions)}`);
+    else
+      console.log(
+        `\n${textTable(engineTable(summary))}\n\n${engineNotes}\n${aboutLine(about, versions, coresOfOthers)}`,
+      );
   },
 };
 
@@ -88,7 +91,8 @@ async function measureEngine(
     const summary = summarise(measured);
     const versions = Object.assign({}, ...measured.map((one) => one.versions));
     const { parameters } = model;
-    return { about, versions, parameters, rounds, ratios: engineRatios(summary), summary, measured };
+    const coresOfOthers = meanCoresOfOthers(measured.flatMap(({ runs }) => runs));
+    return { about, versions, parameters, rounds, coresOfOthers, ratios: engineRatios(summary), summary, measured };
   } finally {
     rmSync(scratch, { recursive: true });
   }

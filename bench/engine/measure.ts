@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BenchmarkContext } from "../benchmark.ts";
 import type { Child } from "../child/child.ts";
-import type { Run } from "../child/protocol.ts";
+import type { TimedRun } from "../child/protocol.ts";
 import { startLudus, startPython } from "../child/start.ts";
 import { median } from "../statistics.ts";
 import { formatNumber } from "../table.ts";
@@ -14,7 +14,7 @@ export interface Measured {
   contestant: Contestant;
   versions: Record<string, string>;
   /** All rounds but the first, which warms up. */
-  runs: (Run & { round: number })[];
+  runs: (TimedRun & { round: number })[];
   startBytes?: number;
   peakBytes?: number;
 }

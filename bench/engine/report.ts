@@ -38,6 +38,6 @@ ${markdownTable(engineTable(results.summary))}
 
 ${engineNotes}
 
-${aboutLine(results.about, results.versions)}
+${aboutLine(results.about, results.versions, results.coresOfOthers)}
 `;
 }

@@ -10,6 +10,8 @@ export interface EngineResults {
   versions: Record<string, string>;
   parameters: number;
   rounds: number;
+  /** Cores that other processes kept busy while something was timed. */
+  coresOfOthers: number;
   ratios: EngineRatios;
   summary: Summary[];
   measured: Measured[];

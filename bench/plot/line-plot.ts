@@ -1,4 +1,6 @@
 import { type LogAxis, logAxis } from "./log-axis.ts";
+import { ink, type Look, lookOf } from "./look.ts";
+import { escapeText, round, text } from "./svg.ts";
 
 /** Panels side by side that share their lines' names and colours. Both axes are logarithmic. */
 export interface LinePlot {
@@ -17,101 +19,79 @@ export interface Panel {
 
 export interface Line {
   name: string;
-  points: readonly { x: number; y: number; label?: string }[];
+  /** Labels stand in a row below the panel, where no line can cross them. */
+  points: readonly { x: number; y: number; label: string }[];
 }
 
-const page = { width: 960, height: 430 };
+const margin = 20;
+const page = { width: 960, height: 470 };
 const panelTop = 84;
 const panelBottom = 350;
 const panelLefts = [72, 556];
 const panelWidth = 380;
+const labelRow = 16;
 
-// Greys and hues that can be read on white and on near-black paper alike: the file is shown as it is on both.
-const colours = ["#2f81d8", "#d9772b", "#2a9d64", "#9a6fd0"];
-const ink = "#7d8590";
 const style = `text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:12px;fill:${ink}}
-.title{font-size:15px;font-weight:600}.panel{font-size:13px;font-weight:600}.share{font-size:11px;font-weight:600}
-.grid{stroke:${ink};stroke-opacity:.25}.axis{stroke:${ink};stroke-opacity:.7}
-.line{fill:none;stroke-width:2.25;stroke-linejoin:round}`;
+.title{font-size:15px;font-weight:600}.panel{font-size:13px;font-weight:600}.label{font-size:11px;font-weight:600}
+.grid{stroke:${ink};stroke-opacity:.25}.axis{stroke:${ink};stroke-opacity:.7;fill:none}
+.line{fill:none;stroke-width:2;stroke-linejoin:round}`;
 
 export function linePlot({ title, description, panels, note }: LinePlot): string {
   const names = [...new Set(panels.flatMap(({ lines }) => lines.map(({ name }) => name)))];
-  const colour = (name: string) => colours[names.indexOf(name) % colours.length]!;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${page.width} ${page.height}" role="img" aria-labelledby="title description">
 <title id="title">${escapeText(title)}</title>
 <desc id="description">${escapeText(description)}</desc>
 <style>${style}</style>
-${text(panelLefts[0]! - 52, 24, title, 'class="title"')}
-${legend(names, colour)}
-${panels.map((panel, index) => drawPanel(panel, panelLefts[index]!, colour)).join("\n")}
-${text(panelLefts[0]! - 52, page.height - 12, note)}
+${text(margin, 24, title, 'class="title"')}
+${names.map((name, index) => legendEntry(margin + index * 165, name, lookOf(names, name))).join("\n")}
+${panels.map((panel, index) => drawPanel(panel, panelLefts[index]!, names)).join("\n")}
+${text(margin, page.height - 12, note)}
 </svg>
 `;
 }
 
-function legend(names: readonly string[], colour: (name: string) => string): string {
-  return names
-    .map((name, index) => {
-      const x = panelLefts[0]! - 52 + index * 160;
-      return `<line x1="${x}" x2="${x + 22}" y1="44" y2="44" stroke="${colour(name)}" stroke-width="3"/>${text(x + 29, 48, name)}`;
-    })
-    .join("\n");
+function legendEntry(x: number, name: string, look: Look): string {
+  const line = `<path class="line" stroke="${look.colour}" d="M${x} 44h26"/>`;
+  return line + look.mark(x + 13, 44) + text(x + 33, 48, name);
 }
 
-function drawPanel(panel: Panel, left: number, colour: (name: string) => string): string {
+function drawPanel(panel: Panel, left: number, names: readonly string[]): string {
   const all = panel.lines.flatMap(({ points }) => points);
   const horizontal = logAxis({ values: all.map(({ x }) => x), from: left, to: left + panelWidth, ...panel.horizontal });
   const vertical = logAxis({ values: all.map(({ y }) => y), from: panelBottom, to: panelTop, ...panel.vertical });
+  const upright = `transform="translate(${left - 50} ${(panelTop + panelBottom) / 2}) rotate(-90)"`;
   return [
     text(left, panelTop - 12, panel.title, 'class="panel"'),
     ...horizontal.ticks.map(({ value, label }) => verticalTick(horizontal.place(value), label)),
     ...vertical.ticks.map(({ value, label }) => horizontalTick(left, vertical.place(value), label)),
-    `<path class="axis" fill="none" d="M${left} ${panelTop}V${panelBottom}H${left + panelWidth}"/>`,
-    text(left + panelWidth / 2, panelBottom + 40, panel.horizontal.label, 'text-anchor="middle"'),
-    text(
-      0,
-      0,
-      panel.vertical.label,
-      `text-anchor="middle" transform="translate(${left - 50} ${(panelTop + panelBottom) / 2}) rotate(-90)"`,
-    ),
-    ...panel.lines.map((line) => drawLine(line, horizontal, vertical, colour(line.name))),
+    `<path class="axis" d="M${left} ${panelTop}V${panelBottom}H${left + panelWidth}"/>`,
+    text(left + panelWidth / 2, panelBottom + 34, panel.horizontal.label, 'text-anchor="middle"'),
+    text(0, 0, panel.vertical.label, `text-anchor="middle" ${upright}`),
+    // the first line lies on top
+    ...panel.lines.toReversed().map((line) => drawLine(line, horizontal, vertical, lookOf(names, line.name))),
+    ...panel.lines.map((line, row) => drawLabels(line, horizontal, row, lookOf(names, line.name))),
   ].join("\n");
 }
 
 function verticalTick(x: number, label: string): string {
-  const line = `<line class="grid" x1="${round(x)}" x2="${round(x)}" y1="${panelTop}" y2="${panelBottom}"/>`;
+  const line = `<path class="grid" d="M${round(x)} ${panelTop}V${panelBottom}"/>`;
   return line + text(x, panelBottom + 18, label, 'text-anchor="middle"');
 }
 
 function horizontalTick(left: number, y: number, label: string): string {
-  const line = `<line class="grid" x1="${left}" x2="${left + panelWidth}" y1="${round(y)}" y2="${round(y)}"/>`;
+  const line = `<path class="grid" d="M${left} ${round(y)}h${panelWidth}"/>`;
   return line + text(left - 8, y + 4, label, 'text-anchor="end"');
 }
 
-function drawLine({ points }: Line, horizontal: LogAxis, vertical: LogAxis, colour: string): string {
-  const placed = points.map(({ x, y, label }) => ({
-    x: round(horizontal.place(x)),
-    y: round(vertical.place(y)),
-    label,
-  }));
-  const path = placed.map(({ x, y }, index) => `${index === 0 ? "M" : "L"}${x} ${y}`).join("");
-  const marks = placed.map(({ x, y, label }) => {
-    const mark = `<circle cx="${x}" cy="${y}" r="3.5" fill="${colour}"/>`;
-    return label === undefined
-      ? mark
-      : mark + text(x, y - 9, label, `class="share" text-anchor="middle" style="fill:${colour}"`);
-  });
-  return `<path class="line" stroke="${colour}" d="${path}"/>${marks.join("")}`;
+function drawLine({ points }: Line, horizontal: LogAxis, vertical: LogAxis, look: Look): string {
+  const places = points.map(({ x, y }) => [round(horizontal.place(x)), round(vertical.place(y))] as const);
+  const path = places.map(([x, y], index) => `${index === 0 ? "M" : "L"}${x} ${y}`).join("");
+  const marks = places.map(([x, y]) => look.mark(x, y));
+  return `<path class="line" stroke="${look.colour}" d="${path}"/>${marks.join("")}`;
 }
 
-function text(x: number, y: number, content: string, attributes = ""): string {
-  return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${escapeText(content)}</text>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-function escapeText(content: string): string {
-  return content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+function drawLabels({ points }: Line, horizontal: LogAxis, row: number, { colour }: Look): string {
+  const y = panelBottom + 56 + row * labelRow;
+  const attributes = `class="label" text-anchor="middle" style="fill:${colour}"`;
+  return points.map(({ x, label }) => text(horizontal.place(x), y, label, attributes)).join("");
 }

@@ -15,9 +15,12 @@ export interface LogAxisOptions {
   format(value: number): string;
 }
 
+/** Room at both ends. */
+const margin = 1.3;
+
 export function logAxis({ values, from, to, at, format }: LogAxisOptions): LogAxis {
-  const low = Math.min(...values) / 1.25;
-  const high = Math.max(...values) * 1.25;
+  const low = Math.min(...values) / margin;
+  const high = Math.max(...values) * margin;
   const place = (value: number) => from + ((to - from) * Math.log(value / low)) / Math.log(high / low);
   const shown = (at ?? roundValues(low, high)).filter((value) => value >= low && value <= high);
   return { place, ticks: shown.map((value) => ({ value, label: format(value) })) };

@@ -3,7 +3,7 @@ import { toHuggingFaceConfig } from "../../src/engine/embedded/model-config.ts";
 import { createRng } from "../../src/random.ts";
 import type { BenchmarkContext } from "../benchmark.ts";
 import type { Child } from "../child/child.ts";
-import type { Run, Workload } from "../child/protocol.ts";
+import type { TimedRun, Workload } from "../child/protocol.ts";
 import { startLudus, startPython } from "../child/start.ts";
 import { randomDerivatives_B_T, randomTokens_B_T } from "../random-rows.ts";
 import { median } from "../statistics.ts";
@@ -11,10 +11,10 @@ import { formatNumber } from "../table.ts";
 import { type Point, points } from "./points.ts";
 
 export interface MeasuredPoint extends Point {
-  train: readonly Run[];
-  sample: readonly Run[];
+  train: readonly TimedRun[];
+  sample: readonly TimedRun[];
   /** Absent where there is no Python. */
-  torchTrain?: readonly Run[];
+  torchTrain?: readonly TimedRun[];
 }
 
 export interface MeasuredScaling {
@@ -110,14 +110,14 @@ async function runFor(
   child: Child,
   workload: Workload,
   versions: Record<string, string>,
-): Promise<Run[]> {
+): Promise<TimedRun[]> {
   Object.assign(versions, (await child.prepare({ workload, variant: "default", threads })).versions);
   await child.run();
-  const runs: Run[] = [];
+  const runs: TimedRun[] = [];
   for (let spent = 0; spent < budgetSeconds; spent += runs.at(-1)!.seconds) runs.push(await child.run());
   return runs;
 }
 
-export function medianRate(runs: readonly Run[]): number {
+export function medianRate(runs: readonly TimedRun[]): number {
   return median(runs.map(({ tokens, seconds }) => tokens / seconds));
 }

@@ -29,19 +29,19 @@ export function scalingTable(summary: readonly PointSummary[], series: PointSumm
 export function scalingPlot({ summary, machineGigaflops, about }: ScalingResults): string {
   const panel = (series: PointSummary["series"]): Panel["lines"] => {
     const members = summary.filter((point) => point.series === series);
-    const line = (name: string, pick: (point: PointSummary) => Rate | undefined, isLabelled: boolean) => ({
+    const line = (name: string, pick: (point: PointSummary) => Rate | undefined) => ({
       name,
       points: members.flatMap((point) => {
         const rate = pick(point);
         if (rate === undefined) return [];
         const x = series === "size" ? point.parameters : point.length;
-        return [{ x, y: rate.tokensPerSecond, ...(isLabelled ? { label: percent(rate) } : {}) }];
+        return [{ x, y: rate.tokensPerSecond, label: percent(rate) }];
       }),
     });
     const lines = [
-      line("Ludus, training", (point) => point.train, true),
-      line("PyTorch, training", (point) => point.torchTrain, false),
-      line("Ludus, sampling", (point) => point.sample, false),
+      line("Ludus, training", (point) => point.train),
+      line("PyTorch, training", (point) => point.torchTrain),
+      line("Ludus, sampling", (point) => point.sample),
     ];
     return lines.filter(({ points }) => points.length > 0);
   };
@@ -64,7 +64,7 @@ export function scalingPlot({ summary, machineGigaflops, about }: ScalingResults
         lines: panel("length"),
       },
     ],
-    note: `Percentages: training's share of the machine's own matrix-product rate, ${machine} in the same run.`,
+    note: `Percentages: the share of the machine's own matrix-product rate, ${machine} in the same run.`,
   });
 }
 
@@ -79,7 +79,7 @@ export const scalingNotes =
   "prompt of half the length and makes the other half; its tokens/s counts the new ones.";
 
 export function scalingMarkdown(results: ScalingResults): string {
-  const { about, versions, summary, machineGigaflops } = results;
+  const { about, versions, summary, machineGigaflops, coresOfOthers } = results;
   return `# How the embedded engine scales
 
 Made by \`${about.command}\`; every run is in [bench/results/scaling.json](../../bench/results/scaling.json).
@@ -97,6 +97,6 @@ ${markdownTable(scalingTable(summary, "length"))}
 
 ${scalingNotes}
 
-${aboutLine(about, versions)}
+${aboutLine(about, versions, coresOfOthers)}
 `;
 }

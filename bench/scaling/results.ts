@@ -1,5 +1,4 @@
 import type { AboutRun } from "../about-run.ts";
-import { median } from "../statistics.ts";
 import { sampleRowFlops, trainRowFlops } from "./flops.ts";
 import { type MeasuredPoint, type MeasuredScaling, medianRate } from "./measure.ts";
 
@@ -9,6 +8,8 @@ export interface ScalingResults {
   versions: Record<string, string>;
   /** What the machine can do: the fastest matrix product of the run. */
   machineGigaflops: number;
+  /** Cores that other processes kept busy while something was timed. */
+  coresOfOthers: number;
   summary: PointSummary[];
   measured: MeasuredScaling;
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LudusError } from "../../src/errors.ts";
-import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
+import { aboutLine, aboutRun, busyWarning, meanCoresOfOthers } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { pythonFor } from "../child/start.ts";
 import { textTable } from "../table.ts";
@@ -27,10 +27,10 @@ export const scalingBenchmark: Benchmark = {
     }
     const results = await measureAll(context);
     writeResults(results, context.root);
-    const { about, versions, summary, machineGigaflops: machine } = results;
+    const { about, versions, summary, machineGigaflops: machine, coresOfOthers } = results;
     const tables = (["size", "length"] as const).map((series) => textTable(scalingTable(summary, series)));
     const notes = `${scalingNotes}\nThis machine's rate: ${Math.round(machine)} GFLOP/s.`;
-    console.log(`\n${tables.join("\n\n")}\n\n${notes}\n${aboutLine(about, versions)}`);
+    console.log(`\n${tables.join("\n\n")}\n\n${notes}\n${aboutLine(about, versions, coresOfOthers)}`);
   },
 };
 
@@ -43,7 +43,9 @@ async function measureAll(context: BenchmarkContext): Promise<ScalingResults> {
   const measured = await measureScaling(search.found ? search.python : undefined, context);
   const machine = machineGigaflops(measured);
   const summary = measured.points.map((point) => summarisePoint(point, machine));
-  return { about, versions: measured.versions, machineGigaflops: machine, summary, measured };
+  const runs = measured.points.flatMap(({ train, sample, torchTrain = [] }) => [...train, ...sample, ...torchTrain]);
+  const coresOfOthers = meanCoresOfOthers(runs);
+  return { about, versions: measured.versions, machineGigaflops: machine, coresOfOthers, summary, measured };
 }
 
 function writeResults(results: ScalingResults, root: string): void {

@@ -222,7 +222,7 @@ function writeFiles(directory: string, files: TokenizerFiles): void {
 }
 
 function ask(jobs: readonly object[]): unknown[] {
-  const script = join(import.meta.dirname, "../../test/parity/tokenizers.py");
+  const script = join(import.meta.dirname, "../../test/parity/tokenizer.py");
   const result = spawnSync(python!, [script], { input: JSON.stringify(jobs), encoding: "utf8", maxBuffer: 2 ** 28 });
   if (result.status !== 0) throw new Error(result.stderr);
   return JSON.parse(result.stdout) as unknown[];

@@ -49,7 +49,7 @@ export function accumulateGradients(
       throw new TensorError(
         node.operator.name,
         node.inputs.map((input) => input.shape),
-        "has no derivative; detach what leads to it",
+        "has no derivative, and a wanted value leads to it",
       );
     }
     const outgoing = node.operator.derivative(node, incoming, { accumulate, wanted });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createRng } from "../../random.ts";
-import type { Engine, TokenBatch } from "../engine.ts";
+import type { TokenBatch } from "../engine.ts";
 import { checkpointDifference, perturbCheckpoint } from "./checkpoint-arithmetic.ts";
 import { backward, type ContractContext, dot, expectClose, plainGradient, randomBatch, randomRows } from "./context.ts";
 

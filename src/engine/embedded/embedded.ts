@@ -184,7 +184,7 @@ class EmbeddedEngine implements Engine {
     const taking = rows.flatMap((row, b) => (row !== undefined && row.wanted.length > 0 ? [b] : []));
     const { rope, contextLength } = this.#config;
     const limit = rope.type === "longrope" ? rope.originalContextLength : contextLength;
-    const isLong = (b: number) => rows[b]!.tokens.length > limit;
+    const isLong = (b: number) => rows[b]!.length > limit;
     const threads: number[][][] = this.#pool.workers.map(() => []);
     for (const members of [taking.filter((b) => !isLong(b)), taking.filter(isLong)]) {
       const lengths = members.map((b) => rows[b]!.wanted.at(-1)!);

@@ -184,7 +184,7 @@ describe("toHuggingFaceConfig", () => {
   });
 
   test("refuses what no Hugging Face class has", () => {
-    const config = tiny({ vocabularySize: 50 });
+    const config = tiny({ vocabularySize: 50, family: "qwen2" });
     const biases = { queryKeyValue: false, output: false, feedForward: false };
     expect(() => toHuggingFaceConfig({ ...config, biases })).toThrow("true for this qwen2");
     expect(() => checkModelConfig({ ...config, queryKeyNorm: true })).toThrow("false for qwen2");
@@ -217,9 +217,10 @@ describe("parameters", () => {
   });
 
   test("presets have the sizes they promise", () => {
-    expect(countParameters(tiny({ vocabularySize: 265 }))).toBe(321504);
-    expect(countParameters(small({ vocabularySize: 265 }))).toBe(839424);
-    expect(countParameters(base({ vocabularySize: 265 }))).toBe(5064192);
+    expect(countParameters(tiny({ vocabularySize: 265 }))).toBe(321024);
+    expect(countParameters(small({ vocabularySize: 265 }))).toBe(837888);
+    expect(countParameters(small({ vocabularySize: 265, family: "qwen2" }))).toBe(839424);
+    expect(countParameters(base({ vocabularySize: 265 }))).toBe(5060608);
   });
 
   test("a preset's widths follow the ones given", () => {

@@ -187,3 +187,22 @@ test("a closed engine says so", async () => {
   await expect(pending).rejects.toMatchObject({ code: "engine-closed" });
   await expect(engine.sample({ tokens: [1], maxTokens: 1, seed: 0 })).rejects.toMatchObject({ code: "engine-closed" });
 });
+
+test("with longrope a row means the same whatever part of it is wanted", async () => {
+  const factors = (factor: number) => Array.from({ length: 4 }, (_, i) => factor + i);
+  const rope = {
+    type: "longrope",
+    theta: 10000,
+    factor: 8,
+    originalContextLength: 32,
+    attentionFactor: 1,
+    shortFactors: factors(1),
+    longFactors: factors(4),
+  } as const;
+  const engine = await embedded({ model: { ...model, rope }, seed: 2, threads: 1 });
+  const tokens = Array.from({ length: 60 }, (_, i) => (i * 7) % 64);
+  const whole = await engine.forward({ rows: [{ tokens }] });
+  const part = await engine.forward({ rows: [{ tokens, mask: tokens.map((_, t) => (t <= 20 ? 1 : 0)) }] });
+  expect(part.logprobs_B_T[0]![20]).toBeCloseTo(whole.logprobs_B_T[0]![20]!, 5);
+  await engine.close();
+});

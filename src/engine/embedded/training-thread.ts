@@ -9,6 +9,8 @@ import type { WeightLayout } from "./weights.ts";
 export interface WorkRow {
   /** All but what lies behind the last wanted position. */
   tokens: Int32Array;
+  /** How long the row was before it was cut: with longrope its rotation depends on that. */
+  length: number;
   /** Positions of predicted tokens, each at least 1. */
   wanted: Int32Array;
   /** `[wanted, K]`. */
@@ -164,7 +166,7 @@ export class TrainingThread {
       wanted: integers(wanted, [wanted.length]),
       chosen: integers(chosen, [chosen.length, 1]),
       inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
-      ...this.#options.rotations.for(Math.max(...rows.map((row) => row.tokens.length))).feeds,
+      ...this.#options.rotations.for(rows[0]!.length).feeds,
     };
     if (work.candidates > 0) {
       const all = rows.flatMap((row) => Array.from(row.candidates!));

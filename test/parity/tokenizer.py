@@ -7,8 +7,6 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.pop(0)  # this file is called like the package it imports
-
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer
 
