@@ -94,7 +94,7 @@ async function measureEngine(
     const coresOfOthers = meanCoresOfOthers(measured.flatMap(({ runs }) => runs));
     return { about, versions, parameters, rounds, coresOfOthers, ratios: engineRatios(summary), summary, measured };
   } finally {
-    rmSync(scratch, { recursive: true });
+    rmSync(scratch, { recursive: true, force: true });
   }
 }
 

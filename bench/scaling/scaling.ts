@@ -14,6 +14,9 @@ of the machine's own matrix-product rate, and PyTorch's training where Python is
 Writes bench/results/scaling.json, docs/results/scaling.md and docs/results/scaling.svg.
 
 Usage: npm run bench -- scaling
+
+Example:
+  LUDUS_PYTHON=.venv/bin/python npm run bench -- scaling
 `;
 
 export const scalingBenchmark: Benchmark = {

@@ -2,13 +2,13 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { LudusError } from "../../errors.ts";
 import type { OptimizerOptions, SampleRequest } from "../engine.ts";
 import { adamw, type Range, reduceGradients, type TrainState } from "./adamw.ts";
-import { samplingGraph, type TrainingGraphOptions } from "./graphs.ts";
+import { decodingGraph, promptGraph, type TrainingGraphOptions } from "./graphs.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession } from "./session.ts";
 import { TrainingThread, type WorkOptions, type WorkRow } from "./training-thread.ts";
-import { joinedProjections, type ParameterSlice, slice, type WeightLayout, weightLayout } from "./weights.ts";
+import { slice, type WeightLayout, weightLayout } from "./weights.ts";
 
 /** What a compute thread is started with. */
 export interface ThreadSetup {
@@ -34,7 +34,7 @@ export interface Work {
 export class ComputeThread {
   readonly #setup: ThreadSetup;
   readonly #layout: WeightLayout;
-  readonly #weights = new Map<string, { feeds: Feeds; samplingFeeds: Feeds; version: number }>();
+  readonly #weights = new Map<string, { feeds: Feeds; version: number }>();
   readonly #training: TrainingThread;
   readonly #rotations: Rotations;
   readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
@@ -57,17 +57,10 @@ export class ComputeThread {
 
   async setWeights({ name, all, version }: { name: string; all: Shared; version: number }): Promise<void> {
     const { slices, joined } = this.#layout;
-    const feedsOf = (parameters: readonly ParameterSlice[]): Feeds =>
-      Object.fromEntries(
-        parameters.map((parameter) => [parameter.name, floats(slice(all, parameter), parameter.shape)]),
-      );
-    // a session refuses inputs it does not know: sampling has no value head, and joined projections instead of single ones
-    const members: readonly string[] = Object.values(joinedProjections).flat();
-    const single = slices.filter(
-      (parameter) =>
-        parameter.name !== "value_head.weight" && !members.some((member) => parameter.name.includes(`.${member}.`)),
-    );
-    this.#weights.set(name, { feeds: feedsOf(slices), samplingFeeds: feedsOf([...single, ...joined]), version });
+    const feeds: Feeds = {};
+    for (const parameter of [...slices, ...joined])
+      feeds[parameter.name] = floats(slice(all, parameter), parameter.shape);
+    this.#weights.set(name, { feeds, version });
   }
 
   async forgetWeights({ name }: { name: string }): Promise<void> {
@@ -150,18 +143,18 @@ export class ComputeThread {
 
   async #makeSampler(): Promise<Sampler> {
     const { config, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
-    const [many, one] = await Promise.all([
-      openSession(samplingGraph(config, "many"), intraThreads),
-      openSession(samplingGraph(config, "one"), intraThreads),
+    const [prompts, decoding] = await Promise.all([
+      openSession(promptGraph(config), intraThreads),
+      openSession(decodingGraph(config), intraThreads),
     ]);
     return new Sampler({
       config,
-      sessions: { many, one },
+      sessions: { prompts, decoding },
       rotations: this.#rotations,
       maxCacheBytes,
       maxRows,
       tokenBytes,
-      weights: (name) => this.#samplingWeights(name),
+      weights: (name) => this.#weights.get(name)!,
       finish: (id, result) => {
         const answer = this.#answers.get(id);
         this.#answers.delete(id);
@@ -169,11 +162,6 @@ export class ComputeThread {
         else answer?.resolve(result);
       },
     });
-  }
-
-  #samplingWeights(name: string): { feeds: Feeds; version: number } {
-    const { samplingFeeds, version } = this.#weights.get(name)!;
-    return { feeds: samplingFeeds, version };
   }
 }
 

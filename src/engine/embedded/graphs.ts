@@ -79,27 +79,37 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
   return toOnnx(outputs);
 }
 
-/**
- * New tokens and a cache in; probabilities of the next token and the new cache entries out. One graph takes any number of
- * new tokens per row, the other exactly one and is faster at that.
- */
-export function samplingGraph(config: ModelConfig, newTokens: "one" | "many"): Uint8Array {
+/** Tokens of prompts and a cache in; the new cache entries out. What only the next token would need is left out. */
+export function promptGraph(config: ModelConfig): Uint8Array {
   const graph = new Graph();
   const parameters = new Parameters(graph, config, { valueHead: false, joined: true });
   const entries: NewEntries[] = [];
-  const isOne = newTokens === "one";
-  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", isOne ? ["B"] : ["B", "S"]), {
-    attention: isOne ? singleTokenAttention(config, graph, entries) : cachedAttention(config, graph, entries),
-    rotation: rotationInputs(graph, config, isOne ? 1 : "S"),
+  decoderBody(config, parameters, graph.input("tokens", "int64", ["B", "S"]), {
+    attention: cachedAttention(config, graph, entries),
+    rotation: rotationInputs(graph, config, "S"),
   });
-  const last = isOne ? hidden : wantedStates(hidden, graph.input("wanted", "int64", ["B"]));
-  const probabilities = softmax(
-    vocabularyLogits(config, parameters, last, graph.input("inverseTemperature", "float32", ["B", 1])),
+  return toOnnx(entryOutputs(entries));
+}
+
+/** One token per row and a cache in; probabilities of the next token and the new cache entries out. */
+export function decodingGraph(config: ModelConfig): Uint8Array {
+  const graph = new Graph();
+  const parameters = new Parameters(graph, config, { valueHead: false, joined: true });
+  const entries: NewEntries[] = [];
+  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", ["B"]), {
+    attention: singleTokenAttention(config, graph, entries),
+    rotation: rotationInputs(graph, config, 1),
+  });
+  const inverseTemperature = graph.input("inverseTemperature", "float32", ["B", 1]);
+  const probabilities = softmax(vocabularyLogits(config, parameters, hidden, inverseTemperature));
+  return toOnnx({ probabilities, ...entryOutputs(entries) });
+}
+
+function entryOutputs(entries: readonly NewEntries[]): Record<string, Value> {
+  return Object.fromEntries(
+    entries.flatMap(({ keys, values }, layer) => [
+      [`newKeys.${layer}`, keys],
+      [`newValues.${layer}`, values],
+    ]),
   );
-  const outputs: Record<string, Value> = { probabilities };
-  entries.forEach(({ keys, values }, layer) => {
-    outputs[`newKeys.${layer}`] = keys;
-    outputs[`newValues.${layer}`] = values;
-  });
-  return toOnnx(outputs);
 }

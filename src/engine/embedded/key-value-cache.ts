@@ -14,6 +14,7 @@ export function cacheRowBytes(config: ModelConfig, length: number): number {
 export class KeyValueCache {
   readonly #config: ModelConfig;
   #layers: { keys: Float32Array; values: Float32Array }[];
+  #generation = 0;
   #rows = 0;
   #length = 0;
 
@@ -33,6 +34,11 @@ export class KeyValueCache {
     return this.#length;
   }
 
+  /** Raised whenever entries get other places: views made before are then worthless. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   get bytes(): number {
     return cacheRowBytes(this.#config, this.#length) * this.#rows;
   }
@@ -47,6 +53,7 @@ export class KeyValueCache {
     }
     this.#rows = rows;
     this.#length = length;
+    this.#generation++;
   }
 
   /** Entries at the places a new length gives them: within the same memory where it suffices, since fresh pages cost most. */

@@ -2,14 +2,14 @@ import type { InferenceSession } from "onnxruntime-node";
 import { LudusError } from "../../errors.ts";
 import { Answer } from "../answer.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
+import { BatchInputs, type BatchShape } from "./batch-inputs.ts";
 import { type Lane, nextEnd, type Row } from "./lane.ts";
 import { lanes } from "./model-graph.ts";
 import { RowPlacement, type RowPlacementOptions } from "./row-placement.ts";
-import { causalMask, type Feeds, floats, hidden, integers } from "./session.ts";
+import type { Feeds } from "./session.ts";
 
 export interface SamplerOptions extends RowPlacementOptions {
-  /** For rows that lack many tokens, and for rows that lack one. */
-  sessions: { many: InferenceSession; one: InferenceSession };
+  sessions: { prompts: InferenceSession; decoding: InferenceSession };
   tokenBytes: readonly Uint8Array[] | undefined;
   /** The weights of a name as feeds, and their version. */
   weights(name: string): { feeds: Feeds; version: number };
@@ -18,9 +18,6 @@ export interface SamplerOptions extends RowPlacementOptions {
 
 /** Padded tokens of one run over prompts: enough to be efficient, few enough that decoding rows do not wait long. */
 const prefillTokens = 2048;
-/** Added to the score of the token itself and to those that only fill its lanes. */
-const ownMask = floats(new Float32Array(lanes).fill(hidden, 1), [lanes]);
-
 /**
  * Continuous batching on one thread. Every row is a token list and a count of the tokens its cache holds; whatever is missing
  * is computed next, many rows at a time. Prompts, later turns, forks of a shared prompt and rows whose weights have changed
@@ -30,7 +27,8 @@ export class Sampler {
   readonly #options: SamplerOptions;
   readonly #placement: RowPlacement;
   #waiting: Answer[] = [];
-  readonly #masks = new Map<number, Float32Array>();
+  /** Inputs of the last decoding step of a lane. */
+  readonly #decoding = new WeakMap<Lane, BatchInputs>();
   #clock = 0;
   #running = false;
   #held: { promise: Promise<void>; resume: () => void } | undefined;
@@ -142,14 +140,14 @@ export class Sampler {
       this.#options.finish(answer.id, this.#placement.tooSmall(answer.allTokens.length));
     }
     this.#waiting.unshift(...displaced);
-    const missing = (row: Row | undefined) => (row?.answer === undefined ? 0 : row.tokens.length - row.cached);
-    const prompts = lane.rows.flatMap((row, index) => (missing(row) > 1 ? [index] : []));
-    const fits = (first: number, end: number) =>
-      (end - first) * Math.max(...lane.rows.slice(first, end).map((row) => nextEnd(row!) - row!.cached)) <=
-      prefillTokens;
-    for (const [first, end] of runsOf(prompts, fits))
-      await this.#compute(name, lane, first, end, (row) => missing(row) > 1);
-    let decoding = lane.rows.flatMap((row, index) => (missing(row) === 1 ? [index] : []));
+    const fits = (first: number, end: number) => {
+      const lengths = lane.rows.slice(first, end).map((row) => nextEnd(row!) - row!.cached);
+      return lengths.length * Math.max(...lengths) <= prefillTokens;
+    };
+    for (const [first, end] of runsOf(indicesOf(lane, "prompts"), fits)) {
+      await this.#compute(name, lane, first, end, "prompts");
+    }
+    let decoding = indicesOf(lane, "decoding");
     if (decoding.length === 0) return;
     const span = decoding.at(-1)! + 1 - decoding[0]!;
     // copying rows together pays only when most of the batch would be padding
@@ -157,41 +155,30 @@ export class Sampler {
       lane.gather(decoding);
       decoding = decoding.map((_, index) => index);
     }
-    await this.#compute(name, lane, decoding[0]!, decoding.at(-1)! + 1, (row) => missing(row) === 1);
+    await this.#compute(name, lane, decoding[0]!, decoding.at(-1)! + 1, "decoding");
   }
 
   /** One run over rows `first` to `end` for those that take part; the others are padding. */
-  async #compute(
-    name: string,
-    lane: Lane,
-    first: number,
-    end: number,
-    takesPart: (row: Row | undefined) => boolean,
-  ): Promise<void> {
+  async #compute(name: string, lane: Lane, first: number, end: number, work: "prompts" | "decoding"): Promise<void> {
     // a product with one row takes another path in ONNX Runtime and rounds differently: there are always two
     const start = end - first > 1 || first + 2 <= lane.cache.rows ? first : first - 1;
     const count = Math.max(2, end - start);
-    const rows = Array.from({ length: count }, (_, b) =>
-      takesPart(lane.rows[start + b]) ? lane.rows[start + b]! : undefined,
-    );
+    const rows = Array.from({ length: count }, (_, b) => {
+      const row = lane.rows[start + b];
+      return workOf(row) === work ? row : undefined;
+    });
     const ends = rows.map((row) => (row === undefined ? 0 : nextEnd(row)));
     const longest = Math.max(...rows.map((row, b) => (row === undefined ? 1 : ends[b]! - row.cached)));
-    const width = longest === 1 ? 1 : Math.ceil(longest / lanes) * lanes;
-    const { feeds, version } = this.#options.weights(name);
-    const session = width === 1 ? this.#options.sessions.one : this.#options.sessions.many;
-    const inputs = {
-      ...feeds,
-      ...lane.rotation.feeds,
-      ...this.#tokenFeeds(rows, ends, width),
-      ...this.#cacheFeeds(lane, start, rows),
-    };
-    const outputs = await session.run(inputs);
+    const width = work === "decoding" ? 1 : Math.ceil(longest / lanes) * lanes;
+    const { feeds: weights, version } = this.#options.weights(name);
+    const inputs = this.#inputs({ lane, start, count, width, weights }, rows);
+    inputs.fill(rows, ends);
+    const outputs = await this.#options.sessions[work].run(inputs.feeds);
     const { layers, vocabularySize } = this.#options.config;
     const fresh = Array.from({ length: layers }, (_, layer) => ({
       keys: outputs[`newKeys.${layer}`]!.data as Float32Array,
       values: outputs[`newValues.${layer}`]!.data as Float32Array,
     }));
-    const probabilities = outputs.probabilities!.data as Float32Array;
     for (let b = 0; b < count; b++) {
       const row = rows[b];
       // a row that was aborted meanwhile is not there any more
@@ -199,24 +186,33 @@ export class Sampler {
       for (let layer = 0; layer < layers; layer++) {
         lane.cache.write(layer, start + b, row.cached, fresh[layer]!, b, width, ends[b]! - row.cached);
       }
-      this.#advanceRow(
-        lane,
-        start + b,
-        ends[b]!,
-        probabilities.subarray(b * vocabularySize, (b + 1) * vocabularySize),
-        version,
-      );
+      if (work === "prompts" && row.prefilled === row.cached) row.prefilled = ends[b]!;
+      row.cached = ends[b]!;
+      row.used = this.#clock;
+      if (work === "prompts") continue;
+      const probabilities = outputs.probabilities!.data as Float32Array;
+      this.#draw(lane, start + b, probabilities.subarray(b * vocabularySize, (b + 1) * vocabularySize), version);
     }
   }
 
-  #advanceRow(lane: Lane, index: number, end: number, probabilities: Float32Array, version: number): void {
+  #inputs(shape: BatchShape, rows: readonly (Row | undefined)[]): BatchInputs {
+    const { config } = this.#options;
+    if (shape.width > 1)
+      return new BatchInputs(
+        config,
+        shape,
+        rows.every((row) => (row?.cached ?? 0) === 0),
+      );
+    const last = this.#decoding.get(shape.lane);
+    if (last?.fits(shape)) return last;
+    const inputs = new BatchInputs(config, shape, false);
+    this.#decoding.set(shape.lane, inputs);
+    return inputs;
+  }
+
+  #draw(lane: Lane, index: number, probabilities: Float32Array, version: number): void {
     const row = lane.rows[index]!;
     const answer = row.answer!;
-    row.used = this.#clock;
-    const isPrompt = end < row.tokens.length;
-    if (isPrompt && row.prefilled === row.cached) row.prefilled = end;
-    row.cached = end;
-    if (isPrompt) return;
     const token = answer.draw(probabilities, row.tokens.length, version);
     row.tokens.push(token);
     const stop = answer.stopAt(token, row.tokens.length, this.#options.config.contextLength);
@@ -225,70 +221,16 @@ export class Sampler {
     if (row.rollout === undefined) lane.free(index);
     this.#options.finish(answer.id, answer.toSample(stop));
   }
+}
 
-  #tokenFeeds(rows: readonly (Row | undefined)[], ends: readonly number[], width: number): Feeds {
-    const count = rows.length;
-    const tokens = new Int32Array(count * width);
-    const positions = new Int32Array(count * width);
-    const wanted = new Int32Array(count);
-    const inverse = new Float32Array(count).fill(1);
-    rows.forEach((row, b) => {
-      wanted[b] = b * width;
-      if (row === undefined) return;
-      for (let at = row.cached, s = b * width; at < ends[b]!; at++, s++) {
-        tokens[s] = row.tokens[at]!;
-        positions[s] = at;
-      }
-      inverse[b] = 1 / (row.answer!.request.temperature || 1);
-    });
-    if (width === 1) {
-      return {
-        tokens: integers(tokens, [count]),
-        positions: integers(positions, [count, 1]),
-        inverseTemperature: floats(inverse, [count, 1]),
-        ownMask,
-      };
-    }
-    return {
-      tokens: integers(tokens, [count, width]),
-      positions: integers(positions, [count, width]),
-      inverseTemperature: floats(inverse, [count, 1]),
-      wanted: integers(wanted, [count]),
-      newMask: floats(this.#mask(width), [width, width]),
-    };
-  }
+/** What a row needs next: the last token it has is always a decoding step. */
+function workOf(row: Row | undefined): "prompts" | "decoding" | undefined {
+  if (row?.answer === undefined) return undefined;
+  return row.tokens.length - row.cached > 1 ? "prompts" : "decoding";
+}
 
-  #mask(width: number): Float32Array {
-    let mask = this.#masks.get(width);
-    if (mask === undefined) {
-      mask = causalMask(width);
-      this.#masks.set(width, mask);
-    }
-    return mask;
-  }
-
-  #cacheFeeds(lane: Lane, start: number, rows: readonly (Row | undefined)[]): Feeds {
-    const { config } = this.#options;
-    const isEmpty = rows.every((row) => (row?.cached ?? 0) === 0);
-    const length = isEmpty ? lanes : lane.cache.length;
-    const dims = [rows.length, config.keyValueHeads, length, config.headWidth];
-    const nothing = isEmpty
-      ? new Float32Array(rows.length * config.keyValueHeads * length * config.headWidth)
-      : undefined;
-    const feeds: Feeds = {};
-    for (let layer = 0; layer < config.layers; layer++) {
-      const { keys, values } =
-        nothing === undefined ? lane.cache.view(layer, start, start + rows.length) : { keys: nothing, values: nothing };
-      feeds[`keys.${layer}`] = floats(keys, dims);
-      feeds[`values.${layer}`] = floats(values, dims);
-    }
-    const mask = new Float32Array(rows.length * length).fill(hidden);
-    rows.forEach((row, b) => {
-      if (row !== undefined) mask.fill(0, b * length, b * length + row.cached);
-    });
-    feeds.pastMask = floats(mask, [rows.length, 1, 1, length]);
-    return feeds;
-  }
+function indicesOf(lane: Lane, work: "prompts" | "decoding"): number[] {
+  return lane.rows.flatMap((row, index) => (workOf(row) === work ? [index] : []));
 }
 
 /** Consecutive indices as ranges, each no longer than `fits` allows. */

@@ -50,6 +50,12 @@ const together = async (engine: Engine, all: readonly SampleRequest[]) =>
 describe("a continuation has the same bits", () => {
   const all = [
     ...requests(20, 1, 60),
+    ...requests(6, 9, 3),
+    ...[127, 128, 129, 130].map((length) => ({
+      tokens: new Array<number>(length).fill(length % 64),
+      maxTokens: 9,
+      seed: length,
+    })),
     ...requests(3, 2, 300),
     ...requests(6, 3, 1).map((request) => ({ ...request, tokens: [9, 8, 7, 6, 5, 4, 3, 2, 1, 0], maxTokens: 30 })),
   ];
@@ -78,6 +84,25 @@ describe("a continuation has the same bits", () => {
     const fresh = await oneByOne(await make(), [...related, ...group]);
     expect(await together(engine, [...group, ...related])).toEqual([...fresh.slice(1), fresh[0]]);
   });
+});
+
+test("turns of a rollout have the same bits alone and among others", async () => {
+  const engine = await make({ threads: 2 });
+  async function play(name: string, seed: number): Promise<string[]> {
+    const rng = createRng(seed);
+    let tokens = Array.from({ length: 5 + rng.integer(80) }, () => rng.integer(64));
+    const turns: string[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      const sample = await engine.sample({ tokens, maxTokens: 3 + rng.integer(20), seed: turn, rollout: name });
+      turns.push(bits(sample));
+      tokens = [...tokens, ...sample.tokens, ...Array.from({ length: 1 + rng.integer(40) }, () => rng.integer(64))];
+    }
+    await engine.release({ rollout: name });
+    return turns;
+  }
+  const alone: string[][] = [];
+  for (let i = 0; i < 12; i++) alone.push(await play(`alone ${i}`, i));
+  expect(await Promise.all(alone.map((_, i) => play(`among ${i}`, i)))).toEqual(alone);
 });
 
 describe("memory", () => {

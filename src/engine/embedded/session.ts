@@ -28,12 +28,15 @@ export function floats(data: Float32Array, dims: readonly number[]): Tensor {
   return new Tensor("float32", data, dims);
 }
 
-/** Whole numbers of at least 0 as int64, through the low words: BigInt conversion of each would cost more than the run. */
-export function integers(values: ArrayLike<number>, dims: readonly number[]): Tensor {
+/**
+ * Whole numbers of at least 0 as int64, through the low words: BigInt conversion of each would cost more than the run. Every
+ * second of `words` is a number, so that the tensor can be filled again.
+ */
+export function integers(values: ArrayLike<number>, dims: readonly number[]): { tensor: Tensor; words: Int32Array } {
   const wide = new BigInt64Array(values.length);
   const words = new Int32Array(wide.buffer);
   for (let i = 0; i < values.length; i++) words[2 * i] = values[i]!;
-  return new Tensor("int64", wide, dims);
+  return { tensor: new Tensor("int64", wide, dims), words };
 }
 
 /** The values of an int64 output, as numbers. */

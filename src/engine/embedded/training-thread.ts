@@ -102,7 +102,6 @@ export class TrainingThread {
       ...weights,
       ...this.#rowFeeds(rows, length, { ...work, candidates: has("candidates") ? work.candidates : 0 }),
     };
-    if (!has("values")) delete feeds["value_head.weight"];
     const joined = (name: keyof RowDerivatives, width: number) => {
       const parts = rows.map(
         ({ derivatives, wanted }) => derivatives?.[name] ?? new Float32Array(wanted.length * width),
@@ -160,17 +159,17 @@ export class TrainingThread {
       }
     });
     const feeds: Feeds = {
-      tokens: integers(tokens, [rows.length, length]),
-      positions: integers(positions, [rows.length, length]),
+      tokens: integers(tokens, [rows.length, length]).tensor,
+      positions: integers(positions, [rows.length, length]).tensor,
       mask: floats(causalMask(length), [length, length]),
-      wanted: integers(wanted, [wanted.length]),
-      chosen: integers(chosen, [chosen.length, 1]),
+      wanted: integers(wanted, [wanted.length]).tensor,
+      chosen: integers(chosen, [chosen.length, 1]).tensor,
       inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
       ...this.#options.rotations.for(rows[0]!.length).feeds,
     };
     if (work.candidates > 0) {
       const all = rows.flatMap((row) => Array.from(row.candidates!));
-      feeds.candidates = integers(all, [wanted.length, work.candidates]);
+      feeds.candidates = integers(all, [wanted.length, work.candidates]).tensor;
     }
     return feeds;
   }
