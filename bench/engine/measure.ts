@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
+import { meanCoresOfOthers } from "../about-run.ts";
 import type { BenchmarkContext } from "../benchmark.ts";
 import type { Child } from "../child/child.ts";
 import type { TimedRun } from "../child/protocol.ts";
@@ -19,7 +20,7 @@ export interface Measured {
   peakBytes?: number;
 }
 
-interface Racer extends Measured {
+interface Running extends Measured {
   child: Child;
   repetitions: number;
 }
@@ -33,7 +34,7 @@ export async function measure(
 ): Promise<Measured[]> {
   const children: Child[] = [];
   try {
-    const racers: Racer[] = [];
+    const all: Running[] = [];
     for (const comparison of comparisons) {
       for (const contestant of comparison.contestants) {
         context.progress(`starting ${comparison.name}: ${contestant.name}`);
@@ -42,18 +43,18 @@ export async function measure(
             ? startLudus(context, contestant.name)
             : startPython(python, context, contestant.name);
         children.push(child);
-        racers.push(await prepareRacer(child, comparison, contestant));
+        all.push(await startContestant(child, comparison, contestant));
       }
     }
     for (let round = 0; round <= rounds; round++) {
       // forth and back, so that nobody always runs after the same one
-      for (const racer of round % 2 === 0 ? racers : racers.toReversed()) {
+      for (const one of round % 2 === 0 ? all : all.toReversed()) {
         await pause(restMs, undefined, { signal: context.signal });
-        const label = `${round === 0 ? "warm-up" : `round ${round}/${rounds}`}  ${racer.comparison}`;
-        context.progress(`${label}  ${racer.contestant.name}: ${await runRound(racer, round)}`);
+        const label = `${round === 0 ? "warm-up" : `round ${round}/${rounds}`}  ${one.comparison}`;
+        context.progress(`${label}  ${one.contestant.name}: ${await runRound(one, round)}`);
       }
     }
-    return racers.map(({ child, repetitions: _, ...measured }) => {
+    return all.map(({ child, repetitions: _, ...measured }) => {
       const peakBytes = child.memory()?.peakBytes;
       return { ...measured, ...(peakBytes === undefined ? {} : { peakBytes }) };
     });
@@ -62,7 +63,7 @@ export async function measure(
   }
 }
 
-async function prepareRacer(child: Child, comparison: Comparison, contestant: Contestant): Promise<Racer> {
+async function startContestant(child: Child, comparison: Comparison, contestant: Contestant): Promise<Running> {
   const { name, workload, repetitions } = comparison;
   const { variant } = contestant;
   const { versions } = await child.prepare({ workload, variant, threads: availableParallelism() });
@@ -72,12 +73,11 @@ async function prepareRacer(child: Child, comparison: Comparison, contestant: Co
 }
 
 /** Runs and keeps, or only runs in round 0. Returns the rate, in words. */
-async function runRound(racer: Racer, round: number): Promise<string> {
-  const rates: number[] = [];
-  for (let i = 0; i < racer.repetitions; i++) {
-    const run = await racer.child.run();
-    rates.push(run.tokens / run.seconds);
-    if (round > 0) racer.runs.push({ round, ...run });
-  }
-  return `${formatNumber(median(rates))} tokens/s`;
+async function runRound(one: Running, round: number): Promise<string> {
+  const runs: TimedRun[] = [];
+  for (let i = 0; i < one.repetitions; i++) runs.push(await one.child.run());
+  if (round > 0) one.runs.push(...runs.map((run) => ({ round, ...run })));
+  const others = meanCoresOfOthers(runs);
+  const disturbed = others > 0.2 ? `, while other processes used ${others.toFixed(1)} cores` : "";
+  return `${formatNumber(median(runs.map(({ tokens, seconds }) => tokens / seconds)))} tokens/s${disturbed}`;
 }

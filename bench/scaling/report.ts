@@ -78,6 +78,29 @@ export const scalingNotes =
   "half of attention. share: of the machine's own rate, that of a square matrix product on all cores. Sampling has a " +
   "prompt of half the length and makes the other half; its tokens/s counts the new ones.";
 
+/** Where a rate is nearest to the machine's, and how far it falls on either side. */
+function whereItFalls(summary: readonly PointSummary[], series: PointSummary["series"]): string {
+  const members = summary.filter((point) => point.series === series);
+  const name = (point: PointSummary) => (series === "size" ? millions(point.parameters) : `length ${point.length}`);
+  const part = (work: string, pick: (point: PointSummary) => Rate) => {
+    const best = members.reduce((high, other) => (pick(other).share > pick(high).share ? other : high));
+    const ends = [members[0]!, members.at(-1)!].filter((point) => point !== best);
+    const fallen = ends.map((point) => `${percent(pick(point))} at ${name(point)}`).join(" and ");
+    return `${work} reaches ${percent(pick(best))} of the machine's rate at ${name(best)}; it is ${fallen}`;
+  };
+  return `${part("Training", ({ train }) => train)}. ${part("Sampling", ({ sample }) => sample)}.`;
+}
+
+// from how the engine works, not from a profile: what changes there changes here
+const whySize =
+  "Likely reasons: norms, activations, softmax and copies take time and count as no operations, and weigh more the narrower the " +
+  "model; large models get small batches here, and their threads share each product instead of having rows of their own; " +
+  "sampling takes one step per token with few rows, and each step reads every weight.";
+const whyLength =
+  "Likely reasons: attention's score matrices grow with the square of the length and pass through memory, the masked half is " +
+  "computed though not counted, and long rows compute them again in the backward pass instead of keeping them. PyTorch's fused " +
+  "attention skips masked blocks and never writes the scores out. Sampling reads a row's whole cache for each new token.";
+
 export function scalingMarkdown(results: ScalingResults): string {
   const { about, versions, summary, machineGigaflops, coresOfOthers } = results;
   return `# How the embedded engine scales
@@ -91,9 +114,13 @@ The machine multiplies square matrices at ${Math.round(machineGigaflops)} GFLOP/
 
 ${markdownTable(scalingTable(summary, "size"))}
 
+${whereItFalls(summary, "size")} ${whySize}
+
 ## Sequence length, at ${millions(summary.find(({ series }) => series === "length")!.parameters)} parameters
 
 ${markdownTable(scalingTable(summary, "length"))}
+
+${whereItFalls(summary, "length")} ${whyLength}
 
 ${scalingNotes}
 

@@ -13,4 +13,4 @@ export { addRows, takeRows } from "./operators/rows.ts";
 export { logSoftmax, softmax } from "./operators/softmax.ts";
 export { sum, sumKeep, sumTo } from "./operators/sum.ts";
 export { top } from "./operators/top.ts";
-export { concreteShape, type Dim, type DType, type Shape, TensorError } from "./shape.ts";
+export { concreteShape, type Dim, type DType, product, type Shape, TensorError } from "./shape.ts";

@@ -1,6 +1,7 @@
 import { differentiate, Graph, matmul, pick, type Seed, softmax, toOnnx, top, type Value } from "../../tensor/index.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
+  blockedLength,
   cachedAttention,
   causalAttention,
   decoderBody,
@@ -23,6 +24,8 @@ export interface TrainingGraphOptions {
   candidates: boolean;
   alternatives: boolean;
   recompute: "nothing" | "attention" | "layers";
+  /** Into how many blocks attention cuts a row; its length must be a multiple of this. */
+  blocks: number;
 }
 
 export function gradientName(parameter: string): string {
@@ -33,13 +36,15 @@ export function gradientName(parameter: string): string {
 export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
   const graph = new Graph();
   const parameters = new Parameters(graph, config, { valueHead: options.valueHead, joined: false });
-  const tokens = graph.input("tokens", "int64", ["B", "S"]);
-  const attention = causalAttention(config, graph.input("mask", "float32", ["S", "S"]), {
+  const length = blockedLength(options.blocks);
+  const tokens = graph.input("tokens", "int64", ["B", length]);
+  const attention = causalAttention(config, graph, {
+    blocks: options.blocks,
     recompute: options.recompute === "attention",
   });
   const hidden = decoderBody(config, parameters, tokens, {
     attention,
-    rotation: rotationInputs(graph, config, "S"),
+    rotation: rotationInputs(graph, config, length),
     recomputeLayers: options.recompute === "layers",
   });
   const states = wantedStates(hidden, graph.input("wanted", "int64", ["P"]));

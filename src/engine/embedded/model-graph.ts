@@ -9,6 +9,7 @@ import {
   mul,
   neg,
   pick,
+  product,
   recompute,
   reshape,
   rmsNorm,
@@ -182,29 +183,52 @@ export function splitHeads(x: Value, heads: number, config: ModelConfig): Value 
 function groupQueries(query: Value, config: ModelConfig): Value {
   const split = splitHeads(query, config.heads, config);
   const group = config.heads / config.keyValueHeads;
-  return group === 1 ? split : reshape(split, [split.shape[0]!, config.keyValueHeads, `${group}*S`, config.headWidth]);
+  const [rows, , length] = split.shape;
+  return reshape(split, [rows!, config.keyValueHeads, product([group, length!]), config.headWidth]);
 }
 
-function joinHeads(x: Value, config: ModelConfig): Value {
-  const split = reshape(x, ["B", config.heads, "S", config.headWidth]);
-  return reshape(transpose(split, [0, 2, 1, 3]), ["B", "S", config.heads * config.headWidth]);
+/** Back to `[B, length, heads·headWidth]`. */
+function joinHeads(x: Value, length: Dim, config: ModelConfig): Value {
+  const split = reshape(x, ["B", config.heads, length, config.headWidth]);
+  return reshape(transpose(split, [0, 2, 1, 3]), ["B", length, config.heads * config.headWidth]);
 }
 
-/** Attention of whole rows: each token sees those before it. `mask` is `[S, S]`, 0 or very negative. */
-export function causalAttention(config: ModelConfig, mask: Value, options: { recompute: boolean }): Attention {
+/** The length of rows that are cut into blocks for attention. */
+export function blockedLength(blocks: number): string {
+  return new Array(blocks).fill("C").join("+");
+}
+
+/**
+ * Attention of whole rows: each token sees those before it. Rows are cut into blocks, and a block of queries looks only at the
+ * blocks up to its own, which saves almost half of the work for long rows. Mask number i is `[C, (i+1)·C]`.
+ */
+export function causalAttention(
+  config: ModelConfig,
+  graph: Graph,
+  options: { blocks: number; recompute: boolean },
+): Attention {
+  const { blocks } = options;
   const scale = config.headWidth ** -0.5;
-  const attend = ([query, key, value]: readonly Value[]): Value => {
-    const scores = matmul(query!, key!, { transposeB: true, scale });
-    const square = reshape(scores, ["B", config.heads, "S", "S"]);
-    return matmul(reshape(softmax(add(square, mask)), scores.shape), value!);
-  };
+  const masks = Array.from({ length: blocks }, (_, i) =>
+    graph.input(`mask.${i}`, "float32", ["C", blockedLength(i + 1)]),
+  );
+  const attend =
+    (mask: Value) =>
+    ([query, key, value]: readonly Value[]): Value => {
+      const scores = matmul(query!, key!, { transposeB: true, scale });
+      const masked = add(reshape(scores, ["B", config.heads, "C", scores.shape[3]!]), mask);
+      return matmul(reshape(softmax(masked), scores.shape), value!);
+    };
   return (heads) => {
-    const inputs = [
-      groupQueries(heads.query, config),
-      splitHeads(heads.key, config.keyValueHeads, config),
-      splitHeads(heads.value, config.keyValueHeads, config),
-    ];
-    return joinHeads(options.recompute ? recompute(inputs, attend) : attend(inputs), config);
+    const cut = (x: Value) => (blocks === 1 ? [x] : split(x, new Array<Value>(blocks).fill(masks[0]!), 1));
+    const keys = cut(heads.key).map((key) => splitHeads(key, config.keyValueHeads, config));
+    const values = cut(heads.value).map((value) => splitHeads(value, config.keyValueHeads, config));
+    const attended = cut(heads.query).map((part, i) => {
+      const inputs = [groupQueries(part, config), concat(keys.slice(0, i + 1), 2), concat(values.slice(0, i + 1), 2)];
+      const run = attend(masks[i]!);
+      return joinHeads(options.recompute ? recompute(inputs, run) : run(inputs), "C", config);
+    });
+    return concat(attended, 1);
   };
 }
 
@@ -238,7 +262,11 @@ export function cachedAttention(config: ModelConfig, graph: Graph, entries: NewE
     );
     const [toPast, toRecent] = split(softmax(concat([past, recent], -1)), [past, recent], -1) as [Value, Value];
     const grouped = (weights: Value, length: string) => reshape(weights, [...query.shape.slice(0, 3), length]);
-    return joinHeads(add(matmul(grouped(toPast, "T"), pastValues), matmul(grouped(toRecent, "S"), values)), config);
+    return joinHeads(
+      add(matmul(grouped(toPast, "T"), pastValues), matmul(grouped(toRecent, "S"), values)),
+      "S",
+      config,
+    );
   };
 }
 
@@ -290,7 +318,7 @@ function cacheInputs(config: ModelConfig, graph: Graph, layer: number): { pastKe
 /** Hidden states of the wanted positions, `[P, width]`, from flat row numbers `[P]`. */
 export function wantedStates(hidden: Value, positions: Value): Value {
   const width = hidden.shape.at(-1)!;
-  return takeRows(reshape(hidden, ["B*S", width]), positions);
+  return takeRows(reshape(hidden, [product(hidden.shape.slice(0, 2)), width]), positions);
 }
 
 /** Log-probabilities of the whole vocabulary, `[P, vocabulary]`, at a temperature given by its inverse `[P, 1]` or `[1, 1]`. */

@@ -19,8 +19,8 @@ const tokenizer = byteTokenizer();
 const rng = createRng(11);
 const among = <Value>(values: readonly Value[]): Value => values[rng.integer(values.length)]!;
 
-const context = { contextLength: 96, original: 32 };
-const rowLengths = [2, 7, 33, 12, 32, 60];
+const context = { contextLength: 480, original: 32 };
+const rowLengths = [2, 7, 33, 12, 32, 60, 170, 401];
 
 interface Case {
   config: Record<string, unknown>;
@@ -218,7 +218,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
           const difference = minus(weights.tensor(name), answer(index)(`${step}.weights.${name}`));
           // the first steps of Adam are the sign of the gradient: where it is next to nothing, that is chance
           const gradient = answer(index)(`0.gradient.${name}`);
-          const [smallest, other] = [1e-4 * largest(gradient), answer(index)(`${step}.gradient.${name}`)];
+          const [smallest, other] = [1e-3 * largest(gradient), answer(index)(`${step}.gradient.${name}`)];
           const isClear = (i: number) => Math.abs(gradient[i]!) > smallest && Math.abs(other[i]!) > smallest;
           expect(largest(difference.filter((_, i) => isClear(i))), `${name}, step ${step}`).toBeLessThan(1e-5);
         }

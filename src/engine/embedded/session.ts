@@ -46,10 +46,11 @@ export function fromIntegers(tensor: Tensor): Int32Array {
   return Int32Array.from({ length: data.length }, (_, i) => words[2 * i]!);
 }
 
-/** `[length, length]`: 0 where a token may look, very negative where it would see its future. */
-export function causalMask(length: number): Float32Array {
-  const mask = new Float32Array(length * length);
-  for (let row = 0; row < length; row++) mask.fill(hidden, row * length + row + 1, (row + 1) * length);
+/** `[length, before + length]`: 0 where a token may look, very negative where it would see its future. */
+export function causalMask(length: number, before = 0): Float32Array {
+  const width = before + length;
+  const mask = new Float32Array(length * width);
+  for (let row = 0; row < length; row++) mask.fill(hidden, row * width + before + row + 1, (row + 1) * width);
   return mask;
 }
 

@@ -52,8 +52,16 @@ export interface TrainingThreadOptions {
   recompute: TrainingGraphOptions["recompute"] | "automatic";
 }
 
-/** Rows longer than this keep no attention weights: they grow with the square of the length. */
-const longRow = 512;
+/** Attention weights of all layers beyond this are computed again in the backward pass instead of being kept. */
+const keptAttentionBytes = 2 ** 28;
+
+/** Into how many blocks attention cuts rows up to a length: more blocks save work and add operators. Chosen by measurement. */
+const blocksUpTo = [
+  { length: 111, blocks: 1 },
+  { length: 383, blocks: 2 },
+  { length: 2047, blocks: 4 },
+  { length: Number.POSITIVE_INFINITY, blocks: 8 },
+];
 
 /** Forward and backward passes of micro-batches on one thread. */
 export class TrainingThread {
@@ -65,16 +73,18 @@ export class TrainingThread {
   }
 
   async forward(weights: Feeds, rows: readonly WorkRow[], work: WorkOptions): Promise<RowNumbers[]> {
-    const length = longest(rows);
-    const session = await this.#session({
-      gradient: false,
-      entropies: true,
-      values: true,
-      candidates: work.candidates > 0,
-      alternatives: work.alternatives > 0,
-      length,
-    });
-    const feeds: Feeds = { ...weights, ...this.#rowFeeds(rows, length, work) };
+    const batch = blocked(rows);
+    const session = await this.#session(
+      {
+        gradient: false,
+        entropies: true,
+        values: true,
+        candidates: work.candidates > 0,
+        alternatives: work.alternatives > 0,
+      },
+      batch,
+    );
+    const feeds: Feeds = { ...weights, ...this.#rowFeeds(rows, batch, work) };
     if (work.alternatives > 0) feeds.alternatives = floats(new Float32Array(work.alternatives), [work.alternatives]);
     const outputs = await session.run(feeds);
     return splitRows(rows, outputs as Feeds, work);
@@ -88,19 +98,21 @@ export class TrainingThread {
     gradient: Float32Array,
     isFirst: boolean,
   ): Promise<void> {
-    const length = longest(rows);
+    const batch = blocked(rows);
     const has = (name: keyof RowDerivatives) => rows.some(({ derivatives }) => derivatives?.[name] !== undefined);
-    const session = await this.#session({
-      gradient: true,
-      entropies: has("entropies"),
-      values: has("values"),
-      candidates: has("candidates"),
-      alternatives: false,
-      length,
-    });
+    const session = await this.#session(
+      {
+        gradient: true,
+        entropies: has("entropies"),
+        values: has("values"),
+        candidates: has("candidates"),
+        alternatives: false,
+      },
+      batch,
+    );
     const feeds = {
       ...weights,
-      ...this.#rowFeeds(rows, length, { ...work, candidates: has("candidates") ? work.candidates : 0 }),
+      ...this.#rowFeeds(rows, batch, { ...work, candidates: has("candidates") ? work.candidates : 0 }),
     };
     const joined = (name: keyof RowDerivatives, width: number) => {
       const parts = rows.map(
@@ -123,19 +135,14 @@ export class TrainingThread {
   }
 
   #session(
-    want: Omit<TrainingGraphOptions, "valueHead" | "recompute"> & { length: number },
+    want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks">,
+    batch: { rows: number; length: number; blocks: number },
   ): Promise<InferenceSession> {
     const { config, valueHead, intraThreads } = this.#options;
-    const chosen = this.#options.recompute;
-    const recompute = !want.gradient
-      ? "nothing"
-      : chosen !== "automatic"
-        ? chosen
-        : want.length > longRow
-          ? "attention"
-          : "nothing";
-    const { length: _, ...flags } = want;
-    const options: TrainingGraphOptions = { ...flags, valueHead, recompute };
+    const kept = 4 * config.layers * batch.rows * config.heads * (batch.length ** 2 / 2);
+    const automatic = want.gradient && kept > keptAttentionBytes ? "attention" : "nothing";
+    const recompute = this.#options.recompute === "automatic" ? automatic : this.#options.recompute;
+    const options: TrainingGraphOptions = { ...want, valueHead, recompute, blocks: batch.blocks };
     const key = JSON.stringify(options);
     let session = this.#sessions.get(key);
     if (session === undefined) {
@@ -145,7 +152,11 @@ export class TrainingThread {
     return session;
   }
 
-  #rowFeeds(rows: readonly WorkRow[], length: number, work: WorkOptions): Feeds {
+  #rowFeeds(
+    rows: readonly WorkRow[],
+    { length, blocks }: { length: number; blocks: number },
+    work: WorkOptions,
+  ): Feeds {
     const tokens = new Int32Array(rows.length * length);
     const positions = new Int32Array(rows.length * length);
     const wanted: number[] = [];
@@ -161,12 +172,15 @@ export class TrainingThread {
     const feeds: Feeds = {
       tokens: integers(tokens, [rows.length, length]).tensor,
       positions: integers(positions, [rows.length, length]).tensor,
-      mask: floats(causalMask(length), [length, length]),
       wanted: integers(wanted, [wanted.length]).tensor,
       chosen: integers(chosen, [chosen.length, 1]).tensor,
       inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
       ...this.#options.rotations.for(rows[0]!.length).feeds,
     };
+    for (let i = 0; i < blocks; i++) {
+      const [size, end] = [length / blocks, (length / blocks) * (i + 1)];
+      feeds[`mask.${i}`] = floats(causalMask(size, end - size), [size, end]);
+    }
     if (work.candidates > 0) {
       const all = rows.flatMap((row) => Array.from(row.candidates!));
       feeds.candidates = integers(all, [wanted.length, work.candidates]).tensor;
@@ -175,9 +189,11 @@ export class TrainingThread {
   }
 }
 
-/** How many tokens are read: the last wanted one is only predicted. */
-function longest(rows: readonly WorkRow[]): number {
-  return Math.max(...rows.map((row) => row.wanted.at(-1)!));
+/** How many tokens are read, the last wanted one being only predicted, padded to whole blocks of attention. */
+function blocked(rows: readonly WorkRow[]): { rows: number; length: number; blocks: number } {
+  const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!));
+  const { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
+  return { rows: rows.length, length: Math.ceil(longest / blocks) * blocks, blocks };
 }
 
 function splitRows(rows: readonly WorkRow[], outputs: Feeds, work: WorkOptions): RowNumbers[] {
