@@ -14,11 +14,12 @@ export interface Point {
 const sizeLength = 256;
 /** Rows are one token longer than what is computed. */
 const contextLength = 2 * 2048;
+const family = "qwen2";
 
 /** Large models get small batches, so that every point takes seconds. */
 const sizes: readonly { config: ModelConfig; trainRows: number; sampleRows: number }[] = [
-  { config: tiny({ vocabularySize: 259, contextLength }), trainRows: 16, sampleRows: 32 },
-  { config: small({ vocabularySize: 259, contextLength }), trainRows: 16, sampleRows: 32 },
+  { config: tiny({ family, vocabularySize: 259, contextLength }), trainRows: 16, sampleRows: 32 },
+  { config: small({ family, vocabularySize: 259, contextLength }), trainRows: 16, sampleRows: 32 },
   { config: shape(259, 192, 7, 32), trainRows: 16, sampleRows: 32 },
   { config: shape(4096, 320, 7, 64), trainRows: 8, sampleRows: 32 },
   { config: shape(4096, 512, 9, 64), trainRows: 4, sampleRows: 16 },
@@ -30,7 +31,7 @@ const lengths = [64, 128, 256, 512, 1024, 2048];
 const batchTokens = 4096;
 
 function shape(vocabularySize: number, width: number, layers: number, headWidth: number): ModelConfig {
-  return small({ vocabularySize, width, layers, headWidth, contextLength });
+  return small({ family, vocabularySize, width, layers, headWidth, contextLength });
 }
 
 export const points: readonly Point[] = [

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { LudusError } from "../../errors.ts";
 import type { OptimizerOptions, SampleRequest } from "../engine.ts";
 import { adamw, type Range, reduceGradients, type TrainState } from "./adamw.ts";
-import { decodingGraph, promptGraph, type TrainingGraphOptions } from "./graphs.ts";
+import { decodingPiece, type TrainingGraphOptions } from "./graphs.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { Sampler } from "./sampler.ts";
@@ -143,13 +143,12 @@ export class ComputeThread {
 
   async #makeSampler(): Promise<Sampler> {
     const { config, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
-    const [prompts, decoding] = await Promise.all([
-      openSession(promptGraph(config), intraThreads),
-      openSession(decodingGraph(config), intraThreads),
-    ]);
+    const pieces = await Promise.all(
+      Array.from({ length: config.layers + 1 }, (_, piece) => openSession(decodingPiece(config, piece), intraThreads)),
+    );
     return new Sampler({
       config,
-      sessions: { prompts, decoding },
+      pieces,
       rotations: this.#rotations,
       maxCacheBytes,
       maxRows,

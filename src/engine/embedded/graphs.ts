@@ -1,14 +1,25 @@
-import { differentiate, Graph, matmul, pick, type Seed, softmax, toOnnx, top, type Value } from "../../tensor/index.ts";
+import {
+  differentiate,
+  Graph,
+  matmul,
+  pick,
+  rmsNorm,
+  type Seed,
+  softmax,
+  takeRows,
+  toOnnx,
+  top,
+  type Value,
+} from "../../tensor/index.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
   blockedLength,
-  cachedAttention,
   causalAttention,
   decoderBody,
-  type NewEntries,
+  finishLayer,
   Parameters,
+  projectSingleHeads,
   rotationInputs,
-  singleTokenAttention,
   tokenStatistics,
   vocabularyLogits,
   wantedStates,
@@ -84,37 +95,26 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
   return toOnnx(outputs);
 }
 
-/** Tokens of prompts and a cache in; the new cache entries out. What only the next token would need is left out. */
-export function promptGraph(config: ModelConfig): Uint8Array {
+/**
+ * Decoding is cut at every attention, which the kernel computes: piece 0 ends with the queries, keys and values of the first
+ * layer, piece i finishes layer i - 1 and ends with those of layer i, the last one gives the probabilities of the next token.
+ * All tokens of a step, of prompts or sampled, are rows of one matrix.
+ */
+export function decodingPiece(config: ModelConfig, piece: number): Uint8Array {
   const graph = new Graph();
   const parameters = new Parameters(graph, config, { valueHead: false, joined: true });
-  const entries: NewEntries[] = [];
-  decoderBody(config, parameters, graph.input("tokens", "int64", ["B", "S"]), {
-    attention: cachedAttention(config, graph, entries),
-    rotation: rotationInputs(graph, config, "S"),
-  });
-  return toOnnx(entryOutputs(entries));
-}
-
-/** One token per row and a cache in; probabilities of the next token and the new cache entries out. */
-export function decodingGraph(config: ModelConfig): Uint8Array {
-  const graph = new Graph();
-  const parameters = new Parameters(graph, config, { valueHead: false, joined: true });
-  const entries: NewEntries[] = [];
-  const hidden = decoderBody(config, parameters, graph.input("tokens", "int64", ["B"]), {
-    attention: singleTokenAttention(config, graph, entries),
-    rotation: rotationInputs(graph, config, 1),
-  });
+  const states =
+    piece === 0
+      ? takeRows(parameters.get("model.embed_tokens.weight"), graph.input("tokens", "int64", ["B"]))
+      : finishLayer(config, parameters, piece - 1, {
+          states: graph.input("states", "float32", ["B", config.width]),
+          attended: graph.input("attended", "float32", ["B", config.heads * config.headWidth]),
+        });
+  if (piece < config.layers) {
+    const rotation = rotationInputs(graph, config, 1);
+    return toOnnx({ newStates: states, ...projectSingleHeads(config, parameters, states, piece, rotation) });
+  }
   const inverseTemperature = graph.input("inverseTemperature", "float32", ["B", 1]);
-  const probabilities = softmax(vocabularyLogits(config, parameters, hidden, inverseTemperature));
-  return toOnnx({ probabilities, ...entryOutputs(entries) });
-}
-
-function entryOutputs(entries: readonly NewEntries[]): Record<string, Value> {
-  return Object.fromEntries(
-    entries.flatMap(({ keys, values }, layer) => [
-      [`newKeys.${layer}`, keys],
-      [`newValues.${layer}`, values],
-    ]),
-  );
+  const hidden = rmsNorm(states, parameters.get("model.norm.weight"), config.normEpsilon);
+  return toOnnx({ probabilities: softmax(vocabularyLogits(config, parameters, hidden, inverseTemperature)) });
 }

@@ -25,7 +25,7 @@ import {
 import type { ModelConfig } from "./model-config.ts";
 import { joinedProjections, weightLayout } from "./weights.ts";
 
-// Axes: B rows, S new tokens of a row, T tokens in its cache, P positions a head is wanted at, K candidates of a position.
+// Axes: B rows, S tokens of a row (n·C in blocks of C), P positions a head is wanted at, K candidates of a position.
 
 export interface ParametersOptions {
   valueHead: boolean;
@@ -75,7 +75,7 @@ export class Parameters {
   }
 }
 
-/** Queries, keys and values of one layer, turned by their positions: `[B, S, heads·headWidth]`, or `[B, heads, 1, headWidth]`. */
+/** Queries, keys and values of one layer, turned by their positions: `[B, S, heads·headWidth]`. */
 interface Heads {
   query: Value;
   key: Value;
@@ -89,7 +89,7 @@ interface Rotation {
   sin: Value;
 }
 
-export type Attention = (heads: Heads, layer: number) => Value;
+export type Attention = (heads: Heads) => Value;
 
 /** The rotation tables and positions as graph inputs. */
 export function rotationInputs(graph: Graph, config: ModelConfig, length: Dim): Rotation {
@@ -108,7 +108,7 @@ export interface BodyOptions {
   recomputeLayers?: boolean;
 }
 
-/** Token ids `[B, S]`, or `[B]` where each row has one, to final hidden states `[B, S, width]` or `[B, width]`. */
+/** Token ids `[B, S]` to final hidden states `[B, S, width]`. */
 export function decoderBody(config: ModelConfig, parameters: Parameters, tokens: Value, options: BodyOptions): Value {
   let x = takeRows(parameters.get("model.embed_tokens.weight"), tokens);
   for (let layer = 0; layer < config.layers; layer++) {
@@ -121,51 +121,72 @@ export function decoderBody(config: ModelConfig, parameters: Parameters, tokens:
 function decoderLayer(
   config: ModelConfig,
   parameters: Parameters,
-  x: Value,
+  states: Value,
   layer: number,
   options: BodyOptions,
 ): Value {
-  const at = `model.layers.${layer}`;
-  const normal = rmsNorm(x, parameters.get(`${at}.input_layernorm.weight`), config.normEpsilon);
-  const heads = projectHeads(config, parameters, normal, at, options.rotation);
-  const attended = add(x, parameters.linear(options.attention(heads, layer), `${at}.self_attn.o_proj`));
-  const second = rmsNorm(attended, parameters.get(`${at}.post_attention_layernorm.weight`), config.normEpsilon);
-  const [gate, up] = parameters.linears(second, at, "mlp.gate_up_proj") as [Value, Value];
-  return add(attended, parameters.linear(mul(silu(gate), up), `${at}.mlp.down_proj`));
+  const heads = projectHeads(config, parameters, states, layer, options.rotation);
+  return finishLayer(config, parameters, layer, { states, attended: options.attention(heads) });
 }
 
-function projectHeads(config: ModelConfig, parameters: Parameters, x: Value, at: string, rotation: Rotation): Heads {
-  if (x.shape.length === 2) return projectSingleHeads(config, parameters, x, at, rotation);
-  const [query, key, value] = parameters.linears(x, at, "self_attn.qkv_proj") as [Value, Value, Value];
+/** What follows attention in a layer: its projection and the feed-forward part, each added to the states. */
+export function finishLayer(
+  config: ModelConfig,
+  parameters: Parameters,
+  layer: number,
+  { states, attended }: { states: Value; attended: Value },
+): Value {
+  const at = `model.layers.${layer}`;
+  const sum = add(states, parameters.linear(attended, `${at}.self_attn.o_proj`));
+  const normal = rmsNorm(sum, parameters.get(`${at}.post_attention_layernorm.weight`), config.normEpsilon);
+  const [gate, up] = parameters.linears(normal, at, "mlp.gate_up_proj") as [Value, Value];
+  return add(sum, parameters.linear(mul(silu(gate), up), `${at}.mlp.down_proj`));
+}
+
+function projectHeads(
+  config: ModelConfig,
+  parameters: Parameters,
+  states: Value,
+  layer: number,
+  rotation: Rotation,
+): Heads {
+  const at = `model.layers.${layer}`;
+  const normal = rmsNorm(states, parameters.get(`${at}.input_layernorm.weight`), config.normEpsilon);
+  const [query, key, value] = parameters.linears(normal, at, "self_attn.qkv_proj") as [Value, Value, Value];
   const turned = (projected: Value, name: "q" | "k", heads: number) => {
-    const normal = config.queryKeyNorm
+    const scaled = config.queryKeyNorm
       ? headNorm(projected, parameters.get(`${at}.self_attn.${name}_norm.weight`), heads, config)
       : projected;
-    return rotary(normal, rotation.positions, rotation.cos, rotation.sin);
+    return rotary(scaled, rotation.positions, rotation.cos, rotation.sin);
   };
   return { query: turned(query, "q", config.heads), key: turned(key, "k", config.keyValueHeads), value };
 }
 
-/** For one token per row, heads are an axis from the start: `[B, heads, 1, headWidth]`, and queries turn together with keys. */
-function projectSingleHeads(
+/**
+ * For one token per row: queries and keys turned together, `[B, heads + keyValueHeads, 1, headWidth]`, and values
+ * `[B, keyValueHeads, 1, headWidth]`.
+ */
+export function projectSingleHeads(
   config: ModelConfig,
   parameters: Parameters,
-  x: Value,
-  at: string,
+  states: Value,
+  layer: number,
   rotation: Rotation,
-): Heads {
+): { queryKeys: Value; values: Value } {
+  const at = `model.layers.${layer}`;
   const { heads, keyValueHeads, headWidth } = config;
-  const all = reshape(parameters.linear(x, `${at}.self_attn.qkv_proj`), ["B", heads + 2 * keyValueHeads, 1, headWidth]);
-  const turn = (value: Value) => rotary(value, rotation.positions, rotation.cos, rotation.sin);
+  const normal = rmsNorm(states, parameters.get(`${at}.input_layernorm.weight`), config.normEpsilon);
+  const projected = parameters.linear(normal, `${at}.self_attn.qkv_proj`);
+  const all = reshape(projected, ["B", heads + 2 * keyValueHeads, 1, headWidth]);
+  const turn = (x: Value) => rotary(x, rotation.positions, rotation.cos, rotation.sin);
   if (!config.queryKeyNorm) {
-    const [turning, value] = split(all, [heads + keyValueHeads, keyValueHeads], 1) as [Value, Value];
-    const [query, key] = split(turn(turning), [heads, keyValueHeads], 1) as [Value, Value];
-    return { query, key, value };
+    const [turning, values] = split(all, [heads + keyValueHeads, keyValueHeads], 1) as [Value, Value];
+    return { queryKeys: turn(turning), values };
   }
-  const [query, key, value] = split(all, [heads, keyValueHeads, keyValueHeads], 1) as [Value, Value, Value];
-  const normal = (states: Value, name: string) =>
-    rmsNorm(states, parameters.get(`${at}.self_attn.${name}_norm.weight`), config.normEpsilon);
-  return { query: turn(normal(query, "q")), key: turn(normal(key, "k")), value };
+  const [query, key, values] = split(all, [heads, keyValueHeads, keyValueHeads], 1) as [Value, Value, Value];
+  const scaled = (x: Value, name: string) =>
+    rmsNorm(x, parameters.get(`${at}.self_attn.${name}_norm.weight`), config.normEpsilon);
+  return { queryKeys: turn(concat([scaled(query, "q"), scaled(key, "k")], 1)), values };
 }
 
 function headNorm(x: Value, weight: Value, heads: number, config: ModelConfig): Value {
@@ -229,89 +250,6 @@ export function causalAttention(
       return joinHeads(options.recompute ? recompute(inputs, run) : run(inputs), "C", config);
     });
     return concat(attended, 1);
-  };
-}
-
-/** Keys and values of the new tokens of one layer, `[B, keyValueHeads, S, headWidth]`. */
-export interface NewEntries {
-  keys: Value;
-  values: Value;
-}
-
-/**
- * Attention of new tokens to a cache and to each other. The cache is an input that is only read; the new keys and values
- * come out, and the host writes them in. `pastMask` is `[B, 1, 1, T]`, `newMask` is `[S, S]`.
- */
-export function cachedAttention(config: ModelConfig, graph: Graph, entries: NewEntries[]): Attention {
-  const scale = config.headWidth ** -0.5;
-  const pastMask = graph.input("pastMask", "float32", ["B", 1, 1, "T"]);
-  const newMask = graph.input("newMask", "float32", ["S", "S"]);
-  return (heads, layer) => {
-    const query = groupQueries(heads.query, config);
-    const keys = splitHeads(heads.key, config.keyValueHeads, config);
-    const values = splitHeads(heads.value, config.keyValueHeads, config);
-    entries[layer] = { keys, values };
-    const { pastKeys, pastValues } = cacheInputs(config, graph, layer);
-    const past = add(
-      reshape(matmul(query, pastKeys, { transposeB: true, scale }), ["B", config.heads, "S", "T"]),
-      pastMask,
-    );
-    const recent = add(
-      reshape(matmul(query, keys, { transposeB: true, scale }), ["B", config.heads, "S", "S"]),
-      newMask,
-    );
-    const [toPast, toRecent] = split(softmax(concat([past, recent], -1)), [past, recent], -1) as [Value, Value];
-    const grouped = (weights: Value, length: string) => reshape(weights, [...query.shape.slice(0, 3), length]);
-    return joinHeads(
-      add(matmul(grouped(toPast, "T"), pastValues), matmul(grouped(toRecent, "S"), values)),
-      "S",
-      config,
-    );
-  };
-}
-
-/**
- * Every axis that attention sums over is a multiple of this. Then ONNX Runtime cuts the sums into vectors in the same way
- * whatever the padding, padding adds exact zeros, and a row gets the same bits in every batch.
- */
-export const lanes = 16;
-
-/**
- * The same for a single new token per row, which is what decoding is. Heads need no transposition then, the token's own score
- * is a row sum (padded to `lanes` by `ownMask`), and with one query per key head K·q runs half as long again as fast as q·Kᵀ in ONNX Runtime 1.30.
- */
-export function singleTokenAttention(config: ModelConfig, graph: Graph, entries: NewEntries[]): Attention {
-  const { keyValueHeads, headWidth } = config;
-  const group = config.heads / keyValueHeads;
-  const pastMask = graph.input("pastMask", "float32", ["B", 1, 1, "T"]);
-  const ownMask = graph.input("ownMask", "float32", [lanes]);
-  const scale = graph.constant(headWidth ** -0.5);
-  return (heads, layer) => {
-    const query = mul(reshape(heads.query, ["B", keyValueHeads, group, headWidth]), scale);
-    const { key: keys, value: values } = heads;
-    entries[layer] = { keys, values };
-    const { pastKeys, pastValues } = cacheInputs(config, graph, layer);
-    const scores =
-      group === 1
-        ? reshape(matmul(pastKeys, reshape(query, ["B", keyValueHeads, headWidth, 1])), ["B", keyValueHeads, 1, "T"])
-        : matmul(query, pastKeys, { transposeB: true });
-    const past = add(scores, pastMask);
-    const own = add(sumKeep(mul(query, keys), [-1]), ownMask);
-    const [toPast, toOwn] = split(softmax(concat([past, own], -1)), [pastMask, 1, lanes - 1], -1) as [
-      Value,
-      Value,
-      Value,
-    ];
-    const attended = add(matmul(toPast, pastValues), mul(toOwn, values));
-    return reshape(attended, ["B", config.heads * headWidth]);
-  };
-}
-
-function cacheInputs(config: ModelConfig, graph: Graph, layer: number): { pastKeys: Value; pastValues: Value } {
-  const shape = ["B", config.keyValueHeads, "T", config.headWidth];
-  return {
-    pastKeys: graph.input(`keys.${layer}`, "float32", shape),
-    pastValues: graph.input(`values.${layer}`, "float32", shape),
   };
 }
 

@@ -2,33 +2,45 @@ import type { InferenceSession } from "onnxruntime-node";
 import { LudusError } from "../../errors.ts";
 import { Answer } from "../answer.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
-import { BatchInputs, type BatchShape } from "./batch-inputs.ts";
-import { type Lane, nextEnd, type Row } from "./lane.ts";
-import { lanes } from "./model-graph.ts";
-import { RowPlacement, type RowPlacementOptions } from "./row-placement.ts";
-import type { Feeds } from "./session.ts";
+import type { Rotation, Rotations } from "./rotations.ts";
+import { type Row, Rows, type RowsOptions } from "./rows.ts";
+import { type Feeds, floats, integers } from "./session.ts";
 
-export interface SamplerOptions extends RowPlacementOptions {
-  sessions: { prompts: InferenceSession; decoding: InferenceSession };
+export interface SamplerOptions extends Omit<RowsOptions, "stepTokens"> {
+  /** The pieces of the model, cut at each attention. */
+  pieces: readonly InferenceSession[];
+  rotations: Rotations;
   tokenBytes: readonly Uint8Array[] | undefined;
   /** The weights of a name as feeds, and their version. */
   weights(name: string): { feeds: Feeds; version: number };
   finish(id: number, result: Sample | LudusError): void;
 }
 
-/** Padded tokens of one run over prompts: enough to be efficient, few enough that decoding rows do not wait long. */
-const prefillTokens = 2048;
+/** Tokens of prompts computed in one step: enough to be efficient, few enough that decoding rows do not wait long. */
+const promptTokens = 512;
+
+/** One token to be computed. */
+interface StepToken {
+  row: Row;
+  position: number;
+}
+
+/** Rows that can be computed together: same weights, same rotation. */
+interface Batch {
+  name: string;
+  rotation: Rotation;
+  rows: Row[];
+}
+
 /**
  * Continuous batching on one thread. Every row is a token list and a count of the tokens its cache holds; whatever is missing
- * is computed next, many rows at a time. Prompts, later turns, forks of a shared prompt and rows whose weights have changed
- * all differ only in how much is missing.
+ * is computed next, tokens of all rows together. Prompts, later turns, shared beginnings and rows whose weights have changed
+ * all differ only in how much is missing, and a token's numbers depend on nothing but the tokens before it.
  */
 export class Sampler {
   readonly #options: SamplerOptions;
-  readonly #placement: RowPlacement;
+  readonly #rows: Rows;
   #waiting: Answer[] = [];
-  /** Inputs of the last decoding step of a lane. */
-  readonly #decoding = new WeakMap<Lane, BatchInputs>();
   #clock = 0;
   #running = false;
   #held: { promise: Promise<void>; resume: () => void } | undefined;
@@ -36,7 +48,7 @@ export class Sampler {
 
   constructor(options: SamplerOptions) {
     this.#options = options;
-    this.#placement = new RowPlacement(options);
+    this.#rows = new Rows({ ...options, stepTokens: options.maxRows + promptTokens + 1 });
   }
 
   add(id: number, request: SampleRequest): void {
@@ -57,11 +69,15 @@ export class Sampler {
   /** Forgets a request; its row is free at once. */
   abort(id: number): void {
     this.#waiting = this.#waiting.filter((answer) => answer.id !== id);
-    this.#freeWhere((row) => row.answer?.id === id);
+    this.#rows.freeWhere((row) => row.answer?.id === id);
   }
 
   release(rollout: string): void {
-    this.#freeWhere((row) => row.rollout === rollout && row.answer === undefined);
+    this.#rows.freeWhere((row) => row.rollout === rollout && row.answer === undefined);
+  }
+
+  forgetWeights(name: string): void {
+    this.#rows.freeWhere((row) => row.weights === name);
   }
 
   /** Resolves once no computation is under way; nothing starts until `resume`. */
@@ -79,35 +95,25 @@ export class Sampler {
 
   /** Goes on. What the cache holds for weights that changed is worthless: idle rows go, active ones are computed again. */
   resume(changed: readonly string[]): void {
-    for (const name of changed) {
-      for (const lane of this.#placement.lanesOf(name)) {
-        lane.freeWhere((row) => row.answer === undefined);
-        for (const row of lane.rows) if (row !== undefined) row.cached = row.prefilled = 0;
-      }
-    }
+    this.#rows.freeWhere((row) => changed.includes(row.weights) && row.answer === undefined);
+    for (const row of this.#rows) if (changed.includes(row.weights)) this.#rows.reset(row);
     this.#held?.resume();
     this.#held = undefined;
     void this.#run();
-  }
-
-  forgetWeights(name: string): void {
-    this.#placement.forget(name);
-  }
-
-  #freeWhere(matches: (row: Row) => boolean): void {
-    for (const { lane } of this.#placement.lanes()) lane.freeWhere(matches);
   }
 
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
     try {
-      do {
+      while (true) {
         if (this.#held !== undefined) await this.#pause(this.#held.promise);
         this.#clock++;
         this.#admit();
-        for (const { name, lane } of [...this.#placement.lanes()]) if (lane.isBusy) await this.#advance(name, lane);
-      } while ([...this.#placement.lanes()].some(({ lane }) => lane.isBusy) || this.#waiting.length > 0);
+        const batches = this.#batches();
+        if (batches.length === 0) break;
+        for (const batch of batches) await this.#step(batch);
+      }
     } finally {
       this.#running = false;
       this.#paused?.();
@@ -125,121 +131,136 @@ export class Sampler {
     const stillWaiting: Answer[] = [];
     let isFull = false;
     for (const answer of this.#waiting) {
-      const outcome: ReturnType<RowPlacement["place"]> = isFull ? "full" : this.#placement.place(answer, this.#clock);
+      const outcome: "placed" | "later" | "full" = isFull ? "full" : this.#place(answer);
       isFull = outcome === "full";
-      if (outcome === "later" || outcome === "full") stillWaiting.push(answer);
-      else if (outcome !== "placed") this.#options.finish(answer.id, outcome);
+      if (outcome !== "placed") stillWaiting.push(answer);
     }
     this.#waiting = stillWaiting;
   }
 
-  async #advance(name: string, lane: Lane): Promise<void> {
-    const displaced = this.#placement.makeRoom(lane);
-    if (displaced.length > 0 && ![...this.#placement.lanes()].some(({ lane: other }) => other.isBusy)) {
-      const answer = displaced.shift()!;
-      this.#options.finish(answer.id, this.#placement.tooSmall(answer.allTokens.length));
-    }
-    this.#waiting.unshift(...displaced);
-    const fits = (first: number, end: number) => {
-      const lengths = lane.rows.slice(first, end).map((row) => nextEnd(row!) - row!.cached);
-      return lengths.length * Math.max(...lengths) <= prefillTokens;
-    };
-    for (const [first, end] of runsOf(indicesOf(lane, "prompts"), fits)) {
-      await this.#compute(name, lane, first, end, "prompts");
-    }
-    let decoding = indicesOf(lane, "decoding");
-    if (decoding.length === 0) return;
-    const span = decoding.at(-1)! + 1 - decoding[0]!;
-    // copying rows together pays only when most of the batch would be padding
-    if (span - decoding.length > 8 && decoding.length * 4 < span) {
-      lane.gather(decoding);
-      decoding = decoding.map((_, index) => index);
-    }
-    await this.#compute(name, lane, decoding[0]!, decoding.at(-1)! + 1, "decoding");
+  #place(answer: Answer): "placed" | "later" | "full" {
+    const rotation = this.#options.rotations.for(answer.allTokens.length);
+    return this.#rows.place(answer, rotation, this.#clock);
   }
 
-  /** One run over rows `first` to `end` for those that take part; the others are padding. */
-  async #compute(name: string, lane: Lane, first: number, end: number, work: "prompts" | "decoding"): Promise<void> {
-    // a product with one row takes another path in ONNX Runtime and rounds differently: there are always two
-    const start = end - first > 1 || first + 2 <= lane.cache.rows ? first : first - 1;
-    const count = Math.max(2, end - start);
-    const rows = Array.from({ length: count }, (_, b) => {
-      const row = lane.rows[start + b];
-      return workOf(row) === work ? row : undefined;
-    });
-    const ends = rows.map((row) => (row === undefined ? 0 : nextEnd(row)));
-    const longest = Math.max(...rows.map((row, b) => (row === undefined ? 1 : ends[b]! - row.cached)));
-    const width = work === "decoding" ? 1 : Math.ceil(longest / lanes) * lanes;
-    const { feeds: weights, version } = this.#options.weights(name);
-    const inputs = this.#inputs({ lane, start, count, width, weights }, rows);
-    inputs.fill(rows, ends);
-    const outputs = await this.#options.sessions[work].run(inputs.feeds);
-    const { layers, vocabularySize } = this.#options.config;
-    const fresh = Array.from({ length: layers }, (_, layer) => ({
-      keys: outputs[`newKeys.${layer}`]!.data as Float32Array,
-      values: outputs[`newValues.${layer}`]!.data as Float32Array,
-    }));
-    for (let b = 0; b < count; b++) {
-      const row = rows[b];
-      // a row that was aborted meanwhile is not there any more
-      if (row === undefined || lane.rows[start + b] !== row) continue;
-      for (let layer = 0; layer < layers; layer++) {
-        lane.cache.write(layer, start + b, row.cached, fresh[layer]!, b, width, ends[b]! - row.cached);
+  #batches(): Batch[] {
+    const batches: Batch[] = [];
+    for (const row of this.#rows) {
+      if (row.answer === undefined) continue;
+      const rotation = this.#options.rotations.for(row.tokens.length);
+      if (rotation !== row.rotation) {
+        this.#rows.reset(row);
+        row.rotation = rotation;
       }
-      if (work === "prompts" && row.prefilled === row.cached) row.prefilled = ends[b]!;
-      row.cached = ends[b]!;
-      row.used = this.#clock;
-      if (work === "prompts") continue;
-      const probabilities = outputs.probabilities!.data as Float32Array;
-      this.#draw(lane, start + b, probabilities.subarray(b * vocabularySize, (b + 1) * vocabularySize), version);
+      const batch = batches.find((other) => other.name === row.weights && other.rotation === rotation);
+      if (batch === undefined) batches.push({ name: row.weights, rotation, rows: [row] });
+      else batch.rows.push(row);
     }
+    return batches;
   }
 
-  #inputs(shape: BatchShape, rows: readonly (Row | undefined)[]): BatchInputs {
-    const { config } = this.#options;
-    if (shape.width > 1)
-      return new BatchInputs(
-        config,
-        shape,
-        rows.every((row) => (row?.cached ?? 0) === 0),
-      );
-    const last = this.#decoding.get(shape.lane);
-    if (last?.fits(shape)) return last;
-    const inputs = new BatchInputs(config, shape, false);
-    this.#decoding.set(shape.lane, inputs);
-    return inputs;
+  /** What the rows lack, up to a limit: first the tokens that an answer waits for, then parts of prompts. */
+  #tokens(rows: readonly Row[]): { answering: StepToken[]; others: StepToken[] } {
+    const answering: StepToken[] = [];
+    const others: StepToken[] = [];
+    let left = promptTokens;
+    for (const row of rows) {
+      const end = Math.min(row.tokens.length, row.cached + 1 + left);
+      if (!this.#reserve(row, end)) continue;
+      left -= end - row.cached - 1;
+      for (let position = row.cached; position < end; position++) {
+        (position === row.tokens.length - 1 ? answering : others).push({ row, position });
+      }
+    }
+    // a row may have given way to a later one
+    const isThere = ({ row }: StepToken) => this.#rows.has(row);
+    return { answering: answering.filter(isThere), others: others.filter(isThere) };
   }
 
-  #draw(lane: Lane, index: number, probabilities: Float32Array, version: number): void {
-    const row = lane.rows[index]!;
+  #reserve(row: Row, end: number): boolean {
+    if (!this.#rows.has(row)) return false;
+    if (this.#rows.reserve(row, end, (answer) => this.#waiting.unshift(answer))) return true;
     const answer = row.answer!;
+    const isAlone = ![...this.#rows].some((other) => other !== row && other.answer !== undefined);
+    this.#rows.free(row);
+    if (isAlone) this.#options.finish(answer.id, this.#rows.tooSmall(end));
+    else this.#waiting.unshift(answer);
+    return false;
+  }
+
+  async #step(batch: Batch): Promise<void> {
+    const { answering, others } = this.#tokens(batch.rows);
+    const tokens = [...answering, ...others];
+    if (tokens.length === 0) return;
+    // a product with one row takes another path in ONNX Runtime and rounds differently: there are always two
+    if (tokens.length === 1) tokens.push(tokens[0]!);
+    const { feeds, version } = this.#options.weights(batch.name);
+    const probabilities = await this.#compute({ ...feeds, ...batch.rotation.feeds }, tokens, answering);
+    for (const { row, position } of tokens) {
+      if (this.#rows.has(row)) row.cached = Math.max(row.cached, position + 1);
+    }
+    const { vocabularySize } = this.#options.config;
+    answering.forEach(({ row }, b) => {
+      // a row that was aborted meanwhile is not there any more
+      if (!this.#rows.has(row)) return;
+      this.#draw(row, probabilities!.subarray(b * vocabularySize, (b + 1) * vocabularySize), version);
+    });
+  }
+
+  /** Runs the tokens through the model; gives the probabilities after the first of them, the answering ones. */
+  async #compute(
+    weights: Feeds,
+    tokens: readonly StepToken[],
+    answering: readonly StepToken[],
+  ): Promise<Float32Array | undefined> {
+    const { config, pieces } = this.#options;
+    const { cache } = this.#rows;
+    const count = tokens.length;
+    const feeds: Feeds = {
+      ...weights,
+      tokens: integers(
+        tokens.map(({ row, position }) => row.tokens[position]!),
+        [count],
+      ).tensor,
+      positions: integers(
+        tokens.map(({ position }) => position),
+        [count, 1],
+      ).tensor,
+    };
+    cache.setTokens({ lists: tokens.map(({ row }) => row.address), positions: tokens.map(({ position }) => position) });
+    const width = config.heads * config.headWidth;
+    // two rows here too, of which one may be nobody's
+    const wanted = answering.length === 0 ? 0 : Math.max(2, answering.length);
+    for (let layer = 0; layer < config.layers; layer++) {
+      const output = await pieces[layer]!.run(feeds);
+      const asked = layer === config.layers - 1 ? wanted : count;
+      const [queryKeys, values] = [output.queryKeys!.data as Float32Array, output.values!.data as Float32Array];
+      const attended = cache.attend(layer, queryKeys, values, { count: asked, written: count });
+      if (asked === 0) return undefined;
+      feeds.states = floats((output.newStates!.data as Float32Array).subarray(0, asked * config.width), [
+        asked,
+        config.width,
+      ]);
+      feeds.attended = floats(attended, [asked, width]);
+    }
+    const inverse = Float32Array.from(
+      { length: wanted },
+      (_, b) => 1 / (answering[b]?.row.answer?.request.temperature || 1),
+    );
+    feeds.inverseTemperature = floats(inverse, [wanted, 1]);
+    const { probabilities } = await pieces[config.layers]!.run(feeds);
+    return probabilities!.data as Float32Array;
+  }
+
+  #draw(row: Row, probabilities: Float32Array, version: number): void {
+    const answer = row.answer!;
+    row.used = this.#clock;
     const token = answer.draw(probabilities, row.tokens.length, version);
     row.tokens.push(token);
     const stop = answer.stopAt(token, row.tokens.length, this.#options.config.contextLength);
     if (stop === undefined) return;
     row.answer = undefined;
-    if (row.rollout === undefined) lane.free(index);
+    if (row.rollout === undefined) this.#rows.free(row);
     this.#options.finish(answer.id, answer.toSample(stop));
   }
-}
-
-/** What a row needs next: the last token it has is always a decoding step. */
-function workOf(row: Row | undefined): "prompts" | "decoding" | undefined {
-  if (row?.answer === undefined) return undefined;
-  return row.tokens.length - row.cached > 1 ? "prompts" : "decoding";
-}
-
-function indicesOf(lane: Lane, work: "prompts" | "decoding"): number[] {
-  return lane.rows.flatMap((row, index) => (workOf(row) === work ? [index] : []));
-}
-
-/** Consecutive indices as ranges, each no longer than `fits` allows. */
-function runsOf(indices: readonly number[], fits: (first: number, end: number) => boolean): [number, number][] {
-  const runs: [number, number][] = [];
-  for (const index of indices) {
-    const last = runs.at(-1);
-    if (last !== undefined && last[1] === index && fits(last[0], index + 1)) last[1] = index + 1;
-    else runs.push([index, index + 1]);
-  }
-  return runs;
 }

@@ -3,8 +3,8 @@ import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { createRng } from "../../random.ts";
 import type { Engine, Sample, SampleRequest } from "../engine.ts";
 import { type EmbeddedOptions, embedded } from "./embedded.ts";
-import { cacheRowBytes } from "./key-value-cache.ts";
 import { tiny } from "./model-config.ts";
+import { pageBytes } from "./page-cache.ts";
 
 const model = tiny({
   vocabularySize: 64,
@@ -109,13 +109,13 @@ describe("memory", () => {
   test("is bounded: what does not fit waits, and what gives way is computed again", async () => {
     const all = requests(12, 4, 100).map((request) => ({ ...request, maxTokens: 90 }));
     const free = await together(await make(), all);
-    const tight = await make({ maxCacheBytes: cacheRowBytes(model, 192) * 3 });
+    const tight = await make({ maxCacheBytes: pageBytes(model) * 30 });
     const tokens = (results: readonly string[]) => results.map((result) => result.split(" ")[0]);
     expect(tokens(await together(tight, all))).toEqual(tokens(free));
   });
 
   test("that cannot hold a single sequence is an error with numbers, and the engine goes on", async () => {
-    const engine = await make({ maxCacheBytes: cacheRowBytes(model, 64) * 2 });
+    const engine = await make({ maxCacheBytes: pageBytes(model) * 8 });
     await expect(engine.sample({ tokens: new Array(300).fill(1), maxTokens: 5, seed: 0 })).rejects.toMatchObject({
       code: "cache-too-small",
       message: expect.stringContaining("MiB"),

@@ -1,0 +1,191 @@
+import { LudusError } from "../../errors.ts";
+import type { Answer } from "../answer.ts";
+import { policyWeights } from "../engine.ts";
+import { pageTokens } from "./attention-kernel.ts";
+import type { ModelConfig } from "./model-config.ts";
+import { PageCache, pageBytes } from "./page-cache.ts";
+import type { Rotation } from "./rotations.ts";
+
+/** A token sequence and how many of its tokens the cache holds. */
+export interface Row {
+  readonly weights: string;
+  /** How its keys and queries were turned: with longrope that depends on the row's length. */
+  rotation: Rotation;
+  tokens: number[];
+  cached: number;
+  pages: number[];
+  /** Which list of pages is this row's, and where it lies. */
+  readonly list: number;
+  address: number;
+  /** Absent while the rollout is elsewhere, between two turns. */
+  answer: Answer | undefined;
+  readonly rollout: string | undefined;
+  /** When it was last used, in steps of the sampler; the longest idle goes first. */
+  used: number;
+}
+
+export interface RowsOptions {
+  config: ModelConfig;
+  /** Limit of the key/value cache. */
+  maxCacheBytes: number;
+  maxRows: number;
+  stepTokens: number;
+}
+
+/** The rows of a thread and their pages: who gets memory, who shares it, who gives way. */
+export class Rows {
+  readonly cache: PageCache;
+  readonly #options: RowsOptions;
+  readonly #rows = new Set<Row>();
+
+  constructor(options: RowsOptions) {
+    this.#options = options;
+    const { config, maxCacheBytes, maxRows, stepTokens } = options;
+    this.cache = new PageCache(config, { maxBytes: maxCacheBytes, maxRows, stepTokens });
+  }
+
+  [Symbol.iterator](): Iterator<Row> {
+    return this.#rows.values();
+  }
+
+  has(row: Row): boolean {
+    return this.#rows.has(row);
+  }
+
+  /**
+   * Finds a row for a request: its rollout's own or a new one, which shares the pages of another with the same beginning.
+   * "later" when another row is just computing what this one could share; "full" when there is no room until something ends.
+   */
+  place(answer: Answer, rotation: Rotation, clock: number): "placed" | "later" | "full" {
+    const weights = answer.request.weights ?? policyWeights;
+    const tokens = answer.allTokens;
+    const own = this.#ownRow(weights, answer.request.rollout);
+    if (own !== undefined) {
+      this.#truncate(own, Math.min(commonPrefix(own.tokens, tokens, own.cached), tokens.length - 1));
+      Object.assign(own, { tokens, answer, used: clock });
+      return "placed";
+    }
+    const kind = { weights, rotation };
+    const known = this.#bestShare(kind, tokens, (row) => row.cached);
+    const coming = this.#bestShare(kind, tokens, (row) => (row.answer === undefined ? row.cached : row.tokens.length));
+    if ((coming?.pages ?? 0) > (known?.pages ?? 0)) return "later";
+    const list = this.cache.takeList() ?? (this.#evictIdle(known?.row) ? this.cache.takeList() : undefined);
+    if (list === undefined) return "full";
+    const pages = known?.row.pages.slice(0, known.pages) ?? [];
+    for (const page of pages) this.cache.share(page);
+    const row: Row = {
+      weights,
+      rotation,
+      tokens,
+      cached: pages.length * pageTokens,
+      pages,
+      list,
+      address: 0,
+      answer,
+      rollout: answer.request.rollout,
+      used: clock,
+    };
+    row.address = this.cache.writeList(list, pages);
+    this.#rows.add(row);
+    return "placed";
+  }
+
+  #ownRow(weights: string, rollout: string | undefined): Row | undefined {
+    if (rollout === undefined) return undefined;
+    for (const row of this.#rows) {
+      if (row.rollout === rollout && row.weights === weights && row.answer === undefined) return row;
+    }
+    return undefined;
+  }
+
+  /** The row that shares most whole pages with a prompt, of whose tokens so many count. The last token is always computed. */
+  #bestShare(
+    kind: Pick<Row, "weights" | "rotation">,
+    tokens: readonly number[],
+    counts: (row: Row) => number,
+  ): { row: Row; pages: number } | undefined {
+    let best: { row: Row; pages: number } | undefined;
+    for (const row of this.#rows) {
+      if (row.weights !== kind.weights || row.rotation !== kind.rotation) continue;
+      const shared = commonPrefix(row.tokens, tokens, Math.min(counts(row), tokens.length - 1));
+      const pages = Math.floor(shared / pageTokens);
+      if (pages > (best?.pages ?? 0)) best = { row, pages };
+    }
+    return best;
+  }
+
+  /** Keeps the first tokens of a row, in whole pages: a page that is shared must not be written to again. */
+  #truncate(row: Row, cached: number): void {
+    if (cached === row.cached) return;
+    const kept = Math.floor(cached / pageTokens);
+    for (const page of row.pages.splice(kept)) this.cache.giveBack(page);
+    row.cached = kept * pageTokens;
+  }
+
+  /** Forgets what the row holds; it will be computed again. */
+  reset(row: Row): void {
+    for (const page of row.pages.splice(0)) this.cache.giveBack(page);
+    row.cached = 0;
+  }
+
+  free(row: Row): void {
+    if (!this.#rows.delete(row)) return;
+    for (const page of row.pages.splice(0)) this.cache.giveBack(page);
+    this.cache.giveBackList(row.list);
+  }
+
+  freeWhere(matches: (row: Row) => boolean): void {
+    for (const row of [...this.#rows]) if (matches(row)) this.free(row);
+  }
+
+  /**
+   * Pages for a row up to a length. Idle rows go first, then the youngest active one, whose answer is handed to `displaced`
+   * and computed again later. False when the row itself had to give way or cannot ever fit.
+   */
+  reserve(row: Row, length: number, displaced: (answer: Answer) => void): boolean {
+    const needed = Math.ceil(length / pageTokens);
+    while (row.pages.length < needed) {
+      const page = this.cache.takePage();
+      if (page !== undefined) row.pages.push(page);
+      else if (!this.#evictIdle() && !this.#displaceYoungest(row, displaced)) return false;
+    }
+    row.address = this.cache.writeList(row.list, row.pages);
+    return true;
+  }
+
+  #displaceYoungest(row: Row, displaced: (answer: Answer) => void): boolean {
+    const youngest = [...this.#rows].findLast((other) => other.answer !== undefined);
+    if (youngest === undefined || youngest === row) return false;
+    displaced(youngest.answer!);
+    this.free(youngest);
+    return true;
+  }
+
+  /** Lets go of the row that has been idle longest; not of the one to be spared. */
+  #evictIdle(spared?: Row): boolean {
+    let oldest: Row | undefined;
+    for (const row of this.#rows) {
+      if (row.answer === undefined && row !== spared && row.used < (oldest?.used ?? Number.POSITIVE_INFINITY))
+        oldest = row;
+    }
+    if (oldest !== undefined) this.free(oldest);
+    return oldest !== undefined;
+  }
+
+  tooSmall(length: number): LudusError {
+    const { config, maxCacheBytes } = this.#options;
+    const need = Math.ceil(length / pageTokens) * pageBytes(config);
+    return new LudusError("cache-too-small", {
+      got: `a sequence of ${length} tokens, whose keys and values take ${(need / 2 ** 20).toFixed(1)} MiB`,
+      expected: `at most ${(maxCacheBytes / 2 ** 20).toFixed(1)} MiB, the cache of one thread`,
+      hint: "Raise `maxCacheBytes`, or shorten the sequence.",
+    });
+  }
+}
+
+function commonPrefix(a: readonly number[], b: readonly number[], limit: number): number {
+  const end = Math.min(a.length, b.length, limit);
+  let length = 0;
+  while (length < end && a[length] === b[length]) length++;
+  return length;
+}

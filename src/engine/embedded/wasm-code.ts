@@ -1,0 +1,138 @@
+// As much of an assembler for WebAssembly as the attention kernel needs. An instruction is its bytes; code is instructions in
+// the order they run. Vectors are four floats (f32x4).
+
+export type Code = readonly number[];
+
+function unsigned(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    const low = rest % 128;
+    rest = Math.floor(rest / 128);
+    bytes.push(rest > 0 ? low + 128 : low);
+  } while (rest > 0);
+  return bytes;
+}
+
+function signed(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  while (true) {
+    const low = rest & 0x7f;
+    rest >>= 7;
+    const isDone = (rest === 0 && (low & 0x40) === 0) || (rest === -1 && (low & 0x40) !== 0);
+    bytes.push(isDone ? low : low | 0x80);
+    if (isDone) return bytes;
+  }
+}
+
+function floatBytes(value: number): number[] {
+  return [...new Uint8Array(Float32Array.of(value).buffer)];
+}
+
+export const join = (...parts: readonly Code[]): Code => parts.flat();
+const simd = (opcode: number): number[] => [0xfd, ...unsigned(opcode)];
+/** Alignment (as a power of two) and offset of a memory instruction. */
+const at = (alignment: number, offset: number): number[] => [...unsigned(alignment), ...unsigned(offset)];
+
+export const get = (local: number): Code => [0x20, ...unsigned(local)];
+export const set = (local: number, value: Code): Code => [...value, 0x21, ...unsigned(local)];
+export const integer = (value: number): Code => [0x41, ...signed(value)];
+export const add = (a: Code, b: Code): Code => [...a, ...b, 0x6a];
+export const multiply = (a: Code, b: Code): Code => [...a, ...b, 0x6c];
+export const shiftLeft = (a: Code, bits: number): Code => [...a, ...integer(bits), 0x74];
+export const shiftRight = (a: Code, bits: number): Code => [...a, ...integer(bits), 0x76];
+export const and = (a: Code, mask: number): Code => [...a, ...integer(mask), 0x71];
+export const isLess = (a: Code, b: Code): Code => [...a, ...b, 0x48];
+export const loadInteger = (address: Code, offset = 0): Code => [...address, 0x28, ...at(2, offset)];
+
+export const storeFloat = (address: Code, value: Code, offset = 0): Code => [
+  ...address,
+  ...value,
+  0x38,
+  ...at(2, offset),
+];
+export const loadFloat = (address: Code, offset = 0): Code => [...address, 0x2a, ...at(2, offset)];
+export const float = (value: number): Code => [0x43, ...floatBytes(value)];
+export const divideFloat = (a: Code, b: Code): Code => [...a, ...b, 0x95];
+export const addFloat = (a: Code, b: Code): Code => [...a, ...b, 0x92];
+export const maxFloat = (a: Code, b: Code): Code => [...a, ...b, 0x97];
+
+export const load = (address: Code, offset = 0): Code => [...address, ...simd(0x00), ...at(4, offset)];
+export const loadSplat = (address: Code, offset = 0): Code => [...address, ...simd(0x09), ...at(2, offset)];
+export const store = (address: Code, value: Code, offset = 0): Code => [
+  ...address,
+  ...value,
+  ...simd(0x0b),
+  ...at(4, offset),
+];
+export const splat = (value: number): Code => [...simd(0x0c), ...[0, 1, 2, 3].flatMap(() => floatBytes(value))];
+export const splatInteger = (value: number): Code => [
+  ...simd(0x0c),
+  ...[0, 1, 2, 3].flatMap(() => [...new Uint8Array(Int32Array.of(value).buffer)]),
+];
+export const splatOf = (value: Code): Code => [...value, ...simd(0x13)];
+export const lane = (vector: Code, index: number): Code => [...vector, ...simd(0x1f), index];
+export const addVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe4)];
+export const subtractVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe5)];
+export const multiplyVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe6)];
+export const maxVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe9)];
+export const nearest = (a: Code): Code => [...a, ...simd(0x6a)];
+export const toIntegers = (a: Code): Code => [...a, ...simd(0xf8)];
+export const addIntegers = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xae)];
+export const shiftIntegersLeft = (a: Code, bits: number): Code => [...a, ...integer(bits), ...simd(0xab)];
+/** a · b + c, in one rounding where the processor can. */
+export const fused = (a: Code, b: Code, c: Code): Code => [...a, ...b, ...c, ...simd(0x105)];
+
+/** Runs the body at least once, and again while the condition, computed after it, holds. */
+export const repeatWhile = (body: Code, condition: Code): Code => [0x03, 0x40, ...body, ...condition, 0x0d, 0x00, 0x0b];
+/** Runs the body if the condition holds. */
+export const when = (condition: Code, body: Code): Code => [...condition, 0x04, 0x40, ...body, 0x0b];
+
+export type LocalType = "integer" | "float" | "vector";
+const typeByte: Record<LocalType, number> = { integer: 0x7f, float: 0x7d, vector: 0x7b };
+
+/** Numbers of a function's parameters and locals, handed out by name. */
+export class Locals {
+  readonly #types: LocalType[] = [];
+  readonly #parameters: number;
+
+  constructor(parameters: number) {
+    this.#parameters = parameters;
+  }
+
+  make(type: LocalType): number {
+    this.#types.push(type);
+    return this.#parameters + this.#types.length - 1;
+  }
+
+  many(type: LocalType, count: number): number[] {
+    return Array.from({ length: count }, () => this.make(type));
+  }
+
+  declarations(): number[] {
+    return [...unsigned(this.#types.length), ...this.#types.flatMap((type) => [1, typeByte[type]])];
+  }
+}
+
+function section(id: number, content: readonly number[]): number[] {
+  return [id, ...unsigned(content.length), ...content];
+}
+
+function name(text: string): number[] {
+  return [...unsigned(text.length), ...Buffer.from(text)];
+}
+
+/** A module with one exported function of integers that returns nothing, on a memory it is given. */
+export function assemble(exported: string, parameters: number, locals: Locals, body: Code): Uint8Array<ArrayBuffer> {
+  const type = [0x60, ...unsigned(parameters), ...new Array<number>(parameters).fill(typeByte.integer), 0];
+  const code = [...locals.declarations(), ...body, 0x0b];
+  return Uint8Array.from([
+    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, [1, ...type]),
+    ...section(2, [1, ...name("host"), ...name("memory"), 0x02, 0x00, 0]),
+    ...section(3, [1, 0]),
+    ...section(7, [1, ...name(exported), 0x00, 0]),
+    ...section(10, [1, ...unsigned(code.length), ...code]),
+  ]);
+}
