@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from "node:os";
-import type { TimedRun } from "./child/protocol.ts";
 
 /** What a number is worth nothing without. */
 export interface AboutRun {
@@ -38,12 +37,6 @@ function gitCommit(root: string): string {
 export function busyWarning({ loadBefore, cores }: AboutRun): string | undefined {
   if (loadBefore < cores / 4) return undefined;
   return `the machine is busy (load average ${loadBefore.toFixed(1)} on ${cores} cores): trust ratios, not rates`;
-}
-
-/** Cores that other processes kept busy while something was timed, on average. */
-export function meanCoresOfOthers(runs: readonly TimedRun[]): number {
-  const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
-  return runs.reduce((sum, run) => sum + (run.coresOfOthers ?? 0) * run.seconds, 0) / seconds;
 }
 
 /** One line under a table. */

@@ -1,12 +1,10 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import { meanCoresOfOthers } from "../about-run.ts";
 import type { BenchmarkContext } from "../benchmark.ts";
 import type { Child } from "../child/child.ts";
 import type { TimedRun } from "../child/protocol.ts";
 import { startLudus, startPython } from "../child/start.ts";
-import { median } from "../statistics.ts";
-import { formatNumber } from "../table.ts";
+import { describeRate } from "../rate.ts";
 import type { Comparison, ComparisonName, Contestant } from "./comparisons.ts";
 
 /** One contestant in one comparison, in a process of its own that lives through all rounds. */
@@ -77,7 +75,5 @@ async function runRound(one: Running, round: number): Promise<string> {
   const runs: TimedRun[] = [];
   for (let i = 0; i < one.repetitions; i++) runs.push(await one.child.run());
   if (round > 0) one.runs.push(...runs.map((run) => ({ round, ...run })));
-  const others = meanCoresOfOthers(runs);
-  const disturbed = others > 0.2 ? `, while other processes used ${others.toFixed(1)} cores` : "";
-  return `${formatNumber(median(runs.map(({ tokens, seconds }) => tokens / seconds)))} tokens/s${disturbed}`;
+  return describeRate(runs);
 }

@@ -1,5 +1,6 @@
 import { LudusError } from "../../src/errors.ts";
 import type { AboutRun } from "../about-run.ts";
+import { medianRate } from "../rate.ts";
 import { median, spread } from "../statistics.ts";
 import type { ComparisonName } from "./comparisons.ts";
 import type { Measured } from "./measure.ts";
@@ -40,7 +41,7 @@ export interface Summary {
 }
 
 export function summarise(measured: readonly Measured[]): Summary[] {
-  const rate = ({ runs }: Measured) => median(runs.map(({ tokens, seconds }) => tokens / seconds));
+  const rate = ({ runs }: Measured) => medianRate(runs);
   return measured.map((one) => {
     const same = measured.filter(({ comparison }) => comparison === one.comparison);
     const ludus = same.find(({ contestant }) => contestant.role === "ludus")!;

@@ -6,6 +6,7 @@ import type { Child } from "../child/child.ts";
 import type { TimedRun, Workload } from "../child/protocol.ts";
 import { startLudus, startPython } from "../child/start.ts";
 import { randomDerivatives_B_T, randomTokens_B_T } from "../random-rows.ts";
+import { describeRate } from "../rate.ts";
 import { median } from "../statistics.ts";
 import { formatNumber } from "../table.ts";
 import { type Point, points } from "./points.ts";
@@ -83,7 +84,7 @@ async function measurePoint(
   const label = `${formatNumber(parameters / 1e6)}M parameters, length ${length}`;
   const run = async (who: string, child: Child, workload: Workload) => {
     const runs = await runFor(measuringSeconds, child, workload, versions);
-    context.progress(`${label}  ${who}: ${formatNumber(medianRate(runs))} tokens/s`);
+    context.progress(`${label}  ${who}: ${describeRate(runs)}`);
     return runs;
   };
   // a fresh process for every point: what a larger model left behind cannot slow a smaller one down
@@ -116,8 +117,4 @@ async function runFor(
   const runs: TimedRun[] = [];
   for (let spent = 0; spent < budgetSeconds; spent += runs.at(-1)!.seconds) runs.push(await child.run());
   return runs;
-}
-
-export function medianRate(runs: readonly TimedRun[]): number {
-  return median(runs.map(({ tokens, seconds }) => tokens / seconds));
 }

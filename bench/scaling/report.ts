@@ -91,15 +91,13 @@ function whereItFalls(summary: readonly PointSummary[], series: PointSummary["se
   return `${part("Training", ({ train }) => train)}. ${part("Sampling", ({ sample }) => sample)}.`;
 }
 
-// from how the engine works, not from a profile: what changes there changes here
+// what follows from the operations themselves, however the engine orders them
 const whySize =
-  "Likely reasons: norms, activations, softmax and copies take time and count as no operations, and weigh more the narrower the " +
-  "model; large models get small batches here, and their threads share each product instead of having rows of their own; " +
-  "sampling takes one step per token with few rows, and each step reads every weight.";
+  "Norms, activations, softmax and copies take time and count as no operations; they weigh more the narrower the model. " +
+  "Sampling takes one step per token with few rows, and each step reads every weight.";
 const whyLength =
-  "Likely reasons: attention's score matrices grow with the square of the length and pass through memory, the masked half is " +
-  "computed though not counted, and long rows compute them again in the backward pass instead of keeping them. PyTorch's fused " +
-  "attention skips masked blocks and never writes the scores out. Sampling reads a row's whole cache for each new token.";
+  "Attention's scores grow with the square of the length, and are read and written besides being multiplied. " +
+  "Sampling reads a row's whole cache for each new token.";
 
 export function scalingMarkdown(results: ScalingResults): string {
   const { about, versions, summary, machineGigaflops, coresOfOthers } = results;

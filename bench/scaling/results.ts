@@ -1,6 +1,7 @@
 import type { AboutRun } from "../about-run.ts";
+import { medianRate } from "../rate.ts";
 import { sampleRowFlops, trainRowFlops } from "./flops.ts";
-import { type MeasuredPoint, type MeasuredScaling, medianRate } from "./measure.ts";
+import type { MeasuredPoint, MeasuredScaling } from "./measure.ts";
 
 /** What bench/results/scaling.json holds. */
 export interface ScalingResults {

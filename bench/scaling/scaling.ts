@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LudusError } from "../../src/errors.ts";
-import { aboutLine, aboutRun, busyWarning, meanCoresOfOthers } from "../about-run.ts";
+import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { pythonFor } from "../child/start.ts";
+import { meanCoresOfOthers } from "../rate.ts";
 import { textTable } from "../table.ts";
 import { measureScaling } from "./measure.ts";
 import { scalingMarkdown, scalingNotes, scalingPlot, scalingTable } from "./report.ts";

@@ -5,6 +5,7 @@ import {
   addIntegers,
   addVector,
   and,
+  andBits,
   assemble,
   type Code,
   divideFloat,
@@ -12,6 +13,7 @@ import {
   fused,
   get,
   integer,
+  isAbove,
   isLess,
   join,
   Locals,
@@ -40,18 +42,36 @@ import {
   when,
 } from "./wasm-code.ts";
 
-/** Tokens of a page. Keys lie `[headWidth, pageTokens]`, so that one load brings the same number of four keys. */
-export const pageTokens = 16;
+/** Tokens that are computed at a time. Their keys lie `[headWidth, 16]`: one load brings the same number of four keys. */
+const blockTokens = 16;
+/** Tokens of a page. Long pieces of memory are read faster: of 16, 64, 128 and 256 tokens, 256 were best by a fifth or more. */
+export const pageTokens = 256;
+const blocksPerPage = pageTokens / blockTokens;
 const bytes = 4;
 
-/** Bytes of the keys, or of the values, of one head in a page. */
-export function headBytes(config: ModelConfig): number {
-  return pageTokens * config.headWidth * bytes;
+/** Bytes of the keys, or of the values, of one head in a block, and of all heads. */
+function headBytes(config: ModelConfig): number {
+  return blockTokens * config.headWidth * bytes;
 }
 
-/** Bytes of a layer in a page: per key/value head the keys, then the values. */
+function blockBytes(config: ModelConfig): number {
+  return config.keyValueHeads * headBytes(config);
+}
+
+/** Bytes of a layer in a page: the keys of all blocks, then the values. */
 export function layerBytes(config: ModelConfig): number {
-  return 2 * config.keyValueHeads * headBytes(config);
+  return 2 * blocksPerPage * blockBytes(config);
+}
+
+/** The pieces of a page's layer that hold its first tokens, as offset and size. */
+export function usedPieces(config: ModelConfig, tokens: number): { offset: number; size: number }[] {
+  const size = Math.ceil(tokens / blockTokens) * blockBytes(config);
+  return [0, layerBytes(config) / 2].map((offset) => ({ offset, size }));
+}
+
+/** How many scores there may be for rows up to a length: per head those of whole blocks and 1 / their sum. */
+export function scoreFloats(config: ModelConfig, length: number): number {
+  return config.heads * (Math.ceil(length / blockTokens) + 1) * blockTokens;
 }
 
 /** Addresses in the kernel's memory, and counts. */
@@ -67,7 +87,7 @@ export interface AttentionCall {
   values: number;
   /** `[count, heads, headWidth]`. */
   out: number;
-  /** Room for the scores of one head. */
+  /** Room for the scores of all heads, `scoreFloats` for a length. */
   scores: number;
   layer: number;
 }
@@ -123,27 +143,34 @@ function countTo(index: number, limit: Code, body: Code): Code {
 const listOf = (token: number) => loadInteger(add(parameter.pageLists, shiftLeft(get(token), 2)));
 const positionOf = (token: number) => loadInteger(add(parameter.positions, shiftLeft(get(token), 2)));
 
+/** Where the keys of a block of the layer lie. */
+function blockAddress(config: ModelConfig, list: Code, block: Code): Code {
+  const page = loadInteger(add(list, shiftLeft(shiftRight(block, Math.log2(blocksPerPage)), 2)));
+  const inPage = multiply(and(block, blocksPerPage - 1), integer(blockBytes(config)));
+  return add(add(page, multiply(parameter.layer, integer(layerBytes(config)))), inPage);
+}
+
 /** Puts the new keys and values of every token into its page. */
 function writeEntries(config: ModelConfig, locals: Locals): Code {
   const { heads, keyValueHeads, headWidth } = config;
   const [token, position, page, key, value] = locals.many("integer", 5) as [number, number, number, number, number];
   const rowBytes = (count: number) => count * headWidth * bytes;
-  const inPage = and(get(position), pageTokens - 1);
+  const inBlock = and(get(position), blockTokens - 1);
   const copies: Code[] = [];
   for (let head = 0; head < keyValueHeads; head++) {
-    const start = head * 2 * headBytes(config);
+    const keys = head * headBytes(config);
+    const values = layerBytes(config) / 2 + keys;
     for (let d = 0; d < headWidth; d++) {
       const source = head * headWidth * bytes + d * bytes;
-      const column = add(get(page), shiftLeft(inPage, 2));
-      copies.push(storeFloat(column, loadFloat(get(key), source), start + d * pageTokens * bytes));
-      const row = add(get(page), multiply(inPage, integer(headWidth * bytes)));
-      copies.push(storeFloat(row, loadFloat(get(value), source), start + headBytes(config) + d * bytes));
+      const column = add(get(page), shiftLeft(inBlock, 2));
+      copies.push(storeFloat(column, loadFloat(get(key), source), keys + d * blockTokens * bytes));
+      const row = add(get(page), multiply(inBlock, integer(headWidth * bytes)));
+      copies.push(storeFloat(row, loadFloat(get(value), source), values + d * bytes));
     }
   }
-  const pageAddress = loadInteger(add(listOf(token), shiftLeft(shiftRight(get(position), 4), 2)));
   const body = join(
     set(position, positionOf(token)),
-    set(page, add(pageAddress, multiply(parameter.layer, integer(layerBytes(config))))),
+    set(page, blockAddress(config, listOf(token), shiftRight(get(position), 4))),
     set(
       key,
       add(
@@ -157,9 +184,153 @@ function writeEntries(config: ModelConfig, locals: Locals): Code {
   return countTo(token, parameter.written, body);
 }
 
+/** What the parts of reading share, by local. */
+interface Work {
+  /** The row's list of pages, how many blocks and tokens of it count, and the bytes of a head's scores. */
+  list: number;
+  blocks: number;
+  length: number;
+  scoreBytes: number;
+  query: number;
+  out: number;
+}
+
 function readAll(config: ModelConfig, locals: Locals): Code {
   const { heads, keyValueHeads, headWidth } = config;
-  const [token, head, list, length, pages, query, out, start] = locals.many("integer", 8) as [
+  const [token, list, length, blocks, scoreBytes, query, out] = locals.many("integer", 7) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const work = { list, length, blocks, scoreBytes, query, out };
+  const oneToken = join(
+    set(list, listOf(token)),
+    set(length, add(positionOf(token), integer(1))),
+    set(blocks, shiftRight(add(get(length), integer(blockTokens - 1)), 4)),
+    set(scoreBytes, shiftLeft(add(get(blocks), integer(1)), 6)),
+    set(query, add(parameter.queryKeys, multiply(get(token), integer((heads + keyValueHeads) * headWidth * bytes)))),
+    set(out, add(parameter.out, multiply(get(token), integer(heads * headWidth * bytes)))),
+    scoreKeys(config, locals, work),
+    softmaxScores(config, locals, work),
+    weighValues(config, locals, work),
+  );
+  return when(isLess(integer(0), parameter.count), countTo(token, parameter.count, oneToken));
+}
+
+/** Runs the body for every block of the row, with the address of its keys, or at an offset, in this layer. */
+function eachBlock(
+  config: ModelConfig,
+  locals: Locals,
+  { list, blocks }: Work,
+  address: number,
+  body: (index: number) => Code,
+  offset = 0,
+): Code {
+  const index = locals.make("integer");
+  const start = add(blockAddress(config, get(list), get(index)), integer(offset));
+  return countTo(index, get(blocks), join(set(address, start), body(index)));
+}
+
+/** q·k of all heads, block by block: the keys of a page lie together, so memory is read in long pieces. */
+function scoreKeys(config: ModelConfig, locals: Locals, work: Work): Code {
+  const { heads, keyValueHeads, headWidth } = config;
+  const [page, head, query, to] = locals.many("integer", 4) as [number, number, number, number];
+  const sums = locals.many("vector", blockTokens / 4);
+  const factor = locals.make("vector");
+  const products: Code[] = [];
+  for (let d = 0; d < headWidth; d++) {
+    products.push(set(factor, loadSplat(get(query), d * bytes)));
+    sums.forEach((sum, i) => {
+      const keys = load(get(page), (d * blockTokens + i * 4) * bytes);
+      products.push(set(sum, d === 0 ? multiplyVector(keys, get(factor)) : fused(keys, get(factor), get(sum))));
+    });
+  }
+  const queryHead = join(
+    ...products,
+    ...sums.map((sum, i) => store(get(to), get(sum), i * 16)),
+    set(query, add(get(query), integer(headWidth * bytes))),
+    set(to, add(get(to), get(work.scoreBytes))),
+  );
+  // query heads of a group use the same keys
+  const inGroup = locals.make("integer");
+  const keyHead = join(
+    countTo(inGroup, integer(heads / keyValueHeads), queryHead),
+    set(page, add(get(page), integer(headBytes(config)))),
+  );
+  const oneBlock = (index: number) =>
+    join(
+      set(query, get(work.query)),
+      set(to, add(parameter.scores, shiftLeft(get(index), 6))),
+      countTo(head, integer(keyValueHeads), keyHead),
+    );
+  return eachBlock(config, locals, work, page, oneBlock);
+}
+
+/** exp(scale · (score - largest)) in place of each head's scores, 0 behind the last key, and 1 / their sum after them. */
+function softmaxScores(config: ModelConfig, locals: Locals, work: Work): Code {
+  const [head, scores, index, from] = locals.many("integer", 4) as [number, number, number, number];
+  const [largest, sum, value, power, counts] = locals.many("vector", 5) as [number, number, number, number, number];
+  const eachVector = (body: Code) =>
+    countTo(index, shiftLeft(get(work.blocks), 2), join(set(from, add(get(scores), shiftLeft(get(index), 4))), body));
+  const across = (vector: number, combine: (a: Code, b: Code) => Code) =>
+    combine(combine(lane(get(vector), 0), lane(get(vector), 1)), combine(lane(get(vector), 2), lane(get(vector), 3)));
+  const end = shiftLeft(get(work.blocks), 4);
+  const hide = join(
+    storeFloat(add(get(scores), shiftLeft(get(index), 2)), float(-1e30)),
+    set(index, add(get(index), integer(1))),
+  );
+  const oneHead = join(
+    set(index, get(work.length)),
+    when(isLess(get(index), end), repeatWhile(hide, isLess(get(index), end))),
+    set(largest, splat(-1e30)),
+    eachVector(set(largest, maxVector(get(largest), load(get(from))))),
+    set(largest, splatOf(across(largest, maxFloat))),
+    set(sum, splat(0)),
+    eachVector(
+      join(
+        set(value, multiplyVector(subtractVector(load(get(from)), get(largest)), splat(config.headWidth ** -0.5))),
+        exponential(value, power, counts),
+        store(get(from), get(value)),
+        set(sum, addVector(get(sum), get(value))),
+      ),
+    ),
+    storeFloat(add(get(scores), shiftLeft(get(work.blocks), 6)), divideFloat(float(1), across(sum, addFloat))),
+    set(scores, add(get(scores), get(work.scoreBytes))),
+  );
+  return join(set(scores, parameter.scores), countTo(head, integer(config.heads), oneHead));
+}
+
+/**
+ * exp of a vector of numbers up to 0, within 2 units of the last place, and exactly 0 where it is below what a float can hold:
+ * 2^n times a polynomial in the rest, whose coefficients are the usual least-maximum fit of degree 5 behind 1 + r.
+ */
+function exponential(value: number, power: number, counts: number): Code {
+  const polynomial = [1.9875691e-4, 1.3981999e-3, 8.333452e-3, 4.1665796e-2, 1.6666666e-1, 5e-1];
+  const [rest, least] = [get(value), splat(-87)];
+  const high = polynomial
+    .slice(1)
+    .reduce<Code>((sum, coefficient) => fused(sum, rest, splat(coefficient)), splat(polynomial[0]!));
+  const scale = shiftIntegersLeft(addIntegers(toIntegers(get(power)), splatInteger(127)), 23);
+  return join(
+    set(counts, isAbove(rest, least)),
+    set(value, maxVector(rest, least)),
+    set(power, nearest(multiplyVector(rest, splat(Math.LOG2E)))),
+    // ln 2 in two parts, so that the rest keeps all its digits
+    set(value, fused(get(power), splat(-0.693359375), rest)),
+    set(value, fused(get(power), splat(2.1219444e-4), rest)),
+    set(value, multiplyVector(addVector(fused(multiplyVector(rest, rest), high, rest), splat(1)), scale)),
+    set(value, andBits(rest, get(counts))),
+  );
+}
+
+/** Sums of the values, each times its weight, block by block; 32 numbers of a head at a time, which is what registers hold. */
+function weighValues(config: ModelConfig, locals: Locals, work: Work): Code {
+  const { heads, keyValueHeads, headWidth } = config;
+  const [page, head, inGroup, value, weights, end, out, first] = locals.many("integer", 8) as [
     number,
     number,
     number,
@@ -169,165 +340,57 @@ function readAll(config: ModelConfig, locals: Locals): Code {
     number,
     number,
   ];
-  const group = heads / keyValueHeads;
-  const work = { list, length, pages, query, start, out };
-  // the offset of a query head's keys in a page of this layer; groups of query heads share one
-  const keyHead = group === 1 ? get(head) : divideBy(get(head), group);
-  const oneHead = join(
-    set(
-      start,
-      add(multiply(parameter.layer, integer(layerBytes(config))), multiply(keyHead, integer(2 * headBytes(config)))),
-    ),
-    scoreKeys(config, locals, work),
-    softmaxScores(config, locals, work),
-    weighValues(config, locals, work),
-    set(query, add(get(query), integer(headWidth * bytes))),
-    set(out, add(get(out), integer(headWidth * bytes))),
-  );
-  const oneToken = join(
-    set(list, listOf(token)),
-    set(length, add(positionOf(token), integer(1))),
-    set(pages, shiftRight(add(get(length), integer(pageTokens - 1)), 4)),
-    set(query, add(parameter.queryKeys, multiply(get(token), integer((heads + keyValueHeads) * headWidth * bytes)))),
-    set(out, add(parameter.out, multiply(get(token), integer(heads * headWidth * bytes)))),
-    countTo(head, integer(heads), oneHead),
-  );
-  return when(isLess(integer(0), parameter.count), countTo(token, parameter.count, oneToken));
-}
-
-function divideBy(value: Code, divisor: number): Code {
-  return [...value, ...integer(divisor), 0x6e];
-}
-
-interface Work {
-  list: number;
-  length: number;
-  pages: number;
-  query: number;
-  out: number;
-  /** Where the head's keys begin in each page. */
-  start: number;
-}
-
-/** q·k of a head for all pages; what lies behind the last key is set very low. */
-function scoreKeys(config: ModelConfig, locals: Locals, { list, length, pages, query, start }: Work): Code {
-  const [index, page, to] = locals.many("integer", 3) as [number, number, number];
-  const sums = locals.many("vector", pageTokens / 4);
-  const factor = locals.make("vector");
-  const products: Code[] = [];
-  for (let d = 0; d < config.headWidth; d++) {
-    products.push(set(factor, loadSplat(get(query), d * bytes)));
-    sums.forEach((sum, i) => {
-      const keys = load(get(page), (d * pageTokens + i * 4) * bytes);
-      products.push(set(sum, d === 0 ? multiplyVector(keys, get(factor)) : fused(keys, get(factor), get(sum))));
-    });
-  }
-  const onePage = join(
-    set(page, add(loadInteger(add(get(list), shiftLeft(get(index), 2))), get(start))),
-    ...products,
-    set(to, add(parameter.scores, shiftLeft(get(index), 6))),
-    ...sums.map((sum, i) => store(get(to), get(sum), i * 16)),
-  );
-  const hideRest = repeatWhile(
-    join(
-      storeFloat(add(parameter.scores, shiftLeft(get(index), 2)), float(-1e30)),
-      set(index, add(get(index), integer(1))),
-    ),
-    isLess(get(index), shiftLeft(get(pages), 4)),
-  );
-  return join(
-    countTo(index, get(pages), onePage),
-    set(index, get(length)),
-    when(isLess(get(index), shiftLeft(get(pages), 4)), hideRest),
-  );
-}
-
-/** exp(scale · (score - largest)) in place of the scores, and 1 / their sum. */
-function softmaxScores(config: ModelConfig, locals: Locals, work: Work & { inverse?: number }): Code {
-  const [index, from] = locals.many("integer", 2) as [number, number];
-  const [largest, sum, value, power] = locals.many("vector", 4) as [number, number, number, number];
-  const eachVector = (body: Code) =>
-    countTo(
-      index,
-      shiftLeft(get(work.pages), 2),
-      join(set(from, add(parameter.scores, shiftLeft(get(index), 4))), body),
-    );
-  const across = (vector: number, combine: (a: Code, b: Code) => Code) =>
-    combine(combine(lane(get(vector), 0), lane(get(vector), 1)), combine(lane(get(vector), 2), lane(get(vector), 3)));
-  const scale = config.headWidth ** -0.5;
-  return join(
-    set(largest, splat(-1e30)),
-    eachVector(set(largest, maxVector(get(largest), load(get(from))))),
-    set(largest, splatOf(across(largest, maxFloat))),
-    set(sum, splat(0)),
-    eachVector(
-      join(
-        set(value, multiplyVector(subtractVector(load(get(from)), get(largest)), splat(scale))),
-        exponential(value, power),
-        store(get(from), get(value)),
-        set(sum, addVector(get(sum), get(value))),
-      ),
-    ),
-    // kept behind the scores, where the values are weighed
-    storeFloat(add(parameter.scores, shiftLeft(get(work.pages), 6)), divideFloat(float(1), across(sum, addFloat))),
-  );
-}
-
-/**
- * exp of a vector of numbers up to 0, within 2 units of the last place: 2^n times a polynomial in the rest, whose
- * coefficients are the usual least-maximum fit of degree 5 behind 1 + r.
- */
-function exponential(value: number, power: number): Code {
-  const polynomial = [1.9875691e-4, 1.3981999e-3, 8.333452e-3, 4.1665796e-2, 1.6666666e-1, 5e-1];
-  const rest = get(value);
-  const high = polynomial
-    .slice(1)
-    .reduce<Code>((sum, coefficient) => fused(sum, rest, splat(coefficient)), splat(polynomial[0]!));
-  return join(
-    set(value, maxVector(get(value), splat(-87))),
-    set(power, nearest(multiplyVector(get(value), splat(Math.LOG2E)))),
-    set(value, fused(get(power), splat(-0.693359375), get(value))),
-    set(value, fused(get(power), splat(2.1219444e-4), get(value))),
-    set(
-      value,
-      multiplyVector(
-        addVector(fused(multiplyVector(rest, rest), high, rest), splat(1)),
-        shiftIntegersLeft(addIntegers(toIntegers(get(power)), splatInteger(127)), 23),
-      ),
-    ),
-  );
-}
-
-/** Sum of the values, each times its weight; 32 numbers of a head at a time, which is what fits into registers. */
-function weighValues(config: ModelConfig, locals: Locals, { list, pages, out, start }: Work): Code {
-  const [index, page, weights, end] = locals.many("integer", 4) as [number, number, number, number];
   const weight = locals.make("vector");
-  const width = Math.min(32, config.headWidth);
+  const width = Math.min(32, headWidth);
   const sums = locals.many("vector", width / 4);
   const parts: Code[] = [];
-  for (let first = 0; first < config.headWidth; first += width) {
+  for (let start = 0; start < headWidth; start += width) {
+    const at = (i: number) => start * bytes + i * 16;
     const oneToken = join(
       set(weight, loadSplat(get(weights))),
-      ...sums.map((sum, i) => set(sum, fused(load(get(page), first * bytes + i * 16), get(weight), get(sum)))),
-      set(page, add(get(page), integer(config.headWidth * bytes))),
+      ...sums.map((sum, i) => set(sum, fused(load(get(value), at(i)), get(weight), get(sum)))),
+      set(value, add(get(value), integer(headWidth * bytes))),
       set(weights, add(get(weights), integer(bytes))),
     );
-    const onePage = join(
-      set(
-        page,
-        add(add(loadInteger(add(get(list), shiftLeft(get(index), 2))), get(start)), integer(headBytes(config))),
-      ),
-      set(end, add(get(weights), integer(pageTokens * bytes))),
-      repeatWhile(oneToken, isLess(get(weights), get(end))),
-    );
     parts.push(
-      ...sums.map((sum) => set(sum, splat(0))),
-      set(weights, parameter.scores),
-      countTo(index, get(pages), onePage),
-      // one past the last weight lies 1 / sum
-      set(weight, loadSplat(get(weights))),
-      ...sums.map((sum, i) => store(get(out), multiplyVector(get(sum), get(weight)), first * bytes + i * 16)),
+      ...sums.map((sum, i) => set(sum, load(get(out), at(i)))),
+      set(value, get(page)),
+      set(weights, get(first)),
+      set(end, add(get(first), integer(blockTokens * bytes))),
+      repeatWhile(oneToken, isLess(get(weights), get(end))),
+      ...sums.map((sum, i) => store(get(out), get(sum), at(i))),
     );
   }
-  return join(...parts);
+  const queryHead = join(
+    ...parts,
+    set(out, add(get(out), integer(headWidth * bytes))),
+    set(first, add(get(first), get(work.scoreBytes))),
+  );
+  const keyHead = join(
+    countTo(inGroup, integer(heads / keyValueHeads), queryHead),
+    set(page, add(get(page), integer(headBytes(config)))),
+  );
+  const oneBlock = (index: number) =>
+    join(
+      set(out, get(work.out)),
+      set(first, add(parameter.scores, shiftLeft(get(index), 6))),
+      countTo(head, integer(keyValueHeads), keyHead),
+    );
+  const vectors = headWidth / 4;
+  const clear = Array.from({ length: heads * vectors }, (_, i) => store(get(work.out), splat(0), i * 16));
+  const scaleHead = join(
+    set(weight, loadSplat(add(get(first), shiftLeft(get(work.blocks), 6)))),
+    ...Array.from({ length: vectors }, (_, i) =>
+      store(get(out), multiplyVector(load(get(out), i * 16), get(weight)), i * 16),
+    ),
+    set(out, add(get(out), integer(headWidth * bytes))),
+    set(first, add(get(first), get(work.scoreBytes))),
+  );
+  return join(
+    ...clear,
+    eachBlock(config, locals, work, page, oneBlock, layerBytes(config) / 2),
+    set(out, get(work.out)),
+    set(first, parameter.scores),
+    countTo(head, integer(heads), scaleHead),
+  );
 }

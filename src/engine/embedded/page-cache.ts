@@ -1,4 +1,11 @@
-import { type AttentionCall, AttentionKernel, layerBytes, pageTokens } from "./attention-kernel.ts";
+import {
+  type AttentionCall,
+  AttentionKernel,
+  layerBytes,
+  pageTokens,
+  scoreFloats,
+  usedPieces,
+} from "./attention-kernel.ts";
 import type { ModelConfig } from "./model-config.ts";
 
 const wasmPage = 65_536;
@@ -29,7 +36,7 @@ export interface StepTokens {
 }
 
 /**
- * Keys and values in pages of 16 tokens, in the memory of the attention kernel. Rows hold lists of pages; rows that begin alike
+ * Keys and values in pages of 256 tokens, in the memory of the attention kernel. Rows hold lists of pages; rows that begin alike
  * share pages, and a page goes back when the last row has let it go. Memory is taken as it is needed, up to a limit.
  */
 export class PageCache {
@@ -62,7 +69,7 @@ export class PageCache {
       queryKeys: floats((heads + keyValueHeads) * headWidth),
       values: floats(keyValueHeads * headWidth),
       out: floats(heads * headWidth),
-      scores: take(4 * (contextLength + 2 * pageTokens)),
+      scores: take(4 * scoreFloats(config, contextLength)),
     };
     this.#listBytes = 4 * Math.ceil(contextLength / pageTokens);
     this.#listsStart = take(options.maxRows * this.#listBytes);
@@ -114,6 +121,17 @@ export class PageCache {
 
   share(page: number): void {
     this.#users.set(page, this.#users.get(page)! + 1);
+  }
+
+  /** Copies the first tokens of a page to another. */
+  copyPage(from: number, to: number, tokens: number): void {
+    const memory = new Uint8Array(this.#memory.buffer);
+    for (let layer = 0; layer < this.#config.layers; layer++) {
+      for (const { offset, size } of usedPieces(this.#config, tokens)) {
+        const start = layer * layerBytes(this.#config) + offset;
+        memory.copyWithin(to + start, from + start, from + start + size);
+      }
+    }
   }
 
   giveBack(page: number): void {

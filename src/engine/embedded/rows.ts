@@ -32,6 +32,9 @@ export interface RowsOptions {
   stepTokens: number;
 }
 
+/** A common beginning shorter than this is computed again. */
+const worthSharing = 8;
+
 /** The rows of a thread and their pages: who gets memory, who shares it, who gives way. */
 export class Rows {
   readonly cache: PageCache;
@@ -66,28 +69,30 @@ export class Rows {
       return "placed";
     }
     const kind = { weights, rotation };
-    const known = this.#bestShare(kind, tokens, (row) => row.cached);
-    const coming = this.#bestShare(kind, tokens, (row) => (row.answer === undefined ? row.cached : row.tokens.length));
-    if ((coming?.pages ?? 0) > (known?.pages ?? 0)) return "later";
+    const known = this.#longestShare(kind, tokens, (row) => row.cached);
+    const coming = this.#longestShare(kind, tokens, (row) =>
+      row.answer === undefined ? row.cached : row.tokens.length,
+    );
+    if ((coming?.length ?? 0) > (known?.length ?? 0)) return "later";
     const list = this.cache.takeList() ?? (this.#evictIdle(known?.row) ? this.cache.takeList() : undefined);
     if (list === undefined) return "full";
-    const pages = known?.row.pages.slice(0, known.pages) ?? [];
-    for (const page of pages) this.cache.share(page);
-    const row: Row = {
-      weights,
-      rotation,
-      tokens,
-      cached: pages.length * pageTokens,
-      pages,
-      list,
-      address: 0,
-      answer,
-      rollout: answer.request.rollout,
-      used: clock,
-    };
-    row.address = this.cache.writeList(list, pages);
+    const shared = known === undefined ? { pages: [], cached: 0 } : this.#share(known);
+    const { rollout } = answer.request;
+    const row: Row = { weights, rotation, tokens, ...shared, list, address: 0, answer, rollout, used: clock };
     this.#rows.add(row);
     return "placed";
+  }
+
+  /** Whole pages are shared, the last one, which both rows will write to, is copied. */
+  #share({ row, length }: { row: Row; length: number }): { pages: number[]; cached: number } {
+    const whole = Math.floor(length / pageTokens);
+    const pages = row.pages.slice(0, whole);
+    for (const page of pages) this.cache.share(page);
+    const rest = length - whole * pageTokens;
+    const copy = rest > 0 ? this.cache.takePage() : undefined;
+    if (copy === undefined) return { pages, cached: whole * pageTokens };
+    this.cache.copyPage(row.pages[whole]!, copy, rest);
+    return { pages: [...pages, copy], cached: length };
   }
 
   #ownRow(weights: string, rollout: string | undefined): Row | undefined {
@@ -98,18 +103,17 @@ export class Rows {
     return undefined;
   }
 
-  /** The row that shares most whole pages with a prompt, of whose tokens so many count. The last token is always computed. */
-  #bestShare(
+  /** The row with the longest common beginning, of whose tokens so many count. The last token is always computed. */
+  #longestShare(
     kind: Pick<Row, "weights" | "rotation">,
     tokens: readonly number[],
     counts: (row: Row) => number,
-  ): { row: Row; pages: number } | undefined {
-    let best: { row: Row; pages: number } | undefined;
+  ): { row: Row; length: number } | undefined {
+    let best: { row: Row; length: number } | undefined;
     for (const row of this.#rows) {
       if (row.weights !== kind.weights || row.rotation !== kind.rotation) continue;
-      const shared = commonPrefix(row.tokens, tokens, Math.min(counts(row), tokens.length - 1));
-      const pages = Math.floor(shared / pageTokens);
-      if (pages > (best?.pages ?? 0)) best = { row, pages };
+      const length = commonPrefix(row.tokens, tokens, Math.min(counts(row), tokens.length - 1));
+      if (length >= worthSharing && length > (best?.length ?? 0)) best = { row, length };
     }
     return best;
   }

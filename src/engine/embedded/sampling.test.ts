@@ -109,18 +109,18 @@ describe("memory", () => {
   test("is bounded: what does not fit waits, and what gives way is computed again", async () => {
     const all = requests(12, 4, 100).map((request) => ({ ...request, maxTokens: 90 }));
     const free = await together(await make(), all);
-    const tight = await make({ maxCacheBytes: pageBytes(model) * 30 });
+    const tight = await make({ maxCacheBytes: pageBytes(model) * 4 });
     const tokens = (results: readonly string[]) => results.map((result) => result.split(" ")[0]);
     expect(tokens(await together(tight, all))).toEqual(tokens(free));
   });
 
   test("that cannot hold a single sequence is an error with numbers, and the engine goes on", async () => {
-    const engine = await make({ maxCacheBytes: pageBytes(model) * 8 });
+    const engine = await make({ maxCacheBytes: pageBytes(model) });
     await expect(engine.sample({ tokens: new Array(300).fill(1), maxTokens: 5, seed: 0 })).rejects.toMatchObject({
       code: "cache-too-small",
       message: expect.stringContaining("MiB"),
     });
-    await expect(engine.sample({ tokens: [1], maxTokens: 200, seed: 0 })).rejects.toMatchObject({
+    await expect(engine.sample({ tokens: [1], maxTokens: 300, seed: 0 })).rejects.toMatchObject({
       code: "cache-too-small",
     });
     expect((await engine.sample({ tokens: [1], maxTokens: 5, seed: 0 })).tokens.length).toBe(5);

@@ -77,6 +77,9 @@ export const addVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe4)]
 export const subtractVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe5)];
 export const multiplyVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe6)];
 export const maxVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe9)];
+/** All bits of a lane where a is above b, none elsewhere. */
+export const isAbove = (a: Code, b: Code): Code => [...a, ...b, ...simd(0x44)];
+export const andBits = (a: Code, b: Code): Code => [...a, ...b, ...simd(0x4e)];
 export const nearest = (a: Code): Code => [...a, ...simd(0x6a)];
 export const toIntegers = (a: Code): Code => [...a, ...simd(0xf8)];
 export const addIntegers = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xae)];
