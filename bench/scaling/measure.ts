@@ -1,15 +1,13 @@
 import { availableParallelism } from "node:os";
-import { toHuggingFaceConfig } from "../../src/engine/embedded/model-config.ts";
-import { createRng } from "../../src/random.ts";
 import type { BenchmarkContext } from "../benchmark.ts";
 import type { Child } from "../child/child.ts";
 import type { TimedRun, Workload } from "../child/protocol.ts";
 import { startLudus, startPython } from "../child/start.ts";
-import { randomDerivatives_B_T, randomTokens_B_T } from "../random-rows.ts";
 import { describeRate } from "../rate.ts";
 import { median } from "../statistics.ts";
 import { formatNumber } from "../table.ts";
 import { type Point, points } from "./points.ts";
+import { sampleWorkload, trainWorkload } from "./workloads.ts";
 
 export interface MeasuredPoint extends Point {
   train: readonly TimedRun[];
@@ -34,6 +32,8 @@ export async function measureScaling(python: string | undefined, context: Benchm
   const torch = python === undefined ? undefined : startPython(python, context, "PyTorch");
   const scaling: MeasuredScaling = { points: [], gemm: [], versions: {} };
   try {
+    // importing PyTorch takes seconds of both cores: it must be over before anything is timed
+    await torch?.prepare({ workload: trainWorkload(points[0]!), variant: "default", threads });
     for (const [index, point] of points.entries()) {
       if (point.series !== points[index - 1]?.series) scaling.gemm.push(...(await measureGemm(context)));
       scaling.points.push(await measurePoint(point, torch, scaling.versions, context));
@@ -65,22 +65,8 @@ async function measurePoint(
   versions: Record<string, string>,
   context: BenchmarkContext,
 ): Promise<MeasuredPoint> {
-  const { trainRows, sampleRows, length, config, parameters } = point;
-  const { vocabularySize } = config;
-  const model = { config: toHuggingFaceConfig(config) };
-  const rng = createRng(1);
-  const train: Workload = {
-    kind: "train",
-    model,
-    tokens_B_T: randomTokens_B_T(rng, trainRows, length + 1, vocabularySize),
-    derivatives_B_T: randomDerivatives_B_T(rng, trainRows, length + 1),
-  };
-  const sample: Workload = {
-    kind: "sample",
-    model,
-    prompts_B_T: randomTokens_B_T(rng, sampleRows, length / 2, vocabularySize),
-    newTokens: length / 2,
-  };
+  const { length, parameters } = point;
+  const train = trainWorkload(point);
   const label = `${formatNumber(parameters / 1e6)}M parameters, length ${length}`;
   const run = async (who: string, child: Child, workload: Workload) => {
     const runs = await runFor(measuringSeconds, child, workload, versions);
@@ -92,7 +78,7 @@ async function measurePoint(
     ...point,
     train: await run("Ludus training", ludus, train),
     ...(torch === undefined ? {} : { torchTrain: await run("PyTorch training", torch, train) }),
-    sample: await run("Ludus sampling", ludus, sample),
+    sample: await run("Ludus sampling", ludus, sampleWorkload(point)),
   }));
 }
 

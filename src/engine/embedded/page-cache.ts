@@ -123,6 +123,10 @@ export class PageCache {
     this.#users.set(page, this.#users.get(page)! + 1);
   }
 
+  isShared(page: number): boolean {
+    return this.#users.get(page)! > 1;
+  }
+
   /** Copies the first tokens of a page to another. */
   copyPage(from: number, to: number, tokens: number): void {
     const memory = new Uint8Array(this.#memory.buffer);

@@ -32,7 +32,7 @@ export interface RowsOptions {
   stepTokens: number;
 }
 
-/** A common beginning shorter than this is computed again. */
+/** So many tokens are worth a copy, or a wait. */
 const worthSharing = 8;
 
 /** The rows of a thread and their pages: who gets memory, who shares it, who gives way. */
@@ -73,7 +73,7 @@ export class Rows {
     const coming = this.#longestShare(kind, tokens, (row) =>
       row.answer === undefined ? row.cached : row.tokens.length,
     );
-    if ((coming?.length ?? 0) > (known?.length ?? 0)) return "later";
+    if ((coming?.length ?? 0) >= (known?.length ?? 0) + worthSharing) return "later";
     const list = this.cache.takeList() ?? (this.#evictIdle(known?.row) ? this.cache.takeList() : undefined);
     if (list === undefined) return "full";
     const shared = known === undefined ? { pages: [], cached: 0 } : this.#share(known);
@@ -118,12 +118,14 @@ export class Rows {
     return best;
   }
 
-  /** Keeps the first tokens of a row, in whole pages: a page that is shared must not be written to again. */
+  /** Keeps the first tokens of a row. A page that others use too must not be written to again: it is let go whole. */
   #truncate(row: Row, cached: number): void {
     if (cached === row.cached) return;
-    const kept = Math.floor(cached / pageTokens);
-    for (const page of row.pages.splice(kept)) this.cache.giveBack(page);
-    row.cached = kept * pageTokens;
+    const whole = Math.floor(cached / pageTokens);
+    const last = row.pages[whole];
+    const keepsLast = last !== undefined && !this.cache.isShared(last);
+    for (const page of row.pages.splice(keepsLast ? whole + 1 : whole)) this.cache.giveBack(page);
+    row.cached = keepsLast ? cached : whole * pageTokens;
   }
 
   /** Forgets what the row holds; it will be computed again. */
