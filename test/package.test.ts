@@ -46,6 +46,19 @@ test('import "ludus" works without the test runner', async () => {
   expect(stdout).toBe("function\n");
 });
 
+test("the embedded engine trains and samples there", async () => {
+  const script = `import { embedded, tiny } from "ludus";
+    const engine = await embedded({ model: tiny({ vocabularySize: 16, contextLength: 32 }), threads: 1 });
+    const forward = await engine.forward({ rows: [{ tokens: [1, 2, 3] }] });
+    await engine.backward(forward, { logprobs_B_T: [Float32Array.of(0, -1, -1)] });
+    const { applied } = await engine.step({ learningRate: 1e-3 });
+    const { tokens } = await engine.sample({ tokens: [1], maxTokens: 4, seed: 1 });
+    console.log(applied, tokens.length);
+    await engine.close();`;
+  const { stdout } = await run("node", ["--input-type=module", "--eval", script], { cwd: project });
+  expect(stdout).toBe("true 4\n");
+});
+
 test("npx ludus --version prints the version", async () => {
   const { stdout } = await run("npx", ["--no-install", "ludus", "--version"], { cwd: project, env: userEnv() });
   expect(stdout).toBe(`${packageJson.version}\n`);

@@ -12,7 +12,11 @@ export class ComputeWorker {
   constructor(setup: ThreadSetup) {
     // built files end in .js; while developing, Node runs the TypeScript itself
     const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
-    this.#worker = new Worker(new URL(`./compute-thread${extension}`, import.meta.url), { workerData: setup });
+    this.#worker = new Worker(new URL(`./compute-thread${extension}`, import.meta.url), {
+      workerData: setup,
+      // flags of the program, such as --input-type, are not meant for the thread and can keep it from starting
+      execArgv: [],
+    });
     this.#worker.on("message", (reply: ThreadReply) => this.#settle(reply));
     this.#worker.on("error", (error) => this.#fail(error.message));
     this.#worker.on("exit", (code) => this.#fail(`the thread ended with code ${code}`));
