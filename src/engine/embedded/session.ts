@@ -13,6 +13,8 @@ export async function openSession(graph: Uint8Array, threads: number): Promise<I
       executionMode: "sequential",
       graphOptimizationLevel: "all",
       logSeverityLevel: 3,
+      // each session has threads of its own; left to spin between runs, those of one would take the cores from the next
+      extra: { session: { force_spinning_stop: "1" } },
     });
   } catch (cause) {
     throw new LudusError("graph-refused", {
