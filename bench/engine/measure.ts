@@ -12,7 +12,7 @@ export interface Measured {
   comparison: ComparisonName;
   contestant: Contestant;
   versions: Record<string, string>;
-  /** All rounds but the first, which warms up. */
+  /** All rounds but the first ones, which warm up. */
   runs: (TimedRun & { round: number })[];
   startBytes?: number;
   peakBytes?: number;
@@ -22,6 +22,9 @@ interface Running extends Measured {
   child: Child;
   repetitions: number;
 }
+
+/** Just-in-time compilers need a few rounds until they have seen enough; the same number for everyone. */
+const warmUpRounds = 3;
 
 /** Compilers and thread pools of the last contestant come to rest before the next is timed. */
 const restMs = 100;
@@ -44,11 +47,11 @@ export async function measure(
         all.push(await startContestant(child, comparison, contestant));
       }
     }
-    for (let round = 0; round <= rounds; round++) {
+    for (let round = 1 - warmUpRounds; round <= rounds; round++) {
       // forth and back, so that nobody always runs after the same one
       for (const one of round % 2 === 0 ? all : all.toReversed()) {
         await pause(restMs, undefined, { signal: context.signal });
-        const label = `${round === 0 ? "warm-up" : `round ${round}/${rounds}`}  ${one.comparison}`;
+        const label = `${round <= 0 ? "warm-up" : `round ${round}/${rounds}`}  ${one.comparison}`;
         context.progress(`${label}  ${one.contestant.name}: ${await runRound(one, round)}`);
       }
     }
@@ -70,7 +73,7 @@ async function startContestant(child: Child, comparison: Comparison, contestant:
   return { comparison: name, contestant, versions, runs: [], ...start, child, repetitions };
 }
 
-/** Runs and keeps, or only runs in round 0. Returns the rate, in words. */
+/** Runs and keeps, or only runs while warming up. Returns the rate, in words. */
 async function runRound(one: Running, round: number): Promise<string> {
   const runs: TimedRun[] = [];
   for (let i = 0; i < one.repetitions; i++) runs.push(await one.child.run());
