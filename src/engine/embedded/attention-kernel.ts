@@ -153,7 +153,7 @@ function blockAddress(config: ModelConfig, list: Code, block: Code): Code {
 /** Puts the new keys and values of every token into its page. */
 function writeEntries(config: ModelConfig, locals: Locals): Code {
   const { heads, keyValueHeads, headWidth } = config;
-  const [token, position, page, key, value] = locals.many("integer", 5) as [number, number, number, number, number];
+  const { token, position, page, key, value } = locals.named("integer", "token", "position", "page", "key", "value");
   const rowBytes = (count: number) => count * headWidth * bytes;
   const inBlock = and(get(position), blockTokens - 1);
   const copies: Code[] = [];
@@ -197,15 +197,16 @@ interface Work {
 
 function readAll(config: ModelConfig, locals: Locals): Code {
   const { heads, keyValueHeads, headWidth } = config;
-  const [token, list, length, blocks, scoreBytes, query, out] = locals.many("integer", 7) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const { token, list, length, blocks, scoreBytes, query, out } = locals.named(
+    "integer",
+    "token",
+    "list",
+    "length",
+    "blocks",
+    "scoreBytes",
+    "query",
+    "out",
+  );
   const work = { list, length, blocks, scoreBytes, query, out };
   const oneToken = join(
     set(list, listOf(token)),
@@ -238,7 +239,7 @@ function eachBlock(
 /** q·k of all heads, block by block: the keys of a page lie together, so memory is read in long pieces. */
 function scoreKeys(config: ModelConfig, locals: Locals, work: Work): Code {
   const { heads, keyValueHeads, headWidth } = config;
-  const [page, head, query, to] = locals.many("integer", 4) as [number, number, number, number];
+  const { page, head, query, to } = locals.named("integer", "page", "head", "query", "to");
   const sums = locals.many("vector", blockTokens / 4);
   const factor = locals.make("vector");
   const products: Code[] = [];
@@ -272,8 +273,8 @@ function scoreKeys(config: ModelConfig, locals: Locals, work: Work): Code {
 
 /** exp(scale · (score - largest)) in place of each head's scores, 0 behind the last key, and 1 / their sum after them. */
 function softmaxScores(config: ModelConfig, locals: Locals, work: Work): Code {
-  const [head, scores, index, from] = locals.many("integer", 4) as [number, number, number, number];
-  const [largest, sum, value, power, counts] = locals.many("vector", 5) as [number, number, number, number, number];
+  const { head, scores, index, from } = locals.named("integer", "head", "scores", "index", "from");
+  const { largest, sum, value, power, counts } = locals.named("vector", "largest", "sum", "value", "power", "counts");
   const eachVector = (body: Code) =>
     countTo(index, shiftLeft(get(work.blocks), 2), join(set(from, add(get(scores), shiftLeft(get(index), 4))), body));
   const across = (vector: number, combine: (a: Code, b: Code) => Code) =>
@@ -330,16 +331,17 @@ function exponential(value: number, power: number, counts: number): Code {
 /** Sums of the values, each times its weight, block by block; 32 numbers of a head at a time, which is what registers hold. */
 function weighValues(config: ModelConfig, locals: Locals, work: Work): Code {
   const { heads, keyValueHeads, headWidth } = config;
-  const [page, head, inGroup, value, weights, end, out, first] = locals.many("integer", 8) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const { page, head, inGroup, value, weights, end, out, first } = locals.named(
+    "integer",
+    "page",
+    "head",
+    "inGroup",
+    "value",
+    "weights",
+    "end",
+    "out",
+    "first",
+  );
   const weight = locals.make("vector");
   const width = Math.min(32, headWidth);
   const sums = locals.many("vector", width / 4);

@@ -19,14 +19,7 @@ export function pageBytes(config: ModelConfig): number {
 }
 
 /** Places in memory for one step of at most `stepTokens` tokens. */
-interface Scratch {
-  pageLists: number;
-  positions: number;
-  queryKeys: number;
-  values: number;
-  out: number;
-  scores: number;
-}
+type Scratch = Omit<AttentionCall, "count" | "written" | "layer">;
 
 /** The tokens of a step, and which rows they belong to. */
 export interface StepTokens {

@@ -109,6 +109,11 @@ export class Locals {
     return this.#parameters + this.#types.length - 1;
   }
 
+  /** One of a type for each name. */
+  named<Name extends string>(type: LocalType, ...names: readonly Name[]): Record<Name, number> {
+    return Object.fromEntries(names.map((name) => [name, this.make(type)])) as Record<Name, number>;
+  }
+
   many(type: LocalType, count: number): number[] {
     return Array.from({ length: count }, () => this.make(type));
   }
