@@ -107,11 +107,10 @@ test("turns of a rollout have the same bits alone and among others", async () =>
 
 describe("memory", () => {
   test("is bounded: what does not fit waits, and what gives way is computed again", async () => {
-    const all = requests(12, 4, 100).map((request) => ({ ...request, maxTokens: 90 }));
+    const all = requests(7, 4, 100).map((request) => ({ ...request, maxTokens: 250 })); // more than a page each
     const free = await together(await make(), all);
     const tight = await make({ maxCacheBytes: pageBytes(model) * 4 });
-    const tokens = (results: readonly string[]) => results.map((result) => result.split(" ")[0]);
-    expect(tokens(await together(tight, all))).toEqual(tokens(free));
+    expect(await together(tight, all)).toEqual(free);
   });
 
   test("that cannot hold a single sequence is an error with numbers, and the engine goes on", async () => {
