@@ -44,7 +44,7 @@ import {
 
 /** Tokens that are computed at a time. Their keys lie `[headWidth, 16]`: one load brings the same number of four keys. */
 const blockTokens = 16;
-/** Tokens of a page. Long pieces of memory are read faster: of 16, 64, 128 and 256 tokens, 256 were best by a fifth or more. */
+/** Tokens of a page. Long pieces of memory are read faster: of 16, 64, 128 and 256 tokens, 256 were best, by a tenth or more. */
 export const pageTokens = 256;
 const blocksPerPage = pageTokens / blockTokens;
 const bytes = 4;
