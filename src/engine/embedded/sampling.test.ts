@@ -3,7 +3,7 @@ import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { createRng } from "../../random.ts";
 import type { Engine, Sample, SampleRequest } from "../engine.ts";
 import { type EmbeddedOptions, embedded } from "./embedded.ts";
-import { tiny } from "./model-config.ts";
+import { type ModelConfig, tiny } from "./model-config.ts";
 import { pageBytes } from "./page-cache.ts";
 
 const model = tiny({
@@ -34,6 +34,13 @@ function requests(count: number, seed: number, longest: number): SampleRequest[]
     maxTokens: 1 + rng.integer(longest),
     seed: i,
   }));
+}
+
+/** Frequencies that change beyond an original context. */
+function longRope(originalContextLength: number): ModelConfig["rope"] {
+  const factors = (factor: number) => Array.from({ length: 4 }, (_, i) => factor + i);
+  const common = { theta: 10000, factor: 8, attentionFactor: 1.2, shortFactors: factors(1), longFactors: factors(4) };
+  return { type: "longrope", originalContextLength, ...common };
 }
 
 const bits = (sample: Sample) => `${sample.tokens.join()} ${sample.logprobs.join()}`;
@@ -162,16 +169,7 @@ test("long and short sequences, turns and forks all agree with the forward pass"
 });
 
 test("a row that grows past the original context of longrope is computed with the other frequencies", async () => {
-  const factors = (factor: number) => Array.from({ length: 4 }, (_, i) => factor + i);
-  const rope = {
-    type: "longrope",
-    theta: 10000,
-    factor: 8,
-    originalContextLength: 40,
-    attentionFactor: 1.2,
-    shortFactors: factors(1),
-    longFactors: factors(4),
-  } as const;
+  const rope = longRope(40);
   const engine = await embedded({ model: { ...model, rope }, seed: 2, threads: 2 });
   const sample = await engine.sample({ tokens: [1, 2, 3], maxTokens: 60, seed: 1 });
   for (const length of [30, 63]) {
@@ -213,16 +211,7 @@ test("a closed engine says so", async () => {
 });
 
 test("with longrope a row means the same whatever part of it is wanted", async () => {
-  const factors = (factor: number) => Array.from({ length: 4 }, (_, i) => factor + i);
-  const rope = {
-    type: "longrope",
-    theta: 10000,
-    factor: 8,
-    originalContextLength: 32,
-    attentionFactor: 1,
-    shortFactors: factors(1),
-    longFactors: factors(4),
-  } as const;
+  const rope = longRope(32);
   const engine = await embedded({ model: { ...model, rope }, seed: 2, threads: 1 });
   const tokens = Array.from({ length: 60 }, (_, i) => (i * 7) % 64);
   const whole = await engine.forward({ rows: [{ tokens }] });
