@@ -1,0 +1,54 @@
+import { LudusError } from "../errors.ts";
+import type { CreditNeeds, CreditRow } from "./credit.ts";
+
+/** One rollout of a batch: it counts once in every statistic, whatever its number of rows. */
+export interface Attempt {
+  readonly reward: number;
+  /** Indices of its rows, in the order of its turns. */
+  readonly rows: readonly number[];
+}
+
+/**
+ * The attempts of each group, both in order of appearance. Throws where a row lacks what `needs` names, or where rows of a
+ * rollout contradict each other.
+ */
+export function groupAttempts(rows: readonly CreditRow[], needs: CreditNeeds = {}): Attempt[][] {
+  const groups = new Map<string, Map<string, { reward: number; rows: number[] }>>();
+  for (const [index, row] of rows.entries()) {
+    checkRow(row, needs);
+    const attempts = groups.get(row.group) ?? new Map<string, { reward: number; rows: number[] }>();
+    groups.set(row.group, attempts);
+    const attempt = attempts.get(row.rollout) ?? { reward: row.reward, rows: [] };
+    attempts.set(row.rollout, attempt);
+    const before = attempt.rows.at(-1);
+    if (before !== undefined) checkContinuation(row, rows[before]!);
+    attempt.rows.push(index);
+  }
+  return Array.from(groups.values(), (attempts) => [...attempts.values()]);
+}
+
+function checkRow(row: CreditRow, needs: CreditNeeds): void {
+  const T = row.mask_T.length;
+  if (!Number.isFinite(row.reward)) refuse(row, `reward ${row.reward}`, "a finite number");
+  if (needs.values) checkLength(row, "values_T", T);
+  if (needs.ratios) checkLength(row, "ratios_T", T);
+  if (needs.greedyBaseline && !Number.isFinite(row.baseline)) {
+    refuse(row, `baseline ${row.baseline}`, "the reward of a greedy rollout of the same task");
+  }
+}
+
+function checkLength(row: CreditRow, name: "values_T" | "ratios_T", T: number): void {
+  const length = row[name]?.length;
+  if (length !== T) refuse(row, length === undefined ? `no ${name}` : `${length} ${name}`, `${T}, as many as tokens`);
+}
+
+function checkContinuation(row: CreditRow, before: CreditRow): void {
+  if (row.reward !== before.reward) {
+    refuse(row, `rewards ${before.reward} and ${row.reward}`, "the total of the rollout in each of its rows");
+  }
+  if (before.isLast) refuse(row, "a row after the one that is last", "rows of a rollout in the order of its turns");
+}
+
+function refuse(row: CreditRow, got: string, expected: string): never {
+  throw new LudusError("bad-credit-row", { got: `${got} in rollout ${row.rollout} of group ${row.group}`, expected });
+}

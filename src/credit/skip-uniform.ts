@@ -1,0 +1,11 @@
+import { filterChoice, keepOnce, type PassOptions, passDefaults, variedGroups } from "./filter-choice.ts";
+import type { GroupFilter } from "./group-filter.ts";
+
+/** Drops groups whose rewards are all equal, groups of one among them; the batch gets smaller. */
+export function skipUniform(options: Partial<PassOptions> = {}): GroupFilter {
+  const { passReward } = { ...passDefaults, ...options };
+  return {
+    name: "skip-uniform",
+    choose: (groups) => filterChoice(groups, { kept: keepOnce(variedGroups(groups)), passReward }),
+  };
+}

@@ -1,0 +1,104 @@
+import type { Env } from "../env/env.ts";
+import { mapWithLimit } from "../rollout/map-with-limit.ts";
+import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
+import { runGroup } from "../rollout/run-group.ts";
+import { isInfrastructureStop } from "../schema/stop-reason.ts";
+import { seedOf } from "../task/seeds.ts";
+import { clusteredInterval, type Interval, wilson } from "./interval.ts";
+import { passAtK, passHatK } from "./pass-rates.ts";
+
+export interface EvalOptions extends Pick<RolloutOptions, "limits" | "format" | "context" | "topP" | "topK"> {
+  /** "test" by default; others are out of distribution. */
+  split: string;
+  tasks: number;
+  /** At each task. More than one gives pass@k and pass^k. */
+  attempts: number;
+  temperature: number;
+  seed: number;
+  signal?: AbortSignal;
+  onRollout?: (rollout: Rollout) => void;
+}
+
+export interface EvalReport {
+  readonly split: string;
+  readonly tasks: number;
+  readonly attempts: number;
+  /** Mean over all attempts (avg@k), with a 95 % interval that counts tasks, not attempts. */
+  readonly success: Interval;
+  readonly reward: Interval;
+  /** By k, for k = 1, 2, 4, … up to the number of attempts. */
+  readonly passAtK: Readonly<Record<number, number>>;
+  readonly passHatK: Readonly<Record<number, number>>;
+  /** Attempts by how they ended. */
+  readonly stops: Readonly<Record<string, number>>;
+  /** Attempts the infrastructure spoiled: in no figure but this one. */
+  readonly spoiled: number;
+  readonly turns: number;
+  readonly sampledTokens: number;
+  readonly rollouts: readonly Rollout[];
+}
+
+export const evalDefaults = { split: "test", tasks: 200, attempts: 1, temperature: 1, seed: 1 };
+
+/** How well a policy does on tasks it has not been trained on. The same options give the same report. */
+export async function evaluate<Data, State>(
+  env: Env<Data, State>,
+  policy: Policy,
+  options: Partial<EvalOptions> = {},
+): Promise<EvalReport> {
+  const { split, tasks, attempts, seed, ...rest } = { ...evalDefaults, ...options };
+  const count = Math.min(tasks, env.tasks.size(split));
+  const groups = await mapWithLimit(Array.from({ length: count }), count, async (_, index) => {
+    const task = await env.tasks.at(split, index);
+    const id = `eval-${split}/${index}`;
+    return runGroup(env, task, policy, { ...rest, id, seed: seedOf(seed, id, index), size: attempts });
+  });
+  return summarise(
+    groups.map(({ rollouts }) => rollouts),
+    split,
+    attempts,
+  );
+}
+
+function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string, attempts: number): EvalReport {
+  const sound_P_G = rollouts_P_G
+    .map((group) => group.filter(({ stop }) => !isInfrastructureStop(stop)))
+    .filter((group) => group.length > 0);
+  const rollouts = rollouts_P_G.flat();
+  const sound = sound_P_G.flat();
+  const success_P_G = sound_P_G.map((group) => group.map((rollout) => (isSuccess(rollout) ? 1 : 0)));
+  const full_P_G = success_P_G.filter(({ length }) => length === attempts);
+  const rates = (rate: typeof passAtK) =>
+    Object.fromEntries(
+      powersUpTo(attempts).map((k) => [k, mean(full_P_G.map((group) => rate(attempts, sum(group), k)))]),
+    );
+  return {
+    ...{ split, tasks: rollouts_P_G.length, attempts, rollouts, spoiled: rollouts.length - sound.length },
+    success: attempts === 1 ? wilson(sum(success_P_G.flat()), sound.length) : clusteredInterval(success_P_G),
+    reward: clusteredInterval(sound_P_G.map((group) => group.map(rewardOf))),
+    ...{ passAtK: rates(passAtK), passHatK: rates(passHatK) },
+    stops: Object.fromEntries(
+      [...Map.groupBy(rollouts, ({ stop }) => stop)].map(([stop, { length }]) => [stop, length]),
+    ),
+    turns: mean(sound.map(({ trajectories }) => sum(trajectories.map(({ turns }) => turns.length)))),
+    sampledTokens: mean(
+      sound.map(({ trajectories }) => sum(trajectories.map(({ mask_T }) => mask_T.reduce((a, b) => a + b, 0)))),
+    ),
+  };
+}
+
+/** Of the first role: with several, each has a score of its own. */
+function isSuccess({ trajectories }: Rollout): boolean {
+  return trajectories[0]?.score.success ?? false;
+}
+
+function rewardOf({ trajectories }: Rollout): number {
+  return trajectories[0]?.score.total ?? 0;
+}
+
+function powersUpTo(limit: number): number[] {
+  return Array.from({ length: Math.floor(Math.log2(limit)) + 1 }, (_, i) => 2 ** i);
+}
+
+const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+const mean = (values: readonly number[]) => (values.length === 0 ? 0 : sum(values) / values.length);

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { createRng } from "../random.ts";
+import { addMetrics, scaleLoss, sumLosses } from "./combine.ts";
+import { randomRows } from "./contract/random-rows.ts";
+import { dpo } from "./dpo.ts";
+import { entropyBonus } from "./entropy-bonus.ts";
+import { klPenalty } from "./kl.ts";
+import { lossContract } from "./loss.contract.ts";
+import { ppoClip } from "./ppo-clip.ts";
+import { totalsOf } from "./totals.ts";
+import { valueLoss } from "./value-loss.ts";
+
+const parts = () => [
+  ppoClip(),
+  klPenalty({ coefficient: 0.04 }),
+  scaleLoss(valueLoss(), 0.5),
+  entropyBonus({ coefficient: 0.01 }),
+];
+lossContract("a sum of losses", () => sumLosses(parts()));
+lossContract("a loss times 3", () => scaleLoss(ppoClip(), 3));
+lossContract("a sum with pairs", () => sumLosses([dpo(), ppoClip()]));
+
+test("a sum needs what its parts need, and says what each contributed", () => {
+  const rows = randomRows(createRng(1));
+  const loss = sumLosses(parts());
+  expect(loss.name).toBe("ppo-clip+kl-penalty+value-loss+entropy-bonus");
+  expect(loss.needs).toEqual({ entropies: true, values: true, reference: true, pairs: false });
+  const { loss: value, metrics } = loss.compute(rows, totalsOf(rows));
+  const contributions = parts().map((part) => part.compute(rows, totalsOf(rows)).loss);
+  expect(value).toBeCloseTo(
+    contributions.reduce((sum, each) => sum + each, 0),
+    12,
+  );
+  expect(metrics["loss/value-loss"]).toBeCloseTo(contributions[2]!, 12);
+  expect(metrics).toHaveProperty("policy/ratio-max");
+  expect(metrics).toHaveProperty("kl/policy-reference");
+});
+
+test("scaling leaves the loss it was made of alone", () => {
+  const rows = randomRows(createRng(1));
+  const plain = ppoClip().compute(rows, totalsOf(rows));
+  const scaled = scaleLoss(ppoClip(), 2).compute(rows, totalsOf(rows));
+  expect(scaled.loss).toBe(2 * plain.loss);
+  expect(scaled.metrics).toEqual(plain.metrics);
+  expect(scaled.derivatives.logprobs_B_T[0]).toEqual(plain.derivatives.logprobs_B_T[0]!.map((x) => 2 * x));
+});
+
+test("two losses of one name would hide each other's metrics", () => {
+  expect(() => sumLosses([ppoClip(), ppoClip()])).toThrow("bad-loss-option: got [ppo-clip, ppo-clip]");
+  expect(() => sumLosses([])).toThrow("bad-loss-option");
+});
+
+test("metrics of parts add up, greatest values excepted", () => {
+  expect(
+    addMetrics([
+      { "a/mean": 1, "a/ratio-max": 3 },
+      { "a/mean": 2, "a/ratio-max": 2, b: 1 },
+    ]),
+  ).toEqual({
+    ...{ "a/mean": 3, "a/ratio-max": 3, b: 1 },
+  });
+});

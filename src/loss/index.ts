@@ -1,0 +1,28 @@
+export { type Aggregation, coefficients } from "./aggregation.ts";
+export { type CispoOptions, cispo } from "./cispo.ts";
+export { addMetrics, scaleLoss, sumLosses } from "./combine.ts";
+export {
+  type Correction,
+  type CorrectionLevel,
+  fullRatio,
+  maskedRatio,
+  sequenceDivergenceMask,
+  sequenceRatioMask,
+  truncatedRatio,
+} from "./corrections.ts";
+export { type DpoOptions, dpo } from "./dpo.ts";
+export { type EntropyBonusOptions, entropyBonus } from "./entropy-bonus.ts";
+export { type ImitationOptions, imitation } from "./imitation.ts";
+export { type KlEstimator, type KlOptions, klPenalty, klValue } from "./kl.ts";
+export { type AdaptiveKlOptions, adaptiveKl, fixedKl, type KlController } from "./kl-controller.ts";
+export { klInReward } from "./kl-in-reward.ts";
+export { type KtoOptions, kto } from "./kto.ts";
+export type { Loss, LossNeeds, LossResult, LossRow, LossTotals } from "./loss.ts";
+export { type PolicyGradientOptions, policyGradient, type TermOf, type TokenTerm } from "./policy-gradient.ts";
+export { type PositiveNllOptions, positiveNll } from "./positive-nll.ts";
+export { type PpoClipOptions, ppoClip } from "./ppo-clip.ts";
+export { reinforce } from "./reinforce.ts";
+export { outcomeRewardModel, processRewardModel } from "./reward-model.ts";
+export { type CountedRow, totalsOf } from "./totals.ts";
+export { type ValueLossOptions, valueLoss } from "./value-loss.ts";
+export { type WebRlSmoothOptions, webRlSmooth, webRlSquared } from "./web-rl.ts";

@@ -1,0 +1,58 @@
+import { LudusError } from "../errors.ts";
+import { hashText, seedOf } from "./seeds.ts";
+import type { TaskSource } from "./task-source.ts";
+
+export interface ListedOptions {
+  name: string;
+  seed: number;
+  /** The share of rows that are kept for testing, chosen by the hash of the row. Not used where splits are given. */
+  testShare: number;
+  domain?: string;
+}
+
+const defaults = { name: "listed", seed: 0, testShare: 0.1 };
+
+/** Tasks from rows that are already there: one list, divided by hash, or a list for each split. */
+export function listed<Data>(
+  rows: readonly Data[] | Readonly<Record<string, readonly Data[]>>,
+  options: Partial<ListedOptions> = {},
+): TaskSource<Data> {
+  const { name, seed, testShare, domain } = { ...defaults, ...options };
+  const splits = isList(rows) ? divide(rows, testShare) : rows;
+
+  function rowsOf(split: string): readonly Data[] {
+    const found = splits[split];
+    if (found !== undefined && found.length > 0) return found;
+    throw new LudusError(found === undefined ? "unknown-split" : "no-task", {
+      got: `"${split}" of ${name}`,
+      expected: Object.entries(splits)
+        .map(([each, { length }]) => `${each} (${length} tasks)`)
+        .join(", "),
+    });
+  }
+
+  return {
+    name,
+    splits: Object.keys(splits),
+    size: (split) => rowsOf(split).length,
+    at(split, index) {
+      const list = rowsOf(split);
+      return {
+        id: `${name}/${split}/${index % list.length}`,
+        seed: seedOf(seed, `${name}/${split}`, index),
+        data: list[index % list.length]!,
+        ...(domain === undefined ? {} : { domain }),
+      };
+    },
+  };
+}
+
+function isList<Data>(rows: readonly Data[] | Readonly<Record<string, readonly Data[]>>): rows is readonly Data[] {
+  return Array.isArray(rows);
+}
+
+/** By content, not by position: adding rows moves no other row to the other side. */
+function divide<Data>(rows: readonly Data[], testShare: number): Record<string, readonly Data[]> {
+  const isTest = (row: Data) => hashText(JSON.stringify(row)) / 2 ** 32 < testShare;
+  return { train: rows.filter((row) => !isTest(row)), test: rows.filter(isTest) };
+}
