@@ -1,0 +1,79 @@
+import { LudusError } from "../errors.ts";
+import type { CallFormat } from "../policy/call-format.ts";
+import { hermes } from "../policy/formats/hermes.ts";
+import { plain } from "../policy/formats/plain.ts";
+import type { TaskSource } from "../task/task-source.ts";
+import { type ToolOptions, tool } from "../tool/define-tool.ts";
+import type { StandardSchema } from "../tool/standard-schema.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { ActContext, Acted, Env, Limits, Start, StartContext } from "./env.ts";
+
+export const defaultLimits: Limits = {
+  turns: 10,
+  tokens: 4096,
+  turnTokens: 512,
+  toolMs: 10_000,
+  envMs: 10_000,
+  episodeMs: 600_000,
+  observationChars: 8_000,
+};
+
+type ToolSet<State> = Readonly<Record<string, Tool<State>>>;
+export type ToolMaker<State> = <Schema extends StandardSchema>(options: ToolOptions<Schema, State>) => Tool<State>;
+
+/** What an author writes: `Env` without what has a default. Properties come in this order, so that types are inferred. */
+export interface EnvDefinition<Data, State>
+  extends Pick<Env<Data, State>, "name" | "remind" | "expert" | "actions" | "stateKey" | "close" | "score"> {
+  description?: string;
+  tasks: TaskSource<Data>;
+  /** Told once, before everything. */
+  system?: string | ((task: Data, role: string) => string);
+  start(context: StartContext<Data>): Start<State> | Promise<Start<State>>;
+  /** Tools, or a function that makes them: in the latter `tool` knows the type of the state. */
+  tools?: ToolSet<NoInfer<State>> | ((tool: ToolMaker<NoInfer<State>>) => ToolSet<NoInfer<State>>);
+  act?(context: ActContext<Data, NoInfer<State>>): Acted | Promise<Acted>;
+  limits?: Partial<Limits>;
+  format?: CallFormat;
+  malformed?: "observe" | "stop";
+  roles?: readonly string[];
+}
+
+/** Makes an environment of a definition, or says what is wrong with it. */
+export function defineEnv<Data, State>(definition: EnvDefinition<Data, State>): Env<Data, State> {
+  const { name, system, limits, roles = ["agent"] } = definition;
+  const tools = typeof definition.tools === "function" ? definition.tools(tool) : definition.tools;
+  checkName("environment", name);
+  for (const toolName of Object.keys(tools ?? {})) checkName("tool", toolName);
+  for (const [limit, value] of Object.entries(limits ?? {})) checkLimit(name, limit, value);
+  if (roles.length === 0 || new Set(roles).size !== roles.length) {
+    throw new LudusError("bad-env", { got: `roles [${roles}] of ${name}`, expected: "at least one, all different" });
+  }
+  const { system: _system, tools: _tools, ...rest } = definition;
+  return {
+    ...rest,
+    ...(tools === undefined ? {} : { tools }),
+    description: definition.description ?? name,
+    limits: { ...defaultLimits, ...limits },
+    format: definition.format ?? (tools === undefined ? plain() : hermes()),
+    malformed: definition.malformed ?? "observe",
+    roles,
+    ...(system === undefined ? {} : { system: typeof system === "string" ? () => system : system }),
+  };
+}
+
+function checkName(kind: string, name: string): void {
+  if (/^[A-Za-z][\w.-]{0,63}$/.test(name)) return;
+  throw new LudusError("bad-env", {
+    got: `${kind} name ${JSON.stringify(name)}`,
+    expected: "a letter, then letters, digits, _, - or ., at most 64",
+  });
+}
+
+function checkLimit(env: string, limit: string, value: unknown): void {
+  if (!(limit in defaultLimits)) {
+    const expected = Object.keys(defaultLimits).join(", ");
+    throw new LudusError("bad-env", { got: `limit "${limit}" of ${env}`, expected });
+  }
+  if (typeof value === "number" && value > 0) return;
+  throw new LudusError("bad-env", { got: `limits.${limit} = ${value} of ${env}`, expected: "a number above 0" });
+}

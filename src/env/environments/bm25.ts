@@ -1,0 +1,66 @@
+export interface Bm25Options {
+  /** How soon more of the same word adds nothing. */
+  k1: number;
+  /** How much long documents are held back: 0 not at all, 1 in full. */
+  b: number;
+}
+
+/** Lucene's. */
+const defaults: Bm25Options = { k1: 1.2, b: 0.75 };
+
+export interface Hit {
+  /** Of the document. */
+  readonly index: number;
+  readonly score: number;
+}
+
+interface Posting {
+  readonly index: number;
+  readonly count: number;
+}
+
+/**
+ * Okapi BM25 with the inverse document frequency `ln(1 + (N - n + 0.5) / (n + 0.5))`, which is never negative. Best first;
+ * of equals the earlier document. What shares no word with the query is not found.
+ *
+ *     bm25(["red tea", "green tea", "milk"])("green tea", 2);       // documents 1 and 0
+ */
+export function bm25(documents: readonly string[], options: Partial<Bm25Options> = {}) {
+  const { k1, b } = { ...defaults, ...options };
+  const lengths = documents.map((document) => wordsOf(document).length);
+  const meanLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, documents.length);
+  const postings = postingsOf(documents);
+
+  return function find(query: string, most: number): Hit[] {
+    const scores = new Map<number, number>();
+    for (const word of new Set(wordsOf(query))) {
+      const found = postings.get(word) ?? [];
+      const rarity = Math.log(1 + (documents.length - found.length + 0.5) / (found.length + 0.5));
+      for (const { index, count } of found) {
+        const norm = k1 * (1 - b + (b * lengths[index]!) / meanLength);
+        scores.set(index, (scores.get(index) ?? 0) + (rarity * count * (k1 + 1)) / (count + norm));
+      }
+    }
+    return Array.from(scores, ([index, score]) => ({ index, score }))
+      .sort((a, c) => c.score - a.score || a.index - c.index)
+      .slice(0, most);
+  };
+}
+
+function postingsOf(documents: readonly string[]): Map<string, Posting[]> {
+  const postings = new Map<string, Posting[]>();
+  for (const [index, document] of documents.entries()) {
+    const counts = new Map<string, number>();
+    for (const word of wordsOf(document)) counts.set(word, (counts.get(word) ?? 0) + 1);
+    for (const [word, count] of counts) {
+      const list = postings.get(word);
+      if (list === undefined) postings.set(word, [{ index, count }]);
+      else list.push({ index, count });
+    }
+  }
+  return postings;
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}

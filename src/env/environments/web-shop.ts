@@ -1,0 +1,182 @@
+import { plain } from "../../policy/formats/plain.ts";
+import { thinkAnswer } from "../../policy/formats/think-answer.ts";
+import { makeScore } from "../../schema/score.ts";
+import { generated } from "../../task/generated.ts";
+import { defineEnv } from "../define-env.ts";
+import type { ActContext, Acted, Env, ExpertContext } from "../env.ts";
+import { checkWholeOptions } from "./check-options.ts";
+import type { Style } from "./moves.ts";
+import { describeTurn, ragenSystem } from "./ragen-prompt.ts";
+import {
+  drawGoal,
+  type Goal,
+  makeCatalogue,
+  optionsFor,
+  type Purchase,
+  priceOf,
+  scorePurchase,
+} from "./web-shop-catalogue.ts";
+import { clickables, follow, type Page, type ShopLayout, showPage, type View, wordsOf } from "./web-shop-pages.ts";
+
+export interface WebShopOptions {
+  style: Style;
+  products: number;
+  /** Products on a page of results; 10 in tags style, 5 in compact style. */
+  perPage: number | "by-style";
+  maxResults: number;
+  turns: number;
+  /** In place of the exact matching here, such as `(purchase, goal) => webShopScore(purchase, goal).reward`. */
+  scoreOf: (purchase: Purchase, goal: Goal) => number;
+  seed: number;
+}
+
+/** WebShop's pages and RAGEN's number of turns. */
+const defaults: WebShopOptions = {
+  style: "compact",
+  products: 200,
+  perPage: "by-style",
+  maxResults: 50,
+  turns: 9,
+  scoreOf: scorePurchase,
+  seed: 0,
+};
+
+export interface WebShopTask {
+  /** Seed of the catalogue. */
+  readonly shop: number;
+  readonly goal: Goal;
+}
+
+export interface WebShopState extends View {
+  page: Page;
+  bought: Purchase | undefined;
+}
+
+/**
+ * Find and buy what was asked for. Only a purchase is rewarded: with the share of what was asked for that it meets. What
+ * cannot be done here and now changes nothing. The split `unseen-shop` has goals of another catalogue.
+ */
+export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask, WebShopState> {
+  const chosen = { ...defaults, ...options };
+  const { style, products, perPage, maxResults, turns, scoreOf, seed } = chosen;
+  checkWholeOptions("web-shop", {
+    products: [products, 20, 10_000],
+    perPage: [perPage === "by-style" ? 10 : perPage, 1, 100],
+    maxResults: [maxResults, 1, 1000],
+    turns: [turns, 2, 1000],
+  });
+  const layout: ShopLayout = {
+    style,
+    maxResults,
+    perPage: perPage === "by-style" ? (style === "tags" ? 10 : 5) : perPage,
+  };
+  const makeShop = (shop: number) => makeCatalogue({ seed: shop, products, hasShortIds: style === "compact" });
+  const shops = new Map([seed, seed + 1].map((shop) => [shop, makeShop(shop)]));
+  return defineEnv<WebShopTask, WebShopState>({
+    name: "web-shop",
+    description: `Search ${products} products, choose options, buy what was asked for`,
+    tasks: generated(
+      (rng, split) => {
+        const shop = split === "unseen-shop" ? seed + 1 : seed;
+        return { shop, goal: drawGoal(rng, shops.get(shop)!) };
+      },
+      { name: "web-shop", seed, splits: ["train", "test", "unseen-shop"], key: ({ goal }) => askCompactly(goal) },
+    ),
+    ...(style === "tags" ? { system: ragenSystem } : {}),
+    start({ task: { shop, goal } }) {
+      const catalogue = shops.get(shop) ?? makeShop(shop);
+      const asked = style === "tags" ? ask(goal) : askCompactly(goal);
+      const state: WebShopState = { catalogue, layout, asked, page: { kind: "search" }, bought: undefined };
+      return { state, say: style === "tags" ? `${introduction}\n${describe(state, 1, turns)}` : asked };
+    },
+    act: (context) => act(context, turns),
+    score({ task, state: { bought } }) {
+      const reward = bought === undefined ? 0 : scoreOf(bought, task.goal);
+      return makeScore({ outcome: reward }, reward === 1);
+    },
+    expert: advise,
+    actions: ({ task, state }) => [
+      ...searches(task.goal, state),
+      ...clickables(state, state.page).map(wordsOf(style).click),
+    ],
+    stateKey: (state) => `${state.asked}|${JSON.stringify(state.page)}`,
+    limits: { turns, turnTokens: style === "tags" ? 256 : 64 },
+    format: style === "tags" ? thinkAnswer() : plain(),
+  });
+}
+
+const introduction =
+  "You are shopping online. Find a product that meets the instruction, choose the options it asks for, and buy it. " +
+  "In each turn you can search, where there is a search bar, or click one of the things on the page. " +
+  "Example answer format: <think>I should look for it first.</think><answer>search[warm coat]</answer>";
+
+function describe(state: WebShopState, turn: number, actionsLeft: number): string {
+  const clicks = clickables(state, state.page).map(wordsOf("tags").click);
+  const search = state.page.kind === "search" ? ["search[<words to look for>]"] : [];
+  const shown = `${showPage(state, state.page)}\nAvailable actions: ${[...search, ...clicks].join(", ")}`;
+  return describeTurn({ turn, state: shown, actionsLeft });
+}
+
+/** In the words of WebShop's own goals. */
+function ask({ nouns, attributes, options, priceUpper }: Goal): string {
+  const wanted = [...options.map((value) => `in ${value}`), `price at most ${priceUpper.toFixed(2)} dollars`];
+  return `i am looking for ${attributes.join(", ")} ${nouns.join(" ")}, ${wanted.join(", and ")}`;
+}
+
+function askCompactly({ nouns, attributes, options, priceUpper }: Goal): string {
+  return [...nouns, ...attributes, ...options, `<=${priceUpper}`].join(" ");
+}
+
+function act({ state, answer, turn }: ActContext<WebShopTask, WebShopState>, turns: number): Acted {
+  const { style } = state.layout;
+  const { search, click } = wordsOf(style).read(answer);
+  const next = follow(state, state.page, { search, click });
+  if (next === "buy" && state.page.kind === "item") {
+    const { product: index, chosen } = state.page;
+    const product = state.catalogue.products[index]!;
+    state.bought = { product, options: chosen, price: priceOf(product, chosen) };
+    return { say: style === "tags" ? "Thank you for shopping with us!" : "bought", done: true };
+  }
+  const isValid = next !== undefined && next !== "buy";
+  if (isValid) state.page = next;
+  const shown = style === "tags" ? describe(state, turn + 2, turns - turn - 1) : showPage(state, state.page);
+  // a page that stays as it was says so in one word, where characters count
+  return { say: style === "compact" && !isValid ? "no" : shown, info: { isValid } };
+}
+
+/** Searches with the goal's words, all of them or fewer. */
+function searches({ nouns, attributes, options }: Goal, { page, layout: { style } }: WebShopState): string[] {
+  if (page.kind !== "search") return [];
+  const queries = [[...nouns], [...nouns, ...attributes], [...nouns, ...attributes, ...options]];
+  return [...new Set(queries.map((words) => words.join(" ")))].map(wordsOf(style).search);
+}
+
+/** Knows the catalogue: opens the first result that can meet the goal, and looks no further than the pages of results. */
+function advise({ task: { goal }, state }: ExpertContext<WebShopTask, WebShopState>): string | undefined {
+  const { page, catalogue, layout } = state;
+  const { click, labels } = wordsOf(layout.style);
+  switch (page.kind) {
+    case "search":
+      return searches(goal, state).at(-1);
+    case "results": {
+      const rank = page.found.findIndex((index) => optionsFor(catalogue.products[index]!, goal) !== undefined);
+      if (rank < 0) return click(labels.back);
+      const ahead = Math.floor(rank / layout.perPage) - page.number;
+      if (ahead !== 0) return click(ahead > 0 ? labels.next : labels.previous);
+      return click(catalogue.products[page.found[rank]!]!.id);
+    }
+    case "item": {
+      const product = catalogue.products[page.product]!;
+      const wanted = optionsFor(product, goal);
+      // an option that nobody asked for cannot be taken back, only the page opened afresh
+      const isTooDear = priceOf(product, { ...page.chosen, ...wanted }) > goal.priceUpper;
+      if (wanted === undefined || isTooDear) return click(labels.previous);
+      const missing = Object.entries(wanted).find(([name, value]) => page.chosen[name] !== value);
+      return click(missing === undefined ? labels.buy : missing[1]);
+    }
+    case "detail":
+      return click(labels.previous);
+    default:
+      return page satisfies never;
+  }
+}

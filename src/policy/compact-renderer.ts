@@ -1,0 +1,98 @@
+import { LudusError } from "../errors.ts";
+import type { Message, ToolSpec } from "../schema/message.ts";
+import { parametersOf } from "./formats/positional-arguments.ts";
+import { turnTokens } from "./guarded-chat.ts";
+import { joinTokens } from "./join-tokens.ts";
+import { ownWords } from "./own-words.ts";
+import type { Renderer } from "./renderer.ts";
+import type { SpecialToken, Tokenizer } from "./tokenizer.ts";
+
+export interface CompactRendererOptions {
+  tokenizer: Tokenizer;
+  /** The control token before the policy speaks. `<|im_start|>` by default, else the first that is neither eos nor pad. */
+  speak?: string;
+  /** One line for each tool before the messages. A policy trained from scratch learns its tools anyway. */
+  describeTools?: boolean;
+}
+
+/**
+ * For tiny models trained from scratch: what is read is plain text, one control token gives the policy the word, and eos, which
+ * it samples, takes it back. No roles, no template.
+ *
+ *     Guess my number.<|im_start|>50<|im_end|>higher<|im_start|>75<|im_end|>
+ */
+export function compactRenderer({ tokenizer, speak, describeTools = false }: CompactRendererOptions): Renderer {
+  const eos = eosOf(tokenizer);
+  const opening = Int32Array.of(openingOf(tokenizer, eos, speak));
+  const words = ownWords(tokenizer);
+  const end = Int32Array.of(eos.id);
+  const say = (text: string) => joinTokens(words.encode(text), end);
+  const render = (messages: readonly Message[]) => {
+    const parts: Int32Array[] = [];
+    let read: string[] = [];
+    const flush = () => {
+      parts.push(tokenizer.encode(read.join("\n")));
+      read = [];
+    };
+    for (const message of messages) {
+      if (message.role !== "assistant") {
+        read.push(message.content);
+        continue;
+      }
+      flush();
+      parts.push(opening, say(contentOf(message)));
+    }
+    flush();
+    return joinTokens(...parts, opening);
+  };
+  return {
+    stopTokens: [eos.id],
+    start(messages, tools) {
+      const lines: Message[] = describeTools ? tools.map((tool) => ({ role: "system", content: toolLine(tool) })) : [];
+      const system = messages.findLastIndex((message) => message.role === "system") + 1;
+      return render([...messages.slice(0, system), ...lines, ...messages.slice(system)]);
+    },
+    next: (messages, { ended }) => (ended ? render(messages) : joinTokens(end, render(messages))),
+    say,
+    read: (tokens) => words.decode(tokens),
+  };
+}
+
+function toolLine(tool: ToolSpec): string {
+  const parameters = parametersOf(tool).map(({ name, kind }) => ` ${name}:${kind}`);
+  return `${tool.name}${parameters.join("")}${tool.description === "" ? "" : ` - ${tool.description}`}`;
+}
+
+function contentOf(message: Message): string {
+  if (message.calls === undefined || message.calls.length === 0) return message.content;
+  throw new LudusError("message-unwritable", {
+    got: `an assistant's message with ${message.calls.length} calls`,
+    expected: "calls written in the content: there is no template to write them",
+    hint: "Put format.write({ calls }, tools) into the content.",
+  });
+}
+
+function eosOf({ specialTokens }: Tokenizer): SpecialToken {
+  if (specialTokens.eos !== undefined) return specialTokens.eos;
+  throw new LudusError("turn-end-missing", {
+    got: "a tokenizer without eos",
+    expected: "one: a policy must be able to end its turn",
+    hint: 'byteTokenizer({ special: ["<e>"], eos: "<e>" }) has one.',
+  });
+}
+
+function openingOf(tokenizer: Tokenizer, eos: SpecialToken, speak: string | undefined): number {
+  const turnIds = turnTokens(tokenizer);
+  const { pad } = tokenizer.specialTokens;
+  const candidates = new Map(
+    [...tokenizer.controlTokens].filter(([, id]) => turnIds.has(id) && id !== eos.id && id !== pad?.id),
+  );
+  const id = candidates.get(speak ?? "<|im_start|>") ?? (speak === undefined ? [...candidates.values()][0] : undefined);
+  if (id !== undefined) return id;
+  throw new LudusError("speak-token-missing", {
+    got: speak === undefined ? "a tokenizer with no control token but eos and pad" : JSON.stringify(speak),
+    expected:
+      candidates.size === 0 ? "one more, to give the policy the word" : `one of ${[...candidates.keys()].join(", ")}`,
+    hint: 'Add one to special, as in byteTokenizer({ special: ["<s>", "<e>"], eos: "<e>" }).',
+  });
+}

@@ -1,0 +1,26 @@
+import type { Message, ToolSpec } from "../schema/message.ts";
+
+/**
+ * Messages to tokens, only ever forwards: what is in the context already is never made again, and what the policy sampled
+ * is never made at all.
+ *
+ *     const prompt = renderer.start([{ role: "user", content: "2+2?" }], []);        // … up to where the policy speaks
+ *     const sample = await engine.sample({ tokens: prompt, stopTokens: renderer.stopTokens, … });
+ *     const more = renderer.next([{ role: "user", content: "And 3+3?" }], { ended: true });
+ *     // the context is now prompt + sample.tokens + more
+ */
+export interface Renderer {
+  /** Tokens that end the policy's turn when it samples one. */
+  readonly stopTokens: readonly number[];
+  /** The prompt, up to where the policy speaks. */
+  start(messages: readonly Message[], tools: readonly ToolSpec[]): Int32Array;
+  /**
+   * What follows a turn of the policy: the end of its turn where it did not sample that itself (`ended` false), the template's
+   * separators, the new messages, the opening of its next turn.
+   */
+  next(messages: readonly Message[], turn: { readonly ended: boolean }): Int32Array;
+  /** What the policy would have sampled had it said this: for demonstrations. The end of the turn is included. */
+  say(text: string): Int32Array;
+  /** What the policy said, for environments and people: without the token that ended the turn. */
+  read(tokens: Int32Array): string;
+}

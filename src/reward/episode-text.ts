@@ -1,0 +1,44 @@
+import type { Turn } from "../schema/turn.ts";
+import type { ScoredEpisode } from "./reward.ts";
+
+/** Which words of an episode are scored. */
+export type TextOf<Data = unknown, State = unknown> = (episode: ScoredEpisode<Data, State>) => string;
+
+export interface TextOptions<Data, State> {
+  text: TextOf<Data, State>;
+}
+
+/** What the policy said last, thoughts included. */
+export function lastText({ turns }: Pick<ScoredEpisode, "turns">): string {
+  return turns.at(-1)?.text ?? "";
+}
+
+/** Everything the policy said. */
+export function allText({ turns }: Pick<ScoredEpisode, "turns">): string {
+  return turns.map(({ text }) => text).join("\n");
+}
+
+export interface TranscriptTags {
+  /** The tag around what the environment said. */
+  readonly observation: string;
+  /** Every tag that means something in the format. */
+  readonly all: readonly string[];
+}
+
+/**
+ * The episode as one text, as in Search-R1 and ReSearch: the policy's words, and after each turn what the environment said in
+ * its tag. Tags inside observations are taken out, so that no passage can answer for the policy. A policy that writes the
+ * environment's tag has left the format: its tag is doubled, which no strict format allows.
+ */
+export function taggedTranscript(turns: readonly Turn[], { observation, all }: TranscriptTags): string {
+  const anyTag = new RegExp(`</?(?:${all.join("|")})>`, "g");
+  const [opening, closing] = [`<${observation}>`, `</${observation}>`];
+  return turns
+    .map((turn) => {
+      const said = turn.text.replaceAll(opening, opening + opening).replaceAll(closing, closing + closing);
+      // a space, or what surrounds a tag could become one
+      const seen = turn.observation.replace(anyTag, " ").trim();
+      return seen === "" ? said : `${said}${opening}${seen}${closing}`;
+    })
+    .join("");
+}

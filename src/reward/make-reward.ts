@@ -1,0 +1,31 @@
+import type { Score } from "../schema/score.ts";
+import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
+
+export interface RewardFacts {
+  readonly range?: RewardRange;
+  readonly warnings?: readonly string[];
+}
+
+/** A reward of a function and what is known about it. */
+export function makeReward<Data, State>(
+  score: (episode: ScoredEpisode<Data, State>) => Score | Promise<Score>,
+  facts: RewardFacts = {},
+): Reward<Data, State> {
+  // a function of its own, so that facts never land on someone else's
+  return Object.assign((episode: ScoredEpisode<Data, State>) => score(episode), facts);
+}
+
+export function rangeOf(reward: Pick<Reward, "range">): RewardRange {
+  return reward.range ?? [0, 1];
+}
+
+/** The warnings of a reward, however deep in it they arose; none for anything else, such as an environment's own function. */
+export function warningsOf(score: unknown): readonly string[] {
+  if (typeof score !== "function" || !("warnings" in score) || !Array.isArray(score.warnings)) return [];
+  return score.warnings.filter((warning) => typeof warning === "string");
+}
+
+/** The warnings of several, each once. */
+export function allWarnings(rewards: readonly unknown[]): readonly string[] {
+  return [...new Set(rewards.flatMap(warningsOf))];
+}

@@ -1,0 +1,38 @@
+import type { Score } from "../schema/score.ts";
+import type { StopReason } from "../schema/stop-reason.ts";
+import type { Turn } from "../schema/turn.ts";
+
+/**
+ * A score in parts for what happened in an episode. Rewards are values, so that they can be combined, named and reused:
+ *
+ *     const score = composite({
+ *       outcome: exactMatch((task: Question) => task.answer),
+ *       format: weighted(0.2, format(["think", "answer"])),
+ *     });
+ *     const env = defineEnv({ …, score });
+ *
+ * A plain function is one too. Promises: the same episode gives the same score, parts add up to the total, nothing in the
+ * episode is changed, and no words of a policy make it throw. What it throws is a fault of the infrastructure (a judge that
+ * cannot be reached, a task without its answer): the episode then has no score. `rewardContract` tries to break them.
+ */
+export interface Reward<Data = unknown, State = unknown> {
+  (episode: ScoredEpisode<Data, State>): Score | Promise<Score>;
+  /** Lowest and highest total; [0, 1] where nothing is said. */
+  readonly range?: RewardRange;
+  /** What to reconsider about it, found when it was made: for whoever starts a run to show. */
+  readonly warnings?: readonly string[];
+}
+
+export type RewardRange = readonly [low: number, high: number];
+
+/** What a reward may look at: everything but the tokens. Environments' finished episodes are of this kind. */
+export interface ScoredEpisode<Data = unknown, State = unknown> {
+  readonly task: Data;
+  /** What the environment kept of the world: a database, a shop, a page. */
+  readonly state: State;
+  /** The last thing said without a call, or what a tool finished with; empty when nothing was answered. */
+  readonly answer: string;
+  readonly turns: readonly Turn[];
+  readonly stop: StopReason;
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,63 @@
+import { hasTagFormat, type TagRule, tagContents } from "./format-tags.ts";
+import { type Box, isPointInBox, type Point } from "./point-in-box.ts";
+
+/** What a step of UI-R1 should be. Only a click has a box. */
+export interface UiGold {
+  action: string;
+  box?: Box;
+}
+
+export interface UiR1Options {
+  /** Factors from the model's screenshot to the original resolution. */
+  scale: Point;
+  tags: TagRule;
+}
+
+export interface UiR1Score {
+  total: number;
+  type: number;
+  coordinate: number;
+  format: number;
+}
+
+const defaults: UiR1Options = { scale: [1, 1], tags: "strict" };
+const quotedAction = /['"]action['"]:\s*['"](\w+)['"]/;
+const bareAction = /['"]action['"]:\s*(\w+)/;
+const coordinates = /\[(\d{1,15}),\s*(\d{1,15})\]/;
+const publishedFormat = /^<think>.*?<\/think>\s*<answer>.*?<\/answer>$/s;
+
+/** Action and point of the first `<answer>[{'action': …, 'coordinate': [x, y]}]</answer>`; either quotes will do. */
+export function parseUiAction(text: string): { action: string | null; point: Point | null } {
+  const answer = tagContents(text, "answer")[0] ?? "";
+  const action = quotedAction.exec(answer) ?? bareAction.exec(answer);
+  const point = coordinates.exec(answer);
+  return {
+    action: action?.[1] ?? null,
+    point: point === null ? null : [Number(point[1]), Number(point[2])],
+  };
+}
+
+/**
+ * UI-R1 (arXiv 2503.21620): R_T + R_C + R_F, each 0 or 1. R_T: the action's type. R_C: for a click the point lies in the box,
+ * for another right type 1. R_F: `<think>…</think><answer>…</answer>` and nothing else. What a scroll or a text says is not
+ * scored. A click without a point gets nothing; the released code reads it as (0, 0).
+ */
+export function uiR1Score(text: string, gold: UiGold, options: Partial<UiR1Options> = {}): UiR1Score {
+  const { scale, tags } = { ...defaults, ...options };
+  const { action, point } = parseUiAction(text);
+  const type = action === gold.action ? 1 : 0;
+  const coordinate = type === 1 && (action !== "click" || isHit(point, gold.box, scale)) ? 1 : 0;
+  const isFormat = tags === "strict" ? hasTagFormat(text, ["think", "answer"]) : publishedFormat.test(text);
+  const format = isFormat ? 1 : 0;
+  return { total: type + coordinate + format, type, coordinate, format };
+}
+
+function isHit(point: Point | null, box: Box | undefined, scale: Point): boolean {
+  if (point === null || box === undefined) return false;
+  return isPointInBox([Math.trunc(point[0] * scale[0]), Math.trunc(point[1] * scale[1])], box);
+}
+
+/** How UI-R1 judges a click on AndroidControl when evaluating: nearer to the gold point than 14 % of 1080 pixels. */
+export function isAndroidControlHit(point: Point, gold: Point): boolean {
+  return Math.hypot(point[0] - gold[0], point[1] - gold[1]) < 0.14 * 1080;
+}

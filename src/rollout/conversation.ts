@@ -1,0 +1,117 @@
+import type { EpisodeTurn } from "../env/episode.ts";
+import type { Renderer } from "../policy/renderer.ts";
+import type { Message, ToolSpec } from "../schema/message.ts";
+import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
+import type { Turn } from "../schema/turn.ts";
+import type { Context, ReadSegment, SaidSegment, Segment } from "./context.ts";
+
+/** What all trajectories of a conversation have in common. */
+export type TrajectoryFields = Pick<
+  Trajectory,
+  "rollout" | "taskId" | "role" | "weights" | "score" | "stop" | "failure" | "temperature" | "domain"
+>;
+
+interface Piece {
+  readonly segments: Segment[];
+  /** Turns that were sampled in this piece: only these are learned from here. */
+  readonly own: Set<SaidSegment>;
+}
+
+/**
+ * The tokens of one policy in one episode. Sampled ids are kept as they are, what is read is made into tokens once, and the
+ * mask follows from where a token came from; nothing is ever rendered again to find out.
+ */
+export class Conversation {
+  readonly #renderer: Renderer;
+  readonly #tools: readonly ToolSpec[];
+  readonly #view: (history: readonly Segment[]) => readonly Segment[];
+  readonly #history: Segment[] = [];
+  readonly #pieces: Piece[] = [];
+
+  constructor(renderer: Renderer, tools: readonly ToolSpec[], context: Context) {
+    this.#renderer = renderer;
+    this.#tools = tools;
+    this.#view = context.open({ renderer, tools });
+  }
+
+  /** Takes in what the policy reads now, and returns all it sees. */
+  read(messages: readonly Message[], ended: boolean): Int32Array {
+    const isFirst = this.#history.length === 0;
+    const tokens = isFirst ? this.#renderer.start(messages, this.#tools) : this.#renderer.next(messages, { ended });
+    const segment: ReadSegment = { kind: "read", tokens, messages, ended };
+    this.#history.push(segment);
+    const visible = this.#view(this.#history);
+    const current = this.#pieces.at(-1);
+    if (current?.segments.every((each, i) => visible[i] === each)) {
+      current.segments.push(...visible.slice(current.segments.length));
+    } else {
+      this.#pieces.push({ segments: [...visible], own: new Set() });
+    }
+    return joined(visible);
+  }
+
+  say(segment: SaidSegment): void {
+    this.#history.push(segment);
+    const piece = this.#pieces.at(-1)!;
+    piece.segments.push(segment);
+    piece.own.add(segment);
+  }
+
+  /** One trajectory, or several that together weigh one: each has the share of the sampled tokens that are in it. */
+  trajectories(fields: TrajectoryFields, turns: readonly EpisodeTurn[]): Trajectory[] {
+    const spoken = this.#pieces.filter(({ own }) => own.size > 0);
+    const sampled = spoken.map(({ own }) => [...own].reduce((sum, { mask }) => sum + count(mask), 0));
+    const total = sampled.reduce((a, b) => a + b, 0);
+    return spoken.map((piece, i) => {
+      const id = `${fields.rollout}/${fields.role}${spoken.length > 1 ? `/${i}` : ""}`;
+      const weight = total === 0 ? 1 / spoken.length : sampled[i]! / total;
+      return makeTrajectory({ ...fields, id, weight, ...pieceTokens(piece), turns: pieceTurns(piece, turns) });
+    });
+  }
+}
+
+function count(mask: Uint8Array): number {
+  return mask.reduce((sum, m) => sum + m, 0);
+}
+
+function joined(segments: readonly Segment[]): Int32Array {
+  const tokens = new Int32Array(segments.reduce((sum, segment) => sum + segment.tokens.length, 0));
+  let at = 0;
+  for (const segment of segments) {
+    tokens.set(segment.tokens, at);
+    at += segment.tokens.length;
+  }
+  return tokens;
+}
+
+function pieceTokens({ segments, own }: Piece) {
+  const end = segments.findLastIndex((segment) => segment.kind === "said" && own.has(segment));
+  const used = segments.slice(0, end + 1);
+  const tokens_T = joined(used);
+  const mask_T = new Uint8Array(tokens_T.length);
+  const logprobs_T = new Float32Array(tokens_T.length);
+  const versions_T = new Int32Array(tokens_T.length).fill(-1);
+  let at = 0;
+  for (const segment of used) {
+    if (segment.kind === "said" && own.has(segment)) {
+      mask_T.set(segment.mask, at);
+      logprobs_T.set(segment.logprobs, at);
+      versions_T.set(segment.versions, at);
+    }
+    at += segment.tokens.length;
+  }
+  return { tokens_T, mask_T, logprobs_T, versions_T };
+}
+
+function pieceTurns({ segments, own }: Piece, turns: readonly EpisodeTurn[]): Turn[] {
+  const found: Turn[] = [];
+  let at = 0;
+  for (const segment of segments) {
+    if (segment.kind === "said" && own.has(segment)) {
+      const { role: _role, ...turn } = turns[segment.turn]!;
+      found.push({ ...turn, span: { start: at, end: at + segment.tokens.length } });
+    }
+    at += segment.tokens.length;
+  }
+  return found;
+}

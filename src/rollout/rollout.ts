@@ -1,0 +1,47 @@
+import type { Engine } from "../engine/engine.ts";
+import type { Limits } from "../env/env.ts";
+import type { CallFormat } from "../policy/call-format.ts";
+import type { Renderer } from "../policy/renderer.ts";
+import type { StopReason } from "../schema/stop-reason.ts";
+import type { Task } from "../schema/task.ts";
+import type { Trajectory } from "../schema/trajectory.ts";
+import type { Context } from "./context.ts";
+
+/** Who speaks: an engine, and how messages become its tokens. */
+export interface Policy {
+  readonly engine: Pick<Engine, "sample" | "release" | "info">;
+  readonly renderer: Renderer;
+  /** Which weights each role speaks with; the policy's by default. */
+  readonly weights?: Readonly<Record<string, string>>;
+}
+
+export interface RolloutOptions {
+  /** Unique in a run: names the rollout's cache in the engine and its trajectories. */
+  id: string;
+  /** All chance of the sampling. That of the environment comes from the task's seed, which a group shares. */
+  seed: number;
+  signal?: AbortSignal;
+  /** 1 by default; 0 is greedy. */
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  /** Override the environment's. */
+  limits?: Partial<Limits>;
+  format?: CallFormat;
+  /** What of the past the policy still sees; everything by default. */
+  context?: Context;
+  /** With this probability a turn begins with a call of a random tool. Those tokens were not sampled, so their mask is 0. */
+  epsilonTool?: number;
+}
+
+/** One attempt at one task. */
+export interface Rollout<Data = unknown> {
+  readonly id: string;
+  readonly task: Task<Data>;
+  /** One for each role that spoke; more where the context was cut or rewritten. */
+  readonly trajectories: readonly Trajectory[];
+  readonly stop: StopReason;
+  /** What went wrong, of an infrastructure stop. */
+  readonly failure?: string;
+  readonly timing: { readonly sampleMs: number; readonly totalMs: number };
+}

@@ -1,0 +1,150 @@
+import type { Env, Limits } from "../env/env.ts";
+import { Episode, type EpisodeEnd, type Move } from "../env/episode.ts";
+import { createRng } from "../random.ts";
+import type { Task } from "../schema/task.ts";
+import { seedOf } from "../task/seeds.ts";
+import { keepAll } from "./context.ts";
+import { Conversation } from "./conversation.ts";
+import { DeadlineSignal } from "./deadline-signal.ts";
+import type { Policy, Rollout, RolloutOptions } from "./rollout.ts";
+import { engineSpeaker, type Speaker, type Utterance } from "./speaker.ts";
+
+/** One attempt of a policy at a task. Never throws: whatever goes wrong is the rollout's stop reason. */
+export async function runRollout<Data, State>(
+  env: Env<Data, State>,
+  task: Task<Data>,
+  policy: Policy,
+  options: RolloutOptions,
+): Promise<Rollout<Data>> {
+  try {
+    return await runTurns(env, task, policy, options, engineSpeaker(policy, options));
+  } finally {
+    for (const role of env.roles) {
+      // a cache that cannot be released is the engine's to report, at a call whose result matters
+      await policy.engine.release({ rollout: `${options.id}/${role}` }).catch(() => {});
+    }
+  }
+}
+
+/** What a rollout needs of a policy when somebody else speaks. */
+export type Seat = Pick<Policy, "renderer" | "weights"> & {
+  readonly engine: { readonly info: { readonly contextLength: number } };
+};
+
+/** The same with any speaker: experts, people, scripts. */
+export async function runTurns<Data, State>(
+  env: Env<Data, State>,
+  task: Task<Data>,
+  seat: Seat,
+  options: RolloutOptions,
+  speaker: Speaker,
+): Promise<Rollout<Data>> {
+  const started = performance.now();
+  const limits = { ...env.limits, ...options.limits };
+  const deadline = new DeadlineSignal(limits.episodeMs, options.signal);
+  const format = options.format ?? env.format;
+  const episode = new Episode(env, task, { signal: deadline.signal, limits, format });
+  const play = new Play(episode as Episode, seat, { ...options, format, limits }, speaker, deadline);
+  try {
+    const { stop, failure, turns, scores } = await episode.finish(await play.run());
+    const why = failure === undefined ? {} : { failure };
+    const common = { rollout: options.id, taskId: task.id, stop, temperature: options.temperature ?? 1, ...why };
+    const domain = task.domain === undefined ? {} : { domain: task.domain };
+    const trajectories = [...play.conversations].flatMap(([role, conversation]) => {
+      const weights = seat.weights?.[role] ?? "policy";
+      return conversation.trajectories({ ...common, ...domain, role, weights, score: scores[role]! }, turns);
+    });
+    const timing = { sampleMs: play.sampleMs, totalMs: performance.now() - started };
+    return { id: options.id, task, trajectories, stop, timing, ...why };
+  } finally {
+    deadline.clear();
+  }
+}
+
+type PlayOptions = RolloutOptions & { readonly limits: Limits; readonly format: NonNullable<RolloutOptions["format"]> };
+
+/** The loop: read, speak, act, until somebody stops it. */
+class Play {
+  readonly conversations = new Map<string, Conversation>();
+  sampleMs = 0;
+  readonly #episode: Episode;
+  readonly #seat: Seat;
+  readonly #options: PlayOptions;
+  readonly #speaker: Speaker;
+  readonly #deadline: DeadlineSignal;
+  /** Whether the last turn of each role ended by itself. */
+  readonly #ended = new Map<string, boolean>();
+  #sampled = 0;
+
+  constructor(episode: Episode, seat: Seat, options: PlayOptions, speaker: Speaker, deadline: DeadlineSignal) {
+    this.#episode = episode;
+    this.#seat = seat;
+    this.#options = options;
+    this.#speaker = speaker;
+    this.#deadline = deadline;
+  }
+
+  async run(): Promise<EpisodeEnd> {
+    let next = await this.#episode.start();
+    while ("role" in next) next = await this.#takeTurn(next);
+    return next.stop === "cancelled" && this.#deadline.isTimeUp ? timeIsUp : next;
+  }
+
+  async #takeTurn({ role, messages }: Move): Promise<Move | EpisodeEnd> {
+    if (this.#deadline.signal.aborted) return { stop: "cancelled" };
+    const { renderer, engine } = this.#seat;
+    const { limits, context = keepAll() } = this.#options;
+    const conversation = this.conversations.get(role) ?? new Conversation(renderer, this.#episode.templateTools, context);
+    this.conversations.set(role, conversation);
+    const prompt = conversation.read(messages, this.#ended.get(role) ?? true);
+    const room = engine.info.contextLength - prompt.length;
+    if (room <= 0) return { stop: "context-full" };
+    const allowed = Math.min(limits.turnTokens, limits.tokens - this.#sampled);
+    if (allowed <= 0) return { stop: "max-tokens" };
+    const spoken = await this.#speak(role, prompt, Math.min(room, allowed));
+    if (!("tokens" in spoken)) return spoken;
+    return this.#hear(conversation, role, spoken, room < allowed);
+  }
+
+  async #speak(role: string, prompt: Int32Array, maxTokens: number): Promise<Utterance | EpisodeEnd> {
+    const turn = this.#episode.turns.length;
+    const seed = seedOf(this.#options.seed, "turn", turn);
+    const forced = this.#forcedTokens(seed).subarray(0, maxTokens - 1);
+    const { signal } = this.#deadline;
+    const { stopStrings } = this.#options.format;
+    const before = performance.now();
+    try {
+      const request = { prompt, maxTokens: maxTokens - forced.length, seed, role, stopStrings, forced, signal };
+      return await this.#speaker(request, this.#episode);
+    } catch (error) {
+      if (signal.aborted) return { stop: "cancelled" };
+      return { stop: "engine-error", failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    } finally {
+      this.sampleMs += performance.now() - before;
+    }
+  }
+
+  async #hear(conversation: Conversation, role: string, spoken: Utterance, isContextShort: boolean) {
+    const { tokens, mask, logprobs, versions, stop } = spoken;
+    conversation.say({ kind: "said", tokens, mask, logprobs, versions, turn: this.#episode.turns.length });
+    this.#sampled += tokens.length;
+    this.#ended.set(role, stop === "stop-token");
+    const text = this.#seat.renderer.read(tokens);
+    if (stop === "stop-token" || stop === "stop-string") return this.#episode.step(text, this.#sampled);
+    this.#episode.noteCutOff(text);
+    return { stop: stop === "context-full" || isContextShort ? "context-full" : "max-tokens" } as const;
+  }
+
+  /** Exploration: now and then the beginning of a call of a random tool. */
+  #forcedTokens(seed: number): Int32Array {
+    const { epsilonTool = 0, format } = this.#options;
+    const { tools } = this.#episode;
+    if (epsilonTool === 0 || tools.length === 0 || format.open === undefined) return none;
+    const rng = createRng(seedOf(seed, "epsilon", 0));
+    if (rng.next() >= epsilonTool) return none;
+    return this.#seat.renderer.say(format.open(tools[rng.integer(tools.length)]!.name)).slice(0, -1);
+  }
+}
+
+const none = new Int32Array(0);
+const timeIsUp: EpisodeEnd = { stop: "episode-timeout", failure: "the episode took longer than limits.episodeMs" };

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { Real } from "./json-real.ts";
+import { parseWith } from "./parse-with.ts";
+import type { RunEvent } from "./run-event.ts";
+import { infrastructureStops, policyStops } from "./stop-reason.ts";
+
+const step = z.number();
+const metrics = z.record(z.string(), Real);
+
+const Event = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("run-start"), name: z.string(), resumedAtStep: z.number().exactOptional() }),
+  z.object({ type: z.literal("phase-start"), phase: z.string(), steps: z.number() }),
+  z.object({
+    type: z.literal("rollout-end"),
+    rollout: z.string(),
+    stop: z.enum([...policyStops, ...infrastructureStops]),
+    reward: Real,
+  }),
+  z.object({ type: z.literal("step-end"), step, metrics }),
+  z.object({ type: z.literal("eval-end"), step, metrics }),
+  z.object({ type: z.literal("checkpoint-saved"), step, directory: z.string() }),
+  z.object({ type: z.literal("finding"), step, code: z.string(), message: z.string() }),
+  z.object({ type: z.literal("warning"), message: z.string() }),
+  z.object({
+    type: z.literal("run-end"),
+    reason: z.enum(["finished", "stopped", "time-budget", "token-budget", "early-stop", "doctor", "failed"]),
+  }),
+]);
+
+/** Reads an event that JSON held. */
+export function runEventFromJson(value: unknown): RunEvent {
+  return parseWith(Event, value, "an event", "bad-event");
+}

@@ -1,0 +1,15 @@
+import type { StopReason } from "./stop-reason.ts";
+
+/** What a run reports as it goes. Time and order are the store's. */
+export type RunEvent =
+  | { readonly type: "run-start"; readonly name: string; readonly resumedAtStep?: number }
+  | { readonly type: "phase-start"; readonly phase: string; readonly steps: number }
+  | { readonly type: "rollout-end"; readonly rollout: string; readonly stop: StopReason; readonly reward: number }
+  | { readonly type: "step-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
+  | { readonly type: "eval-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
+  | { readonly type: "checkpoint-saved"; readonly step: number; readonly directory: string }
+  | { readonly type: "finding"; readonly step: number; readonly code: string; readonly message: string }
+  | { readonly type: "warning"; readonly message: string }
+  | { readonly type: "run-end"; readonly reason: RunEndReason };
+
+export type RunEndReason = "finished" | "stopped" | "time-budget" | "token-budget" | "early-stop" | "doctor" | "failed";

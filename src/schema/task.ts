@@ -1,0 +1,10 @@
+/** One thing to attempt. `data` is what the environment's author wrote; the rest is the framework's. */
+export interface Task<Data = unknown> {
+  /** Stable across runs: results of the same task are compared by it. */
+  readonly id: string;
+  /** All chance of an episode comes from this seed, so every attempt of a group meets the same world. */
+  readonly seed: number;
+  readonly data: Data;
+  /** Rewards are normalised apart for each domain where the credit scheme says so. */
+  readonly domain?: string;
+}

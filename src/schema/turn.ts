@@ -1,0 +1,33 @@
+/** Tokens `start` to `end - 1`. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** How a tool call fared. Only `ok` ran to its end. */
+export type CallOutcome = "ok" | "error" | "malformed" | "unknown-tool" | "bad-arguments";
+
+export interface CallRecord {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly outcome: CallOutcome;
+  /** What the policy was told, after any cut. */
+  readonly observation: string;
+}
+
+/** One time the policy spoke. */
+export interface Turn {
+  /** The policy's tokens of this turn in its trajectory, forced ones included. */
+  readonly span: Span;
+  /** The policy's words: for people and environments, never made into tokens again. */
+  readonly text: string;
+  readonly calls: readonly CallRecord[];
+  /** What the environment gave for this turn alone. */
+  readonly reward: number;
+  /** What the environment said next; empty at the end. */
+  readonly observation: string;
+  /** Names the state the turn started from, where the environment has such names: equal states are compared (GiGPO). */
+  readonly stateKey?: string;
+  /** Further facts an environment wants recorded. */
+  readonly info?: Readonly<Record<string, number | string | boolean>>;
+}

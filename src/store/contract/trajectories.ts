@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import { createRng, type Rng } from "../../random.ts";
+import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
+import type { Trajectory } from "../../schema/index.ts";
+import type { TrajectoryFilter, TrajectorySummary } from "../store.ts";
+import { everyPage, fakeGroup, type StoreContext } from "./context.ts";
+
+export function trajectoriesContract(context: StoreContext): void {
+  describe("trajectories", () => {
+    test("a group comes back bit by bit", async () => {
+      const rng = createRng(1);
+      const groups = [fakeGroup(rng, "a", 3), fakeGroup(rng, "b", 0), fakeGroup(rng, "c", 1)];
+      await context.write((run) => {
+        for (const group of groups) run.recordGroup(4, group, "train");
+      });
+      await context.reopen();
+      const { trajectories } = await context.run.trajectories({}, { order: "oldest" });
+      const stored = await context.run.group(trajectories[0]!.group);
+      expect(stored).toStrictEqual({ ...groups[0], step: 4, split: "train", members: trajectories.slice(0, 3) });
+      const last = await context.run.trajectory(trajectories[3]!.key);
+      expect(last).toStrictEqual({
+        summary: trajectories[3],
+        task: groups[2]!.task,
+        trajectory: groups[2]!.trajectories[0],
+      });
+    });
+
+    test("a summary says what lists show", async () => {
+      const rng = createRng(2);
+      const group = fakeGroup(rng, "a", 1, { stop: "max-turns", score: { total: 0.5, parts: {}, success: true } });
+      await context.write((run) => run.recordGroup(7, group, "eval"));
+      const [summary] = (await context.run.trajectories()).trajectories;
+      expect(summary).toMatchObject(expectedSummary(group.trajectories[0]!, 7, "eval"));
+    });
+
+    test("keys that are not there are refused", async () => {
+      await expect(context.run.trajectory(5)).rejects.toThrow("no-such-trajectory: got trajectory 5");
+      await expect(context.run.group(5)).rejects.toThrow("no-such-group: got group 5");
+    });
+
+    test("any filter gives what looking at all of them gives, page by page, in both orders", async () => {
+      const rng = createRng(3);
+      const all = await recordMany(rng);
+      for (let round = 0; round < 120; round++) {
+        const filter = randomFilter(rng, all);
+        const expected = all.filter((trajectory) => matches(trajectory, filter));
+        const limit = 1 + rng.integer(20);
+        const oldest = await everyPage(context.run, filter, { limit, order: "oldest" });
+        expect(oldest.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+        expect(await everyPage(context.run, filter, { limit })).toEqual(oldest.toReversed());
+        expect(await context.run.countTrajectories(filter)).toBe(expected.length);
+      }
+    });
+
+    test("a page that is full exactly is the last one", async () => {
+      await context.write((run) => run.recordGroup(1, fakeGroup(createRng(4), "a", 6), "train"));
+      const first = await context.run.trajectories({}, { limit: 3 });
+      const second = await context.run.trajectories({}, { limit: 3, after: first.next! });
+      expect(first.trajectories).toHaveLength(3);
+      expect(second.trajectories).toHaveLength(3);
+      expect(second.next).toBeUndefined();
+      await expect(context.run.trajectories({}, { limit: 0 })).rejects.toThrow("bad-page: got limit 0");
+    });
+
+    test("a reward that is no number is in no range", async () => {
+      const score = { total: Number.NaN, parts: {}, success: false };
+      await context.write((run) => run.recordGroup(1, fakeGroup(createRng(5), "a", 1, { score }), "train"));
+      expect(await context.run.countTrajectories({ reward: { min: -1 } })).toBe(0);
+      expect((await context.run.trajectories()).trajectories[0]!.reward).toBeNaN();
+    });
+
+    test("text is found wherever it was said, as words that follow each other", async () => {
+      const rng = createRng(6);
+      const turn = { span: { start: 0, end: 0 }, text: "", calls: [], reward: 0, observation: "" };
+      const call = {
+        name: "lookup",
+        arguments: { query: "Größe 東京タワー" },
+        outcome: "ok",
+        observation: "ENOENT: gone",
+      };
+      const empty = (id: string, fields: object, rest: Partial<Trajectory> = {}) =>
+        fakeTrajectory(rng, { id, rollout: id, turns: [{ ...turn, ...fields }], ...rest }, { turns: 0 });
+      const trajectories = [
+        empty("said", { text: 'The "quick" brown-fox AND (jumps' }),
+        empty("called", { calls: [call] }),
+        empty("answered", { observation: "quick as brown" }),
+        empty("failed", {}, { stop: "env-crash", failure: "out of memory" }),
+      ];
+      await context.write((run) => run.recordGroup(1, { task: fakeTask(rng, "task-0"), trajectories }, "train"));
+      const found = async (text: string, filter: TrajectoryFilter = {}) => {
+        const summaries = await everyPage(context.run, { ...filter, text }, { order: "oldest" });
+        expect(await context.run.countTrajectories({ ...filter, text })).toBe(summaries.length);
+        return summaries.map(({ id }) => id);
+      };
+      expect(await found("quick")).toEqual(["said", "answered"]);
+      expect(await found("QUICK bro")).toEqual([]);
+      expect(await found("QUICK bro*")).toEqual(["said"]);
+      expect(await found('"quick" brown-fox AND (ju* ')).toEqual(["said"]);
+      expect(await found("brown quick")).toEqual([]);
+      expect(await found("京タワ")).toEqual(["called"]);
+      expect(await found("enoent")).toEqual(["called"]);
+      expect(await found("lookup", { tool: "lookup" })).toEqual(["called"]);
+      expect(await found("quick", { tool: "lookup" })).toEqual([]);
+      expect(await found("memory")).toEqual(["failed"]);
+      expect(await found("memory", { stop: "completed" })).toEqual([]);
+      expect(await found("quick", { steps: { from: 2 } })).toEqual([]);
+      expect(await found("  ")).toEqual(["said", "called", "answered", "failed"]);
+      for (const hostile of ['"', "*", "\u0000", "a OR b NOT", "^x", "text:quick", "'; DROP TABLE trajectories;"]) {
+        expect(await found(hostile)).toEqual([]);
+      }
+    });
+
+    async function recordMany(rng: Rng): Promise<(TrajectorySummary | ReturnType<typeof expectedSummary>)[]> {
+      const all = [];
+      for (let step = 0; step < 12; step++) {
+        const split = step % 4 === 3 ? "eval" : "train";
+        const groups = [fakeGroup(rng, `task-${rng.integer(4)}`, 4), fakeGroup(rng, `task-${rng.integer(4)}`, 4)];
+        await context.write((run) => {
+          for (const group of groups) run.recordGroup(step, group, split);
+        });
+        const trajectories = groups.flatMap((group) => group.trajectories);
+        all.push(...trajectories.map((trajectory) => expectedSummary(trajectory, step, split)));
+      }
+      return all;
+    }
+  });
+}
+
+function expectedSummary(trajectory: Trajectory, step: number, split: string) {
+  const { id, rollout, taskId, role, stop, weight, score, turns, tokens_T } = trajectory;
+  const tools = [...new Set(turns.flatMap(({ calls }) => calls.map(({ name }) => name)))];
+  const counts = { turns: turns.length, tokens: tokens_T.length };
+  return {
+    step,
+    split,
+    id,
+    rollout,
+    taskId,
+    role,
+    stop,
+    weight,
+    reward: score.total,
+    success: score.success,
+    tools,
+    ...counts,
+  };
+}
+
+type Shown = ReturnType<typeof expectedSummary> | TrajectorySummary;
+
+function randomFilter(rng: Rng, all: readonly Shown[]): TrajectoryFilter {
+  const example = all[rng.integer(all.length)]!;
+  const sometimes = <Value>(value: Value) => (rng.next() < 0.25 ? value : {});
+  return {
+    ...sometimes({ steps: { from: rng.integer(12), ...sometimes({ to: rng.integer(12) }) } }),
+    ...sometimes({ split: example.split }),
+    ...sometimes({ taskId: example.taskId }),
+    ...sometimes({ stop: example.stop }),
+    ...sometimes({ success: example.success }),
+    ...sometimes({ tool: ["search", "browse", "unheard-of"][rng.integer(3)]! }),
+    ...sometimes({ reward: { min: example.reward - 0.1, ...sometimes({ max: example.reward }) } }),
+    ...(rng.next() < 0.05 ? { rollout: example.rollout } : {}),
+    ...(rng.next() < 0.05 ? { role: example.role } : {}),
+  };
+}
+
+function matches(trajectory: Shown, filter: TrajectoryFilter): boolean {
+  const { steps = {}, reward = {}, tool } = filter;
+  const isSame = (["split", "taskId", "rollout", "role", "stop", "success"] as const).every(
+    (field) => filter[field] === undefined || filter[field] === trajectory[field],
+  );
+  const isInSteps = trajectory.step >= (steps.from ?? 0) && trajectory.step <= (steps.to ?? Infinity);
+  const isInRange = trajectory.reward >= (reward.min ?? -Infinity) && trajectory.reward <= (reward.max ?? Infinity);
+  return isSame && isInSteps && isInRange && (tool === undefined || trajectory.tools.includes(tool));
+}

@@ -1,0 +1,17 @@
+export { openRun, type ReadOptions, type WriteOptions } from "./sqlite-store.ts";
+export type {
+  EventOptions,
+  MetricPoint,
+  PageOptions,
+  RunReader,
+  RunStore,
+  RunWrites,
+  SeriesOptions,
+  StepRange,
+  StoredEvent,
+  StoredGroup,
+  StoredTrajectory,
+  TrajectoryFilter,
+  TrajectoryPage,
+  TrajectorySummary,
+} from "./store.ts";

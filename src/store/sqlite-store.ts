@@ -1,0 +1,162 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { LudusError } from "../errors.ts";
+import { type Database, openReadable, openWritable } from "./sqlite/database.ts";
+import { events, recordEvent, truncateEvents } from "./sqlite/event-tables.ts";
+import { metricNames, recordMetrics, series, truncateMetrics } from "./sqlite/metric-tables.ts";
+import { checkedStep, createRun, hasRun } from "./sqlite/run-schema.ts";
+import { config, pruneState, setConfig, setState, state, truncateState } from "./sqlite/state-tables.ts";
+import {
+  countTrajectories,
+  group,
+  recordGroup,
+  trajectories,
+  trajectory,
+  truncateTrajectories,
+} from "./sqlite/trajectory-tables.ts";
+import { lockForWriting } from "./sqlite/writer-lock.ts";
+import type { RunReader, RunStore, RunWrites } from "./store.ts";
+
+export interface WriteOptions {
+  readOnly?: false;
+  /** Milliseconds since 1970: the time of events. */
+  now: () => number;
+  /** Beyond this size the file is treated as a full disk is. */
+  maxBytes?: number;
+}
+
+export interface ReadOptions {
+  readOnly: true;
+}
+
+/**
+ * Opens the `run.sqlite` of a run's folder; makes it when there is none. Only one process at a time may write a run, any
+ * number may read it meanwhile.
+ */
+export async function openRun(directory: string, options: WriteOptions): Promise<RunStore>;
+export async function openRun(directory: string, options: ReadOptions): Promise<RunReader>;
+export async function openRun(directory: string, options: WriteOptions | ReadOptions): Promise<RunReader> {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new LudusError("store-missing", {
+      got: `"${directory}"`,
+      expected: "a folder that exists",
+      hint: options.readOnly ? "Is the path right?" : "Make it first: mkdir(directory, { recursive: true }).",
+    });
+  }
+  return options.readOnly ? openReader(directory) : openWriter(directory, options);
+}
+
+function openReader(directory: string): RunReader {
+  const file = join(directory, "run.sqlite");
+  if (!existsSync(file)) return noRun(file);
+  const database = openReadable(file);
+  return closedOnFailure(database.close.bind(database), () => {
+    if (!hasRun(database)) noRun(file);
+    return reader(database, () => database.close());
+  });
+}
+
+function noRun(file: string): never {
+  throw new LudusError("store-missing", {
+    got: `${file}, which has no run in it`,
+    expected: "a run that has begun",
+    hint: "Is it the run's own folder, not the one above?",
+  });
+}
+
+function openWriter(directory: string, { now, maxBytes }: WriteOptions): RunStore {
+  const unlock = lockForWriting(directory, now);
+  const database = closedOnFailure(unlock, () => openWritable(join(directory, "run.sqlite")));
+  const close = () => {
+    database.close();
+    unlock();
+  };
+  return closedOnFailure(close, () => {
+    if (maxBytes !== undefined) {
+      const pages = Math.max(1, Math.floor(maxBytes / database.number("PRAGMA page_size")));
+      database.execute(`PRAGMA max_page_count = ${pages}`);
+    }
+    if (!hasRun(database)) createRun(database);
+    return writer(database, now, close);
+  });
+}
+
+function closedOnFailure<Value>(close: () => void, open: () => Value): Value {
+  try {
+    return open();
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function reader(database: Database, close: () => void): RunReader {
+  return {
+    latestStep: async () => latestStep(database),
+    config: async () => config(database),
+    state: async (key) => state(database, key),
+    metricNames: async () => metricNames(database),
+    series: async (name, options = {}) => series(database, name, options),
+    events: async (options = {}) => events(database, options),
+    trajectories: async (filter = {}, page = {}) => trajectories(database, filter, page),
+    countTrajectories: async (filter = {}) => countTrajectories(database, filter),
+    trajectory: async (key) => trajectory(database, key),
+    group: async (key) => group(database, key),
+    close: async () => close(),
+  };
+}
+
+function writer(database: Database, now: () => number, close: () => void): RunStore {
+  const writes = guardedWrites(database, now);
+  let isClosed = false;
+  return {
+    ...reader(database, () => {
+      if (isClosed) return;
+      isClosed = true;
+      try {
+        // the log goes into the file, so that the file alone is the run; readers may keep some of it waiting
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+      } finally {
+        close();
+      }
+    }),
+    transaction: async (write) => database.transaction(() => write(writes)),
+    truncateAfter: async (step) => {
+      checkedStep(step + 1); // -1 forgets all
+      database.transaction(() => {
+        truncateMetrics(database, step);
+        truncateEvents(database, step);
+        truncateTrajectories(database, step);
+        truncateState(database, step);
+      });
+    },
+  };
+}
+
+/** Refuses to write once the transaction is over: it would be kept whatever becomes of the rest. */
+function guardedWrites(database: Database, now: () => number): RunWrites {
+  const within = () => {
+    if (database.isTransaction) return database;
+    throw new LudusError("store-outside", {
+      got: "a write after its transaction ended",
+      expected: "writes inside the function that transaction() was given",
+    });
+  };
+  return {
+    recordMetrics: (step, metrics) => recordMetrics(within(), step, metrics),
+    recordEvent: (step, event) => recordEvent(within(), step, event, now()),
+    recordGroup: (step, group, split) => recordGroup(within(), step, group, split),
+    setConfig: (config) => setConfig(within(), config),
+    setState: (step, key, value) => setState(within(), step, key, value),
+    pruneState: (step) => pruneState(within(), step),
+  };
+}
+
+function latestStep(database: Database): number | undefined {
+  const latest = database.number(
+    `SELECT max(step) FROM (
+       SELECT max(step) AS step FROM metrics UNION ALL SELECT max(step) FROM events
+       UNION ALL SELECT max(step) FROM state UNION ALL SELECT step FROM groups WHERE id = (SELECT max(id) FROM groups))`,
+  );
+  return Number.isNaN(latest) ? undefined : latest;
+}

@@ -1,0 +1,24 @@
+import type { Trajectory } from "../../schema/index.ts";
+
+// Scripts written without spaces: the index would take a whole sentence for one word.
+const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/gu;
+
+function spaced(text: string): string {
+  return text.replace(unspaced, " $& ");
+}
+
+/** What a search looks at. */
+export function searchableText({ turns, failure = "" }: Trajectory): string {
+  const said = turns.flatMap(({ text, calls, observation }) => [
+    text,
+    ...calls.flatMap((call) => [call.name, JSON.stringify(call.arguments), call.observation]),
+    observation,
+  ]);
+  return spaced([...said, failure].join("\n"));
+}
+
+/** What was typed into a search box, as a phrase for FTS5: nothing in it is an operator but a `*` at the end. */
+export function searchPhrase(text: string): string {
+  const [, words = "", star = ""] = /^(.*?)(\*?)\s*$/s.exec(text) ?? [];
+  return `"${spaced(words).replaceAll(/["\0]/g, " ")}"${star}`;
+}

@@ -1,0 +1,106 @@
+import type { ToolCall } from "../schema/message.ts";
+import type { CallRecord } from "../schema/turn.ts";
+import { nearestName } from "./nearest-name.ts";
+import { cutText } from "./observation.ts";
+import { type LazySignal, lazySignal, runWithin } from "./run-within.ts";
+import type { CheckedInput, Tool, ToolContext } from "./tool.ts";
+import { cancelled, crashed, judgeEnd, judgeIsolated, type Stopped, told, type Verdict } from "./verdict.ts";
+
+/** What a policy asked for, as a call format understood it. */
+export type SaidToolCall =
+  | (ToolCall & { readonly kind?: "call" })
+  | { readonly kind: "malformed"; readonly problem: string };
+
+export interface CallLimits {
+  readonly toolMs: number;
+  /** Longer observations lose their middle. */
+  readonly observationChars: number;
+}
+
+export type CallResult =
+  /** Whatever the policy did, right or wrong: it is told, and the episode goes on. */
+  | { readonly kind: "observed"; readonly record: CallRecord }
+  /** Not the policy's doing: the episode ends, and nothing is learned from it. */
+  | ({ readonly kind: "stopped" } & Stopped);
+
+/**
+ * Runs one call. Never throws: what went wrong is a result. A tool that returns at once costs no timer. One that computes
+ * without end holds this thread; `isolated` is for those.
+ */
+export async function callTool<State>(
+  tools: Readonly<Record<string, Tool<State>>>,
+  call: SaidToolCall,
+  context: ToolContext<State>,
+  limits: CallLimits,
+): Promise<CallResult> {
+  const asked: ToolCall = call.kind === "malformed" ? { name: "", arguments: {} } : call;
+  try {
+    const verdict =
+      call.kind === "malformed" ? told("malformed", call.problem) : await judge(tools, call, context, limits);
+    if ("stop" in verdict) return { kind: "stopped", ...verdict };
+    const { outcome, text } = verdict;
+    const observation = cutText(text, limits.observationChars);
+    return { kind: "observed", record: { name: asked.name, arguments: asked.arguments, outcome, observation } };
+  } catch (error) {
+    return { kind: "stopped", ...crashed(error, asked) };
+  }
+}
+
+async function judge<State>(
+  tools: Readonly<Record<string, Tool<State>>>,
+  { name, arguments: args }: ToolCall,
+  context: ToolContext<State>,
+  limits: CallLimits,
+): Promise<Verdict> {
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  if (tool === undefined) return told("unknown-tool", describeUnknown(name, Object.keys(tools)));
+  const facts = { name, signal: context.signal, timeoutMs: tool.timeoutMs ?? limits.toolMs };
+  if (context.signal.aborted) return cancelled(facts);
+
+  const within = { parent: context.signal, own: lazySignal(), timeoutMs: facts.timeoutMs };
+  const checked = await runWithin(() => tool.check(args), within);
+  if (checked.how !== "returned") return judgeEnd(checked, facts);
+  // `check` returns nothing else
+  const input = checked.value as CheckedInput;
+  if (!input.ok) return told("bad-arguments", `wrong arguments for "${name}": ${input.problem}`);
+
+  if (tool.isolated !== undefined) {
+    const run = await tool.isolated.run(input.value, { signal: context.signal, timeoutMs: facts.timeoutMs });
+    return judgeIsolated(run, facts, tool.whenKilled);
+  }
+  const guarded = guardContext(context, within.own);
+  const ended = await runWithin(() => tool.run(input.value, guarded.context), within);
+  guarded.close();
+  return judgeEnd(ended, facts);
+}
+
+/** The context of one call: its own signal, and no word about the episode once the call has ended. */
+function guardContext<State>(context: ToolContext<State>, own: LazySignal) {
+  let isOpen = true;
+  const guarded: ToolContext<State> = {
+    state: context.state,
+    rng: context.rng,
+    get signal() {
+      return own.get();
+    },
+    reward(value) {
+      if (isOpen) context.reward(value);
+    },
+    finish(answer) {
+      if (isOpen) context.finish(answer);
+    },
+  };
+  const close = () => {
+    isOpen = false;
+  };
+  return { context: guarded, close };
+}
+
+const maxNameChars = 80;
+
+function describeUnknown(name: string, known: readonly string[]): string {
+  const said = `there is no tool "${cutText(name, maxNameChars)}".`;
+  if (known.length === 0) return `${said} There are no tools.`;
+  const meant = nearestName(name, known);
+  return `${said}${meant === undefined ? "" : ` Did you mean "${meant}"?`} Tools: ${known.join(", ")}.`;
+}

@@ -1,0 +1,65 @@
+import type { Readable } from "node:stream";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
+
+export interface McpTransport {
+  readonly transport: Transport;
+  /** What errors call the server. */
+  readonly name: string;
+  /** The last of what it printed; empty for a server elsewhere. */
+  printed(): string;
+  /** Says goodbye where the server keeps something for us. */
+  leave(): Promise<void>;
+}
+
+// loaded when needed: the SDK takes longer to import than all the rest
+export function openTransport(server: McpServer): Promise<McpTransport> {
+  return "command" in server ? openCommand(server) : openUrl(server);
+}
+
+async function openCommand({ command, args = [], env, cwd }: McpCommand): Promise<McpTransport> {
+  const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    stderr: "pipe",
+    ...(env && { env: { ...env } }),
+    ...(cwd !== undefined && { cwd }),
+  });
+  sendInTurn(transport);
+  const printed = keepTail(transport.stderr as Readable);
+  return { transport, name: [command, ...args].join(" "), printed, leave: async () => {} };
+}
+
+async function openUrl({ url, headers = {} }: McpUrl): Promise<McpTransport> {
+  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } });
+  return {
+    // its optional fields are not exact
+    transport: transport as Transport,
+    name: String(url),
+    printed: () => "",
+    leave: () => transport.terminateSession(),
+  };
+}
+
+/** The SDK listens for `drain` once per message; hundreds of calls at a time would warn of a leak. */
+function sendInTurn(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  let last: Promise<unknown> = Promise.resolve();
+  transport.send = (message, options) => {
+    const sent = last.then(() => send(message, options));
+    last = sent.catch(() => {});
+    return sent;
+  };
+}
+
+const maxPrintedChars = 2000;
+
+function keepTail(stream: Readable): () => string {
+  let tail = "";
+  stream.setEncoding("utf8").on("data", (text: string) => {
+    tail = (tail + text).slice(-maxPrintedChars);
+  });
+  return () => tail.trim();
+}

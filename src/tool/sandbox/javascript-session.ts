@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { entryUrl } from "./entry-url.ts";
+import { type JavaScriptTestsLine, readLine } from "./javascript-tests-lines.ts";
+import type { JavaScriptTestLimits } from "./limits.ts";
+import { spawnGroup } from "./process-group.ts";
+import { watchMemory } from "./watch-memory.ts";
+
+/** What Node itself has in memory beside the heap, generously. */
+const overheadMb = 160;
+const startMs = 10_000;
+
+/** Why a session ended; `finished` when the child said so. */
+export type SessionEnd =
+  | { kind: "finished" }
+  | { kind: "test-timeout" }
+  | { kind: "stopped" }
+  | { kind: "crashed"; message: string };
+
+export interface SessionRequest {
+  code: string;
+  expressions: readonly string[];
+  limits: JavaScriptTestLimits;
+  /** Ends the session; the caller knows why. */
+  stop: AbortSignal;
+  onLine(line: JavaScriptTestsLine): void;
+}
+
+/** One child process that evaluates the expressions in order, until it has done so or one of them ends it. */
+export async function runSession({ code, expressions, limits, stop, onLine }: SessionRequest): Promise<SessionEnd> {
+  const group = spawnGroup(process.execPath, nodeArgs(limits.heapMb), {
+    env: {},
+    cwd: "/",
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+  });
+  const { child } = group;
+  let end: SessionEnd | undefined;
+  const kill = (reason: SessionEnd) => {
+    end ??= reason;
+    group.kill();
+  };
+  const timeout = () => kill({ kind: "test-timeout" });
+  const onStop = () => kill({ kind: "stopped" });
+  const crash = (message: string) => kill({ kind: "crashed", message });
+  let timer = setTimeout(() => crash("the process did not start in time"), startMs);
+  stop.addEventListener("abort", onStop, { once: true });
+  const unwatch =
+    child.pid === undefined ? () => {} : watchMemory(child.pid, limits.heapMb + overheadMb, () => crash(memory));
+
+  const secret = randomUUID();
+  let printed = "";
+  let bytes = 0;
+  const count = (chunk: Buffer) => {
+    bytes += chunk.byteLength;
+    if (bytes > limits.outputBytes) crash(`printed or returned more than ${limits.outputBytes} bytes`);
+    return bytes <= limits.outputBytes;
+  };
+  child.stdout?.on("data", count);
+  child.stderr?.on("data", (chunk: Buffer) => {
+    if (count(chunk)) printed += chunk;
+  });
+  readLines(child.stdio[3] as Readable, count, (text) => {
+    const line = readLine(text, secret);
+    if (line === undefined || end !== undefined) return;
+    clearTimeout(timer);
+    if (line.kind === "started") timer = setTimeout(timeout, limits.testMs);
+    if (line.kind === "finished" || line.kind === "not-compiled") end = { kind: "finished" };
+    onLine(line);
+  });
+  child.stdin?.end(JSON.stringify({ secret, code, expressions }));
+
+  const ended = await group.ended;
+  clearTimeout(timer);
+  stop.removeEventListener("abort", onStop);
+  unwatch();
+  if (end !== undefined) return end;
+  if (printed.includes("JavaScript heap out of memory")) return { kind: "crashed", message: memory };
+  return { kind: "crashed", message: `the process ended early: ${JSON.stringify(ended)}` };
+}
+
+const memory = "out of memory";
+
+/**
+ * Not a boundary against determined code: the permission model denies files, processes, threads and addons, but a process
+ * under it can still open connections and send signals. The flags close the ways out of a realm that are known to us.
+ */
+function nodeArgs(heapMb: number): string[] {
+  const entry = fileURLToPath(entryUrl("javascript-tests-entry"));
+  return [
+    "--permission",
+    `--allow-fs-read=${fileURLToPath(new URL("./*", import.meta.url))}`,
+    "--frozen-intrinsics",
+    "--disallow-code-generation-from-strings",
+    `--max-old-space-size=${heapMb}`,
+    "--no-warnings",
+    entry,
+  ];
+}
+
+function readLines(stream: Readable, accept: (chunk: Buffer) => boolean, onLine: (text: string) => void): void {
+  let rest = "";
+  const decoder = new TextDecoder();
+  stream.on("data", (chunk: Buffer) => {
+    if (!accept(chunk)) return;
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) onLine(line);
+  });
+}

@@ -1,0 +1,54 @@
+import type { Rng } from "../random.ts";
+import type { ToolSpec } from "../schema/message.ts";
+import type { IsolatedRunner } from "./sandbox/run-isolated.ts";
+
+/**
+ * Something an agent may call. Made by `tool()` from a schema and a function:
+ *
+ *     const search = tool({
+ *       description: "Finds pages",
+ *       input: z.object({ query: z.string() }),
+ *       run: ({ query }, { state }) => state.index.find(query),        // a string, or anything JSON can say
+ *     });
+ *
+ * Throwing a `ToolError` tells the policy what it did wrong. Any other exception is a fault of the tool: the episode ends
+ * with `tool-crash` and is not learned from, so that a bug never looks like a bad policy.
+ */
+export interface Tool<State = unknown> {
+  readonly spec: Omit<ToolSpec, "name">;
+  /** Parses arguments. `problem` names the argument that is wrong and what was expected. */
+  check(input: unknown): Promise<CheckedInput> | CheckedInput;
+  /** The input is what `check` returned. */
+  run(input: unknown, context: ToolContext<State>): unknown;
+  /** Where the function runs when it must be killable; `run` is not called then. */
+  readonly isolated?: IsolatedRunner;
+  /**
+   * What it means when an isolated call was killed: the policy's doing, told to it as an error (`observe`), or a fault of
+   * the tool (`stop`, where absent).
+   */
+  readonly whenKilled?: "observe" | "stop";
+  /** Overrides the environment's `toolMs`. */
+  readonly timeoutMs?: number;
+}
+
+export type CheckedInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string };
+
+export interface ToolContext<State = unknown> {
+  /** The episode's state, to read and to change. */
+  readonly state: State;
+  /** Chance of this episode: the same seed and the same actions give the same episode. */
+  readonly rng: Rng;
+  /** Aborted when the call runs out of time or the rollout is cancelled. */
+  readonly signal: AbortSignal;
+  /** Adds to the reward of this turn. Ignored, like `finish`, once the call has ended. */
+  reward(value: number): void;
+  /** Ends the episode after this turn, with what was answered. */
+  finish(answer?: string): void;
+}
+
+/** Thrown by a tool to tell the policy that the call was wrong; the message is what it reads. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+}

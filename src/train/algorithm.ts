@@ -1,0 +1,59 @@
+import type { Credit } from "../credit/credit.ts";
+import type { GroupFilter } from "../credit/group-filter.ts";
+import type { KlController } from "../loss/kl-controller.ts";
+import type { Loss } from "../loss/loss.ts";
+import type { PolicyStop } from "../schema/stop-reason.ts";
+import type { Schedule } from "./schedule.ts";
+
+/**
+ * A choice of sampling, filter, credit and loss, with a name. The trainer knows nothing else about an algorithm, so a new one
+ * is an object like this:
+ *
+ *     const mine: Algorithm = {
+ *       ...grpo({ groupSize: 8 }),
+ *       name: "mine",
+ *       credit: { name: "rank", needs: {}, assign: (rows) => … },
+ *     };
+ */
+export interface Algorithm {
+  readonly name: string;
+  /** Attempts at each task. */
+  readonly groupSize: number;
+  readonly sampling: Sampling;
+  /** Which groups are learned from; made anew for each run, told how many groups a step has. */
+  filter(groups: number): GroupFilter;
+  readonly credit: Credit;
+  readonly loss: Loss;
+  /** How often a batch is gone through, and in how many parts each time; each part is one step of the optimizer. */
+  readonly epochs: number;
+  readonly miniBatches: number;
+  readonly optimizer: Optimizer;
+  /** Rollouts that ended so count in statistics but are left out of the loss (DAPO's overlong, DeepSWE's compact filtering). */
+  readonly maskStops: readonly PolicyStop[];
+  /** A penalty for leaving the reference policy, taken off the rewards (PPO, REINFORCE++). */
+  readonly klInReward?: KlController;
+  /** Where values come from, for credit and losses that need them. */
+  readonly critic?: Critic;
+}
+
+export interface Sampling {
+  readonly temperature: Schedule;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly epsilonTool?: number;
+}
+
+export interface Optimizer {
+  readonly learningRate: Schedule;
+  readonly weightDecay: number;
+  readonly beta2: number;
+  readonly maxGradientNorm: number;
+}
+
+export interface Critic {
+  /** A head on the policy's own trunk, or a second set of weights that learns values alone. */
+  readonly kind: "shared" | "separate";
+  readonly learningRate: Schedule;
+  /** Steps at the beginning in which a separate critic learns and the policy does not (VAPO). */
+  readonly pretrainSteps: number;
+}

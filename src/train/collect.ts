@@ -1,0 +1,81 @@
+import type { FilterChoice, FilterGroup } from "../credit/group-filter.ts";
+import type { Env } from "../env/env.ts";
+import type { Guide } from "../guide/guide.ts";
+import { createRng } from "../random.ts";
+import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
+import { type RolloutGroup, runGroup } from "../rollout/run-group.ts";
+import type { Trajectory } from "../schema/trajectory.ts";
+import { learnable } from "../schema/trajectory-group.ts";
+import { seedOf } from "../task/seeds.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { scheduleAt } from "./schedule.ts";
+
+export interface CollectOptions<Data, State> {
+  readonly env: Env<Data, State>;
+  readonly policy: Policy;
+  readonly algorithm: Algorithm;
+  readonly guide: Guide<Data>;
+  /** Groups of a step. */
+  readonly tasksPerStep: number;
+  readonly step: number;
+  /** Share of the run that is done. */
+  readonly progress: number;
+  readonly seed: number;
+  readonly rollout: Pick<RolloutOptions, "limits" | "format" | "context">;
+  readonly signal?: AbortSignal;
+  readonly onRollout?: (rollout: Rollout) => void;
+}
+
+export interface Collected<Data = unknown> {
+  /** All groups that were rolled out. */
+  readonly groups: readonly RolloutGroup<Data>[];
+  /** Of each role that acts: the groups to learn from. Indices are into `groups`. */
+  readonly choice: FilterChoice;
+}
+
+/** Rolls out a step's groups, and more where the filter wants more. */
+export async function collect<Data, State>(options: CollectOptions<Data, State>): Promise<Collected<Data>> {
+  const { algorithm, tasksPerStep, step, seed } = options;
+  const filter = algorithm.filter(tasksPerStep);
+  const rng = createRng(seedOf(seed, "filter", step));
+  const groups = await rollOut(options, tasksPerStep, 0);
+  let choice = filter.choose(groups.map(filterGroup), rng);
+  while (choice.refill > 0 && options.signal?.aborted !== true) {
+    groups.push(...(await rollOut(options, choice.refill, groups.length)));
+    choice = filter.choose(groups.map(filterGroup), rng);
+  }
+  return { groups, choice };
+}
+
+async function rollOut<Data, State>(options: CollectOptions<Data, State>, count: number, offset: number) {
+  const { env, policy, algorithm, guide, step, progress, seed, signal, onRollout } = options;
+  const { temperature, ...sampling } = algorithm.sampling;
+  const tasks = await guide.pick(count);
+  const groups = await Promise.all(
+    tasks.map((task, i) =>
+      runGroup(env, task, policy, {
+        ...options.rollout,
+        ...sampling,
+        temperature: scheduleAt(temperature, progress),
+        id: `step-${step}/${offset + i}`,
+        seed: seedOf(seed, `step-${step}`, offset + i),
+        size: algorithm.groupSize,
+        ...(signal === undefined ? {} : { signal }),
+        ...(onRollout === undefined ? {} : { onRollout }),
+      }),
+    ),
+  );
+  guide.observe(groups);
+  return groups;
+}
+
+function filterGroup(group: RolloutGroup): FilterGroup {
+  return { id: group.task.id, rewards_G: rolloutRewards(learnable(group)) };
+}
+
+/** One reward for each rollout and role, whatever number of trajectories it has. */
+export function rolloutRewards(trajectories: readonly Trajectory[]): number[] {
+  const rewards = new Map<string, number>();
+  for (const { rollout, role, score } of trajectories) rewards.set(`${rollout} ${role}`, score.total);
+  return [...rewards.values()];
+}

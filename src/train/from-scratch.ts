@@ -1,0 +1,81 @@
+import { embedded } from "../engine/embedded/embedded.ts";
+import { base, type ModelConfig, small, tiny } from "../engine/embedded/model-config.ts";
+import type { Env } from "../env/env.ts";
+import { Episode } from "../env/episode.ts";
+import { byteTokenizer } from "../policy/byte-tokenizer.ts";
+import { chatRenderer } from "../policy/chat-renderer.ts";
+import { compactRenderer } from "../policy/compact-renderer.ts";
+import type { Renderer } from "../policy/renderer.ts";
+import type { Tokenizer } from "../policy/tokenizer.ts";
+import { trainBpe } from "../policy/train-bpe.ts";
+import { createRng } from "../random.ts";
+import { seedOf } from "../task/seeds.ts";
+import type { MakePolicy } from "./train.ts";
+
+export interface FromScratchOptions {
+  /** About 0.3M, 0.8M or 5M parameters; or any model of the family. */
+  size: "tiny" | "small" | "base" | ((vocabularySize: number) => ModelConfig);
+  /** Tokens in the vocabulary: a tokenizer is made from what is said in the environment. Or "bytes", or one that is there. */
+  tokenizer: number | "bytes" | Tokenizer;
+  /** As few separators as can be, or a chat template as large models have it. */
+  renderer: "compact" | "chat";
+  /** Longest episode in tokens; by default what the environment's limits and observations seem to need. */
+  contextLength?: number;
+  valueHead: boolean;
+  /** Processor cores; all by default. */
+  threads?: number;
+}
+
+const defaults: FromScratchOptions = { size: "small", tokenizer: 320, renderer: "compact", valueHead: false };
+const sizes = { tiny, small, base };
+const samplePlays = 64;
+
+/** A new transformer with random weights on the embedded engine, and a tokenizer that knows the environment's words. */
+export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePolicy {
+  const { size, tokenizer: wanted, renderer: kind, contextLength, valueHead, threads } = { ...defaults, ...options };
+  return async (env, seed) => {
+    const plays = await samplePlay(env, seed);
+    const tokenizer = makeTokenizer(wanted, plays.flat());
+    const renderer: Renderer = kind === "chat" ? chatRenderer({ tokenizer }) : compactRenderer({ tokenizer });
+    const longest = Math.max(...plays.map((texts) => tokenizer.encode(texts.join("\n")).length + 8 * texts.length));
+    const room = contextLength ?? Math.ceil((longest * 1.5 + env.limits.turnTokens + 64) / 64) * 64;
+    const { vocabularySize } = tokenizer;
+    const model =
+      typeof size === "function" ? size(vocabularySize) : sizes[size]({ vocabularySize, contextLength: room });
+    const engine = await embedded({
+      ...{ model, tokenizer, valueHead, seed: seedOf(seed, "weights", 0) },
+      ...(threads === undefined ? {} : { threads }),
+    });
+    return { engine, renderer };
+  };
+}
+
+function makeTokenizer(wanted: FromScratchOptions["tokenizer"], texts: readonly string[]): Tokenizer {
+  if (wanted === "bytes") return byteTokenizer();
+  if (typeof wanted !== "number") return wanted;
+  return trainBpe({ texts, vocabularySize: wanted });
+}
+
+/** What is read and said in some episodes by whoever knows how: experts, else random players. One list for each. */
+async function samplePlay<Data, State>(env: Env<Data, State>, seed: number): Promise<string[][]> {
+  const rng = createRng(seedOf(seed, "sample-play", 0));
+  const plays: string[][] = [];
+  for (let index = 0; index < samplePlays; index++) {
+    const episode = new Episode(env, await env.tasks.at("train", 2_000_000 + index), { signal: neverAborted });
+    const texts: string[] = [];
+    let next = await episode.start();
+    while ("role" in next) {
+      texts.push(...next.messages.map(({ content }) => content));
+      const choices = episode.possibleTexts();
+      const random = choices.length > 0 ? choices[rng.integer(choices.length)] : undefined;
+      const words = (index % 2 === 0 ? episode.expertSays() : random) ?? random ?? episode.expertSays() ?? "";
+      texts.push(words);
+      next = await episode.step(words);
+    }
+    await episode.finish(next);
+    plays.push(texts);
+  }
+  return plays;
+}
+
+const neverAborted = new AbortController().signal;

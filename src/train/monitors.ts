@@ -1,0 +1,27 @@
+import type { Monitor } from "../monitor/monitor.ts";
+import type { RunEvent } from "../schema/run-event.ts";
+
+/** All monitors of a run. One that throws is told of and left out from then on; the run goes on. */
+export class Monitors {
+  #monitors: readonly Monitor[];
+
+  constructor(monitors: readonly Monitor[]) {
+    this.#monitors = monitors;
+  }
+
+  record(event: RunEvent): void {
+    for (const monitor of this.#monitors) {
+      try {
+        monitor.record(event);
+      } catch (error) {
+        this.#monitors = this.#monitors.filter((other) => other !== monitor);
+        const message = error instanceof Error ? error.message : String(error);
+        this.record({ type: "warning", message: `monitor ${monitor.name} failed and is left out: ${message}` });
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const monitor of this.#monitors) await monitor.close?.();
+  }
+}

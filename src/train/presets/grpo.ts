@@ -1,0 +1,182 @@
+import { dynamicSampling } from "../../credit/dynamic-sampling.ts";
+import { type GigpoOptions as GigpoCreditOptions, gigpo as gigpoCredit } from "../../credit/gigpo.ts";
+import { groupRelative } from "../../credit/group-relative.ts";
+import { keepAll } from "../../credit/keep-all.ts";
+import { leaveOneOut } from "../../credit/leave-one-out.ts";
+import type { RelativeOptions } from "../../credit/relative-advantages.ts";
+import { skipUniform } from "../../credit/skip-uniform.ts";
+import { valueReplacement } from "../../credit/value-replacement.ts";
+import type { Aggregation } from "../../loss/aggregation.ts";
+import { cispo as cispoLoss } from "../../loss/cispo.ts";
+import { ppoClip } from "../../loss/ppo-clip.ts";
+import type { Algorithm } from "../algorithm.ts";
+import { type CommonOptions, commonDefaults, preset, withTerms } from "./preset.ts";
+
+export interface GrpoOptions extends CommonOptions {
+  clip: number;
+  /** β of a k3 penalty in the loss; 0, the default, keeps no reference policy. */
+  kl: number;
+  /** How the group's deviation is computed and used. */
+  deviation: Partial<RelativeOptions>;
+  /** Groups whose rewards are all equal: left out, or kept, where a penalty should act on them too. */
+  uniformGroups: "skip" | "keep";
+}
+
+/** Group-relative policy optimization: advantages (r - mean) / std of a group, mean over rollouts of token means. */
+export function grpo(options: Partial<GrpoOptions> = {}): Algorithm {
+  return grpoLike("grpo", "seq-mean-token-mean", options);
+}
+
+/** WebAgent-R1's M-GRPO: mean over rollouts of mean over turns of token means. The released code has token means alone. */
+export function mGrpo(options: Partial<GrpoOptions> = {}): Algorithm {
+  return grpoLike("m-grpo", "turn-mean", options);
+}
+
+function grpoLike(name: string, aggregation: Aggregation, options: Partial<GrpoOptions>): Algorithm {
+  const chosen = { ...commonDefaults, clip: 0.2, kl: 0, deviation: {}, uniformGroups: "skip" as const, ...options };
+  const { clip, kl, deviation, uniformGroups, entropy } = chosen;
+  const loss = ppoClip({ aggregation, clipLow: clip, clipHigh: clip });
+  return preset(name, chosen, {
+    credit: groupRelative(deviation),
+    loss: withTerms(loss, { entropy, aggregation, kl: { coefficient: kl } }),
+    filter: () => (uniformGroups === "skip" ? skipUniform() : keepAll()),
+  });
+}
+
+export interface DrGrpoOptions extends CommonOptions {
+  clip: number;
+  /** What sums over a rollout's tokens are divided by: a constant, so that long answers are not made light of. */
+  length: number;
+}
+
+/** Dr.GRPO: no division by the deviation, none by the length. */
+export function drGrpo(options: Partial<DrGrpoOptions> = {}): Algorithm {
+  const chosen = { ...commonDefaults, clip: 0.2, length: 64, ...options };
+  const aggregation = { mode: "seq-mean-token-sum-norm", length: chosen.length } as const;
+  const loss = ppoClip({ aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
+  return preset("dr-grpo", chosen, {
+    credit: groupRelative({ scale: "none" }),
+    loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),
+  });
+}
+
+export interface DapoOptions extends CommonOptions {
+  clipLow: number;
+  clipHigh: number;
+  /** Batches that may be rolled out beyond the first to fill a step with groups that are not all alike. */
+  maxRefills: number;
+  /** Whether rollouts that were cut off are left out of the loss. */
+  maskCutOff: boolean;
+}
+
+/** DAPO: clip-higher, dynamic sampling, token-level loss, overlong filtering, no KL. Its length penalty is `softOverlong`. */
+export function dapo(options: Partial<DapoOptions> = {}): Algorithm {
+  const defaults = { clipLow: 0.2, clipHigh: 0.28, maxRefills: 3, maskCutOff: true };
+  const chosen = { ...commonDefaults, ...defaults, ...options };
+  const { clipLow, clipHigh, maxRefills, maskCutOff, entropy } = chosen;
+  const aggregation = "token-mean";
+  return preset("dapo", chosen, {
+    credit: groupRelative(),
+    loss: withTerms(ppoClip({ aggregation, clipLow, clipHigh }), { entropy, aggregation }),
+    filter: (wanted) => dynamicSampling({ wanted, maxRefills }),
+    maskStops: maskCutOff ? ["max-tokens", "context-full"] : [],
+  });
+}
+
+export interface GspoOptions extends CommonOptions {
+  clipLow: number;
+  clipHigh: number;
+}
+
+/** GSPO: one ratio for the whole sequence, clipped far more tightly than one of tokens. */
+export function gspo(options: Partial<GspoOptions> = {}): Algorithm {
+  const chosen = { ...commonDefaults, clipLow: 3e-4, clipHigh: 4e-4, ...options };
+  const aggregation = "seq-mean-token-mean";
+  const { clipLow, clipHigh, entropy } = chosen;
+  const loss = ppoClip({ aggregation, ratio: "sequence", clipLow, clipHigh });
+  return preset("gspo", chosen, { credit: groupRelative(), loss: withTerms(loss, { entropy, aggregation }) });
+}
+
+export interface CispoPresetOptions extends CommonOptions {
+  /** The largest weight of a token. */
+  cap: number;
+  maxRefills: number;
+}
+
+/** CISPO: every token keeps a gradient, at a capped weight; DAPO's dynamic sampling. */
+export function cispo(options: Partial<CispoPresetOptions> = {}): Algorithm {
+  const chosen = { ...commonDefaults, cap: 5, maxRefills: 3, ...options };
+  const aggregation = "token-mean";
+  const { cap, maxRefills, entropy } = chosen;
+  return preset("cispo", chosen, {
+    credit: groupRelative(),
+    loss: withTerms(cispoLoss({ aggregation, cap }), { entropy, aggregation }),
+    filter: (wanted) => dynamicSampling({ wanted, maxRefills }),
+  });
+}
+
+export interface RlooOptions extends CommonOptions {
+  clip: number;
+  kl: number;
+}
+
+/** RLOO: each attempt compared with the mean of the others. */
+export function rloo(options: Partial<RlooOptions> = {}): Algorithm {
+  const chosen = { ...commonDefaults, clip: 0.2, kl: 0, ...options };
+  const aggregation = "seq-mean-token-mean";
+  const { clip, kl, entropy } = chosen;
+  const loss = ppoClip({ aggregation, clipLow: clip, clipHigh: clip });
+  return preset("rloo", chosen, {
+    credit: leaveOneOut(),
+    loss: withTerms(loss, { entropy, aggregation, kl: { coefficient: kl } }),
+  });
+}
+
+/** DeepSWE's "GRPO++": leave-one-out, clip-higher, sums over tokens, whatever hit a limit left out of the loss. */
+export function deepswe(options: Partial<CommonOptions> = {}): Algorithm {
+  const chosen = { ...commonDefaults, ...options };
+  const aggregation = "seq-mean-token-sum";
+  const loss = ppoClip({ aggregation, clipLow: 0.2, clipHigh: 0.28 });
+  return preset("deepswe", chosen, {
+    credit: leaveOneOut(),
+    loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),
+    maskStops: ["max-tokens", "max-turns", "context-full"],
+  });
+}
+
+export interface VspoOptions extends CommonOptions {
+  clip: number;
+  kl: number;
+  /** The best reward there is: a task's value is its distance to it times the group's deviation. */
+  maxReward: number;
+}
+
+/** VSPO: groups that teach nothing are replaced by copies of those that teach most, their advantages smoothed. */
+export function vspo(options: Partial<VspoOptions> = {}): Algorithm {
+  const chosen = { ...commonDefaults, clip: 0.2, kl: 0, maxReward: 1, ...options };
+  const aggregation = "seq-mean-token-mean";
+  const { clip, kl, maxReward, entropy } = chosen;
+  const loss = ppoClip({ aggregation, clipLow: clip, clipHigh: clip });
+  return preset("vspo", chosen, {
+    credit: groupRelative(),
+    loss: withTerms(loss, { entropy, aggregation, kl: { coefficient: kl } }),
+    filter: () => valueReplacement({ maxReward }),
+  });
+}
+
+export interface GigpoPresetOptions extends CommonOptions {
+  clip: number;
+  credit: Partial<GigpoCreditOptions>;
+}
+
+/** GiGPO: GRPO's advantage of the episode, and one of each step against steps from the same state. */
+export function gigpo(options: Partial<GigpoPresetOptions> = {}): Algorithm {
+  const chosen = { ...commonDefaults, clip: 0.2, credit: {}, ...options };
+  const aggregation = "seq-mean-token-mean";
+  const loss = ppoClip({ aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
+  return preset("gigpo", chosen, {
+    credit: gigpoCredit(chosen.credit),
+    loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),
+    filter: () => keepAll(),
+  });
+}

@@ -1,0 +1,81 @@
+import { skipUniform } from "../../credit/skip-uniform.ts";
+import type { Aggregation } from "../../loss/aggregation.ts";
+import { sumLosses } from "../../loss/combine.ts";
+import { entropyBonus } from "../../loss/entropy-bonus.ts";
+import type { KlEstimator } from "../../loss/kl.ts";
+import { klPenalty } from "../../loss/kl.ts";
+import type { Loss } from "../../loss/loss.ts";
+import type { Algorithm } from "../algorithm.ts";
+import type { Schedule } from "../schedule.ts";
+
+/** What every preset lets its user choose. Each preset has a type of its own besides: an option it does not use is refused. */
+export interface CommonOptions {
+  /** Attempts at each task. */
+  groupSize: number;
+  learningRate: Schedule;
+  /** Times a batch is gone through, in this many parts. */
+  epochs: number;
+  miniBatches: number;
+  temperature: Schedule;
+  topP?: number;
+  topK?: number;
+  /** Exploration: how often a turn is made to begin with a call of a random tool. */
+  epsilonTool?: number;
+  weightDecay: number;
+  beta2: number;
+  maxGradientNorm: number;
+  /** Coefficient of an entropy bonus. */
+  entropy: number;
+}
+
+/** Fit for models of up to a few million parameters; a pretrained model wants a learning rate of about 1e-6. */
+export const commonDefaults: CommonOptions = {
+  groupSize: 8,
+  learningRate: 5e-4,
+  epochs: 1,
+  miniBatches: 1,
+  temperature: 1,
+  weightDecay: 0,
+  beta2: 0.99,
+  maxGradientNorm: 1,
+  entropy: 0,
+};
+
+/** The parts of an algorithm that follow from the common options; groups that are all alike are left out by default. */
+export function preset(
+  name: string,
+  options: CommonOptions,
+  rest: Pick<Algorithm, "credit" | "loss"> & Partial<Algorithm>,
+): Algorithm {
+  const { temperature, topP, topK, epsilonTool, learningRate, weightDecay, beta2, maxGradientNorm } = options;
+  return {
+    ...{ name, groupSize: options.groupSize, epochs: options.epochs, miniBatches: options.miniBatches },
+    sampling: {
+      temperature,
+      ...(topP === undefined ? {} : { topP }),
+      ...(topK === undefined ? {} : { topK }),
+      ...(epsilonTool === undefined ? {} : { epsilonTool }),
+    },
+    filter: () => skipUniform(),
+    optimizer: { learningRate, weightDecay, beta2, maxGradientNorm },
+    maskStops: [],
+    ...rest,
+  };
+}
+
+export interface Terms {
+  readonly entropy: number;
+  readonly aggregation: Aggregation;
+  /** A penalty for leaving the reference policy; no reference is kept where it is 0. */
+  readonly kl?: { readonly coefficient: number; readonly estimator?: KlEstimator };
+}
+
+/** A policy loss and what is added to it. Terms whose coefficient is 0 cost nothing. */
+export function withTerms(loss: Loss, { entropy, aggregation, kl }: Terms, ...more: Loss[]): Loss {
+  const terms = [
+    ...(kl !== undefined && kl.coefficient > 0 ? [klPenalty({ estimator: "k3", aggregation, ...kl })] : []),
+    ...(entropy > 0 ? [entropyBonus({ coefficient: entropy, aggregation })] : []),
+    ...more,
+  ];
+  return terms.length === 0 ? loss : sumLosses([loss, ...terms]);
+}

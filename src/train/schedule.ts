@@ -1,0 +1,24 @@
+/** A number, or one that changes with the share of the run that is done, 0 to 1. */
+export type Schedule = number | ((progress: number) => number);
+
+export function scheduleAt(schedule: Schedule, progress: number): number {
+  return typeof schedule === "number" ? schedule : schedule(progress);
+}
+
+/** From one value to another along a straight line. */
+export function linear(from: number, to: number): Schedule {
+  return (progress) => from + (to - from) * Math.min(1, progress);
+}
+
+/** Half a cosine down from a value to a share of it. */
+export function cosine(from: number, floor = 0): Schedule {
+  return (progress) => {
+    const share = floor + (1 - floor) * 0.5 * (1 + Math.cos(Math.PI * Math.min(1, progress)));
+    return from * share;
+  };
+}
+
+/** Rises from 0 over the first share of the run, then follows `schedule`. */
+export function warmup(share: number, schedule: Schedule): Schedule {
+  return (progress) => scheduleAt(schedule, progress) * (share > 0 ? Math.min(1, (progress + 1e-3) / share) : 1);
+}

@@ -1,0 +1,71 @@
+import type { Engine } from "../engine/engine.ts";
+import type { Env } from "../env/env.ts";
+import type { EvalOptions, EvalReport } from "../eval/evaluate.ts";
+import type { MakeGuide } from "../guide/guide.ts";
+import type { Monitor } from "../monitor/monitor.ts";
+import type { Policy, RolloutOptions } from "../rollout/rollout.ts";
+import type { RunEndReason } from "../schema/run-event.ts";
+import type { Algorithm } from "./algorithm.ts";
+import type { WarmStart } from "./warm-start.ts";
+
+/** A policy that can learn: the engine is whole. */
+export type LearningPolicy = Policy & { readonly engine: Engine };
+
+/** Makes a policy for an environment: a new one, or one from a folder. */
+export type MakePolicy = <Data, State>(env: Env<Data, State>, seed: number) => Promise<LearningPolicy>;
+
+/**
+ * A training run.
+ *
+ *     const result = await train({
+ *       env,
+ *       policy: fromScratch({ size: "small" }),
+ *       warmStart: imitate({ demonstrations: 500, noise: 0.3 }),
+ *       algorithm: grpo({ groupSize: 8 }),
+ *       steps: 100,
+ *       run: "runs/first",          // a folder: metrics, trajectories, checkpoints; run it again to go on where it was
+ *     });
+ *     result.after.success;         // { mean: 0.93, low: 0.90, high: 0.95 } on tasks it never trained on
+ */
+export interface TrainConfig<Data = unknown, State = unknown> {
+  env: Env<Data, State>;
+  policy: LearningPolicy | MakePolicy;
+  algorithm: Algorithm;
+  steps: number;
+  /** Groups of a step: tasks times the algorithm's group size is the number of rollouts. 16 by default. */
+  tasksPerStep?: number;
+  warmStart?: WarmStart;
+  /** Which tasks come next; all of them in turn by default. */
+  guide?: MakeGuide;
+  /** Limits, format and context of rollouts, where the environment's own are not meant. */
+  rollout?: Pick<RolloutOptions, "limits" | "format" | "context">;
+  /** Held-out tasks, before, after and every so many steps (never in between by default). */
+  eval?: Partial<EvalOptions> & { every?: number };
+  seed?: number;
+  /** Where the run is kept. Without one nothing is, and it cannot be resumed. */
+  run?: string;
+  /** Checkpoints, every so many steps; a tenth of the run by default. Besides the last `keep`, the best is kept. */
+  save?: { every?: number; keep?: number };
+  budget?: { seconds?: number; tokens?: number };
+  /** Ends the run when the mean success of so many steps has reached a value. */
+  earlyStop?: { success: number; window?: number };
+  monitors?: readonly Monitor[];
+  /** The clock of events in the store. */
+  now?: () => number;
+  /** Abort it to stop after the step in progress, with everything saved. */
+  signal?: AbortSignal;
+}
+
+export interface TrainResult {
+  readonly reason: RunEndReason;
+  /** Steps that are done, of warm start and learning together. */
+  readonly steps: number;
+  /** Held-out tasks after the warm start and before learning. Absent in a run that was resumed after that. */
+  readonly before?: EvalReport;
+  readonly after?: EvalReport;
+  /** Metrics of the last step. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  /** For more: it stays open, and is the caller's to close. */
+  readonly policy: LearningPolicy;
+}

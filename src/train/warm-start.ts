@@ -1,0 +1,125 @@
+import type { Env } from "../env/env.ts";
+import { LudusError } from "../errors.ts";
+import { imitation } from "../loss/imitation.ts";
+import type { Loss } from "../loss/loss.ts";
+import { createRng } from "../random.ts";
+import { demonstrate } from "../rollout/demonstrate.ts";
+import type { Seat } from "../rollout/run-rollout.ts";
+import { makeTrainBatch, type TrainRow } from "../schema/train-batch.ts";
+import type { Trajectory } from "../schema/trajectory.ts";
+import { seedOf } from "../task/seeds.ts";
+import { cosine, type Schedule } from "./schedule.ts";
+
+export interface ImitateOptions {
+  /** Demonstrations by the environment's expert: how many. Or trajectories that are already there. */
+  demonstrations: number | readonly Trajectory[];
+  /** Share of turns in which the expert says something at random: weak demonstrations leave something to learn. */
+  noise: number;
+  /** Which demonstrations are learned from; all by default. `succeeded` keeps those that solved their task. */
+  keep: (demonstration: Trajectory) => boolean;
+  /**
+   * Further rows to learn from, such as plain replies where no tool fits (Agent-FLAN's negatives) or general text, and the
+   * share of each batch they make up (AgentTuning's mixing ratio, counted the other way round).
+   */
+  mix: { readonly rows: readonly Trajectory[]; readonly share: number } | undefined;
+  steps: number;
+  /** Demonstrations a step. */
+  batchSize: number;
+  learningRate: Schedule;
+  loss: Loss;
+}
+
+/** What happens before learning from experience: a policy that never says anything useful is never rewarded. */
+export interface WarmStart {
+  readonly name: string;
+  readonly steps: number;
+  readonly learningRate: Schedule;
+  readonly loss: Loss;
+  /** Called once, and again when a run is resumed: the same seed gives the same rows. */
+  prepare<Data, State>(env: Env<Data, State>, seat: Seat, seed: number): Promise<WarmStartBatches>;
+}
+
+export interface WarmStartBatches {
+  readonly metrics: Readonly<Record<string, number>>;
+  /** The rows of a step. */
+  rows(step: number): readonly TrainRow[];
+}
+
+const defaults: ImitateOptions = {
+  demonstrations: 1000,
+  noise: 0,
+  keep: () => true,
+  mix: undefined,
+  steps: 200,
+  batchSize: 64,
+  learningRate: cosine(2e-3, 0.1),
+  loss: imitation({ aggregation: "token-mean" }),
+};
+
+/** For `keep`: demonstrations that solved their task. */
+export function succeeded({ score }: Trajectory): boolean {
+  return score.success;
+}
+
+/** Imitation of demonstrations: the loss is on what the demonstrator said, never on what it read. */
+export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
+  const chosen = { ...defaults, ...options };
+  return {
+    ...{ name: "imitate", steps: chosen.steps, learningRate: chosen.learningRate, loss: chosen.loss },
+    async prepare(env, seat, seed) {
+      const shown = await demonstrations(env, seat, seed, chosen);
+      const kept = shown.filter(chosen.keep);
+      if (kept.length === 0) {
+        throw new LudusError("no-demonstrations", {
+          got: `none of ${shown.length} demonstrations of ${env.name}`,
+          expected: "at least one to imitate",
+          hint: "Does the environment have an expert? Does `keep` ask too much?",
+        });
+      }
+      const success = shown.filter(succeeded).length / shown.length;
+      return { metrics: { "imitate/expert-success": success }, rows: batches(kept, chosen, seed) };
+    },
+  };
+}
+
+async function demonstrations<Data, State>(
+  env: Env<Data, State>,
+  seat: Seat,
+  seed: number,
+  { demonstrations: given, noise }: ImitateOptions,
+): Promise<readonly Trajectory[]> {
+  if (typeof given !== "number") return given;
+  const indices = Array.from({ length: given }, (_, index) => index);
+  const rollouts = await Promise.all(
+    indices.map(async (index) => {
+      // training tasks from far behind, so that learning meets others first
+      const task = await env.tasks.at("train", 1_000_000 + index);
+      return demonstrate(env, task, seat, { id: `demonstration/${index}`, seed: seedOf(seed, "show", index), noise });
+    }),
+  );
+  return rollouts.flatMap(({ trajectories }) => trajectories);
+}
+
+function batches(kept: readonly Trajectory[], { batchSize, mix }: ImitateOptions, seed: number) {
+  return (step: number): readonly TrainRow[] => {
+    const rng = createRng(seedOf(seed, "imitate", step));
+    const draw = () => {
+      const from = mix !== undefined && rng.next() < mix.share ? mix.rows : kept;
+      return from[rng.integer(from.length)]!;
+    };
+    const rows = Array.from({ length: batchSize }, (_, i) => imitationRow(draw(), `${i}`));
+    return makeTrainBatch(rows).rows;
+  };
+}
+
+/** A trajectory as a row to imitate. */
+export function imitationRow(trajectory: Trajectory, group: string): TrainRow {
+  const { tokens_T, mask_T, logprobs_T } = trajectory;
+  return {
+    ...{ id: trajectory.id, group, rollout: `${group}/${trajectory.rollout}`, role: trajectory.role },
+    ...{ tokens_T, mask_T, weight: trajectory.weight, reward: trajectory.score.total },
+    ...{ behaviourLogprobs_T: logprobs_T, oldLogprobs_T: logprobs_T },
+    advantages_T: new Float32Array(tokens_T.length),
+    turns: trajectory.turns.map(({ span }) => span),
+  };
+}
