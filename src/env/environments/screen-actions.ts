@@ -50,10 +50,32 @@ const shapes: Readonly<Record<Vocabulary, Readonly<Record<string, readonly Part[
   },
 };
 
+/** In tags style, where an action is JSON: its name and its keys. */
 export function describeActions(vocabulary: Vocabulary): string {
   return Object.entries(shapes[vocabulary])
-    .map(([name, parts]) => [name, ...parts.map((part) => part.replace(/^(.*)\?$/, "[$1]"))].join(" "))
-    .join(", ");
+    .map(([name, parts]) => {
+      const keys = parts.map((part) => keyOf(part, name, vocabulary) + (part.endsWith("?") ? " (optional)" : ""));
+      return keys.length === 0 ? name : `${name} with ${[...new Set(keys)].join(", ")}`;
+    })
+    .join("; ");
+}
+
+function keyOf(part: Part, name: string, vocabulary: Vocabulary): string {
+  switch (part) {
+    case "text":
+      return "text";
+    case "direction":
+      return vocabulary === "ui-r1" ? "direction" : "scroll_direction";
+    case "amount":
+      return name === "scroll" ? "scroll_amount" : "duration";
+    case "start":
+      return name === "zoom" ? "region" : "start_coordinate";
+    case "point":
+    case "point?":
+      return name === "zoom" ? "region" : "coordinate";
+    default:
+      return part satisfies never;
+  }
 }
 
 /** Undefined where it is no action of the vocabulary, or lacks something that the action needs. */
@@ -142,18 +164,16 @@ function wholeNumber(word: string | undefined): number | undefined {
 
 /** What an expert says; `readAction` gives the action back. */
 export function writeAction(action: ScreenAction, style: Style, vocabulary: Vocabulary): string {
-  const { name, point, start, direction, amount, text } = action;
-  if (style === "compact") {
-    const words = partsOf(name, vocabulary)!.map((part) => action[part === "point?" ? "point" : part]);
-    return [name, ...words.flat()].filter((word) => word !== undefined).join(" ");
-  }
-  const fields = {
-    action: name,
-    ...(start && { start_coordinate: start }),
-    ...(point && { coordinate: point }),
-    ...(direction && { [vocabulary === "ui-r1" ? "direction" : "scroll_direction"]: direction }),
-    ...(amount !== undefined && { [name === "scroll" ? "scroll_amount" : "duration"]: amount }),
-    ...(text !== undefined && { text }),
-  };
-  return vocabulary === "ui-r1" ? `[${JSON.stringify(fields)}]` : JSON.stringify(fields);
+  const { name, start } = action;
+  const given = partsOf(name, vocabulary)!.flatMap((part) => {
+    const value = action[part === "point?" ? "point" : part];
+    return value === undefined ? [] : [{ part, value }];
+  });
+  if (style === "compact") return [name, ...given.flatMap(({ value }) => value)].join(" ");
+  const fields = given.map(({ part, value }): [string, unknown] => {
+    const key = keyOf(part, name, vocabulary);
+    return [key, key === "region" ? [start, action.point].flat() : value];
+  });
+  const text = JSON.stringify({ action: name, ...Object.fromEntries(fields) });
+  return vocabulary === "ui-r1" ? `[${text}]` : text;
 }

@@ -187,7 +187,9 @@ function show({ device }: VirtualScreenState, { style, view, task }: VirtualScre
   return [...top, ...lines].join("\n");
 }
 
-function introduce({ actions, view }: VirtualScreenOptions, { shown: [width, height] }: ScreenSize): string {
+const legend = "v after the name of a page: there is more below. ^: above. *: the field that is written in.";
+
+function introduce({ actions, view, task }: VirtualScreenOptions, { shown: [width, height] }: ScreenSize): string {
   const example =
     actions === "ui-r1"
       ? "[{'action': 'click', 'coordinate': [x, y]}]"
@@ -198,7 +200,7 @@ function introduce({ actions, view }: VirtualScreenOptions, { shown: [width, hei
       : "The screen is told in characters: <app>, [button], _field_.";
   return [
     `You use a device by its screen, ${width} pixels wide and ${height} high. ${screen}`,
-    "v after the name of a page: there is more below. ^: above. *: the field that is written in.",
+    ...(task === "grounding" ? [] : [legend]),
     `Actions: ${describeActions(actions)}.`,
     `Answer with one action, like <answer>${example}</answer>.`,
   ].join("\n");
