@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { LudusError } from "../src/errors.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { engineBenchmark } from "./engine/engine.ts";
+import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
 
-const benchmarks: readonly Benchmark[] = [engineBenchmark, scalingBenchmark];
+const benchmarks: readonly Benchmark[] = [engineBenchmark, scalingBenchmark, rolloutsBenchmark];
 
 const help = `Usage: npm run bench -- <name> [options]
 

@@ -1,13 +1,17 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../engine/engine.ts";
+import { LudusError } from "../errors.ts";
+import { checkManifest, writeManifest } from "./manifest.ts";
 
 const folderName = (step: number) => `step-${String(step).padStart(6, "0")}`;
 const folderPattern = /^step-(\d{6,})$/;
+// engines that write beside the name they are given begin theirs with a dot
+const leftoverPattern = /^\.?unfinished-/;
 
 /**
- * The checkpoints of a run, one folder for each step that was saved. A folder has its name only when all of it is written,
- * so whatever is there under a name is whole; what a crash left half-written is thrown away at the next save.
+ * The checkpoints of a run, one folder for each step that was saved. A folder has its name only while all of it is there, so
+ * whatever has a name is whole; what a crash left half-written or half-removed is thrown away at the next save.
  */
 export class Checkpoints {
   readonly #directory: string;
@@ -27,22 +31,100 @@ export class Checkpoints {
     return join(this.#directory, folderName(step));
   }
 
-  async save(engine: Engine, step: number): Promise<string> {
-    mkdirSync(this.#directory, { recursive: true });
-    for (const name of readdirSync(this.#directory)) {
-      if (name.startsWith("unfinished-")) rmSync(join(this.#directory, name), { recursive: true, force: true });
+  async save(engine: Pick<Engine, "save">, step: number): Promise<string> {
+    const unfinished = this.#unfinished(step);
+    try {
+      mkdirSync(this.#directory, { recursive: true });
+      this.#clean();
+      await engine.save(unfinished);
+      // an engine that keeps nothing writes nothing; that it was saved is worth a folder all the same
+      mkdirSync(unfinished, { recursive: true });
+      writeManifest(unfinished);
+      this.#discard(step);
+      renameSync(unfinished, this.directory(step));
+      syncFolder(this.#directory);
+    } catch (error) {
+      throw this.#notSaved(error, step);
     }
-    const unfinished = join(this.#directory, `unfinished-${folderName(step)}`);
-    await engine.save(unfinished);
-    rmSync(this.directory(step), { recursive: true, force: true });
-    renameSync(unfinished, this.directory(step));
     return this.directory(step);
   }
 
-  /** Forgets all but the newest `count` and those in `also`. */
-  keep(count: number, also: readonly number[]): void {
-    for (const step of this.steps().slice(0, -count)) {
-      if (!also.includes(step)) rmSync(this.directory(step), { recursive: true, force: true });
+  /** Puts the weights of a step into the engine. A damaged folder is an error: which older step to go back to is for people to say. */
+  async load(engine: Pick<Engine, "load">, step: number): Promise<void> {
+    const directory = this.directory(step);
+    try {
+      checkManifest(directory);
+      await engine.load(directory);
+    } catch (error) {
+      // made for another model: the folder is as it should be
+      if (error instanceof LudusError && error.code === "other-model") throw error;
+      const previous = this.steps().findLast((other) => other < step);
+      throw new LudusError("checkpoint-damaged", {
+        got: `${directory}: ${messageOf(error)}`,
+        expected: "a checkpoint as it was written",
+        hint:
+          previous === undefined
+            ? "There is no older one. Remove the folder to begin anew, or restore it from a copy."
+            : `Remove the folder to go on from the previous one, ${this.directory(previous)}, or restore it from a copy.`,
+        cause: error,
+      });
     }
+  }
+
+  /** Forgets all but the newest `count` and those in `also`. */
+  keep(count: number, also: readonly number[] = []): void {
+    for (const step of this.steps().slice(0, -count)) if (!also.includes(step)) this.#discard(step);
+  }
+
+  #unfinished(step: number): string {
+    return join(this.#directory, `unfinished-${folderName(step)}`);
+  }
+
+  /** Its name goes first: a folder that is half removed must not pass for a checkpoint. */
+  #discard(step: number): void {
+    if (!existsSync(this.directory(step))) return;
+    const nameless = join(this.#directory, `unfinished-removal-of-${folderName(step)}`);
+    rmSync(nameless, { recursive: true, force: true });
+    renameSync(this.directory(step), nameless);
+    rmSync(nameless, { recursive: true, force: true });
+  }
+
+  #clean(): void {
+    for (const name of readdirSync(this.#directory)) {
+      if (leftoverPattern.test(name)) rmSync(join(this.#directory, name), { recursive: true, force: true });
+    }
+  }
+
+  #notSaved(error: unknown, step: number): unknown {
+    const isOfDisk = error instanceof Error && "syscall" in error;
+    if (!isOfDisk && !(error instanceof LudusError && error.code === "checkpoint-not-written")) return error;
+    try {
+      // half a checkpoint must not keep a full disk full
+      rmSync(this.#unfinished(step), { recursive: true, force: true });
+    } catch {
+      // the disk is in no state to obey; the error below is the one to see
+    }
+    const last = this.steps().at(-1);
+    return new LudusError("checkpoint-not-saved", {
+      got: messageOf(error),
+      expected: `room and permission to write in ${this.#directory}`,
+      hint: `Make room, then start the run again: it goes on from ${last === undefined ? "the beginning" : this.directory(last)}.`,
+      cause: error,
+    });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function syncFolder(directory: string): void {
+  // without it a power failure may undo the rename; Windows has no such call for folders
+  if (process.platform === "win32") return;
+  const handle = openSync(directory, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }

@@ -1,18 +1,28 @@
-/** Where a command writes. `process` is one; tests pass their own. */
+import type { OptionTable } from "./parse-options.ts";
+
+/** Where a command reads and writes. `process` is one; tests pass their own. */
 export interface Terminal {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
+  /** Nothing is asked where it is absent. */
+  readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
 }
 
 /**
- * One command of `ludus`. It lives in `commands/<name>.ts` and is listed in `commands/index.ts`.
+ * One command of `ludus`. It lives in `commands/<name>.ts` and is listed in `commands/index.ts`. `ludus greet --help` is made
+ * of what it says of itself.
+ *
+ *     const options = { loud: { type: "boolean", summary: "In capitals" } } as const satisfies OptionTable;
  *
  *     export const greet: Command = {
  *       name: "greet",
  *       summary: "Say hello",
- *       example: "ludus greet Ada",
- *       async run([name = "you"], { stdout }) {
- *         stdout.write(`Hello, ${name}\n`);
+ *       usage: "[name]",
+ *       options,
+ *       example: "ludus greet Ada --loud",
+ *       async run(args, { stdout }) {
+ *         const { values, positionals: [name = "you"] } = parseOptions(args, options);
+ *         stdout.write(values.loud ? `HELLO, ${name}\n` : `Hello, ${name}\n`);
  *         return 0;
  *       },
  *     };
@@ -21,7 +31,12 @@ export interface Command {
   readonly name: string;
   /** One line for `ludus --help`. */
   readonly summary: string;
+  /** What follows the name, options left out. */
+  readonly usage?: string;
+  readonly options?: OptionTable;
+  /** What more there is to know, for `--help`. */
+  readonly details?: string;
   readonly example: string;
-  /** Returns the exit status. A `LudusError` is printed without a stack and exits with 1. */
+  /** Returns the exit status. A `LudusError` is printed without a stack and exits with 1, a `UsageError` with 2. */
   run(args: readonly string[], terminal: Terminal): Promise<number>;
 }

@@ -4,6 +4,7 @@ import { LudusError } from "../errors.ts";
 import type { Command } from "./command.ts";
 import { builtinCommands } from "./commands/index.ts";
 import { nearest } from "./nearest.ts";
+import { parseOptions } from "./parse-options.ts";
 import { runCli } from "./run-cli.ts";
 
 const failing: Command = {
@@ -16,9 +17,22 @@ const failing: Command = {
   },
 };
 
+const greet: Command = {
+  name: "greet",
+  summary: "Say hello",
+  usage: "[name]",
+  options: { loud: { type: "boolean", summary: "In capitals" }, times: { type: "number", summary: "How often" } },
+  example: "ludus greet Ada --loud",
+  async run(args, { stdout }) {
+    const { values, positionals } = parseOptions(args, greet.options!);
+    stdout.write(JSON.stringify({ values, positionals }));
+    return 0;
+  },
+};
+
 async function run(...args: string[]) {
   const written = { stdout: "", stderr: "" };
-  const status = await runCli(args, [...builtinCommands, failing], {
+  const status = await runCli(args, [...builtinCommands, failing, greet], {
     stdout: { write: (text) => (written.stdout += text) },
     stderr: { write: (text) => (written.stderr += text) },
   });
@@ -39,15 +53,18 @@ describe("ludus", () => {
       Usage: ludus <command> [arguments]
 
       Commands:
+        play     Play an environment yourself, reading what a model would read
+        env      List the environments, or check that one keeps its promises
         version  Print the version of ludus
         train    Fail as asked
+        greet    Say hello
 
       Options:
-        --help     Print this text
+        --help     Print this text; after a command, what it takes
         --version  Print the version of ludus
 
       Example:
-        ludus version
+        ludus play sokoban --style compact --task 3
       "
     `);
     expect((await run()).stdout).toBe(stdout);
@@ -56,13 +73,60 @@ describe("ludus", () => {
   test("suggests the nearest command for an unknown one", async () => {
     const { status, stdout, stderr } = await run("trian");
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toBe('unknown-command: got "trian", expected one of version, train. Did you mean "ludus train"?\n');
+    expect(stderr).toMatch(
+      /^unknown-command: got "trian", expected one of .*, train, greet\. Did you mean "ludus train"\?\n$/,
+    );
     expect((await run("zzzzzz")).stderr).toContain("See ludus --help.");
   });
 
   test("prints an expected failure as one line, and lets a bug through with its stack", async () => {
     expect(await run("train")).toMatchObject({ status: 1, stderr: "no-config: got nothing, expected a file.\n" });
     await expect(run("train", "bug")).rejects.toThrow("a bug");
+  });
+});
+
+describe("a command with options", () => {
+  test("prints its own help, wherever that is asked for", async () => {
+    const { status, stdout } = await run("greet", "--help");
+    expect(status).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "Say hello
+
+      Usage: ludus greet [name] [options]
+
+      Options:
+        --loud            In capitals
+        --times <number>  How often
+        --help            Print this text
+
+      Example:
+        ludus greet Ada --loud
+      "
+    `);
+    expect((await run("greet", "Ada", "-h")).stdout).toBe(stdout);
+    expect((await run("train", "--help")).stdout).toContain("Example:\n  ludus train mistake\n");
+  });
+
+  test("reads flags, values and the rest in any order", async () => {
+    const read = async (...args: string[]) => JSON.parse((await run("greet", ...args)).stdout);
+    const expected = { values: { loud: true, times: 3 }, positionals: ["Ada", "Eve"] };
+    expect(await read("Ada", "--loud", "Eve", "--times", "3")).toEqual(expected);
+    expect(await read("--times=3", "--loud", "--", "Ada", "Eve")).toEqual(expected);
+    expect(await read()).toEqual({ values: {}, positionals: [] });
+    expect(await read("--", "--loud", "--help")).toEqual({ values: {}, positionals: ["--loud", "--help"] });
+  });
+
+  test.each([
+    [["--luod"], 'unknown-option: got --luod, expected one of --loud, --times, --help. Did you mean "--loud"?'],
+    [["-x"], "unknown-option: got -x, expected one of --loud, --times, --help."],
+    [["--__proto__"], "unknown-option: got --__proto__, expected one of --loud, --times, --help."],
+    [["--times"], "bad-option: got --times without a value, expected a number."],
+    [["--times", "few"], "bad-option: got --times few, expected a whole number of at least 0."],
+    [["--times", "-1"], "bad-option: got --times -1, expected a whole number of at least 0."],
+    [["--times", "1e3"], "bad-option: got --times 1e3, expected a whole number of at least 0."],
+    [["--loud=yes"], "bad-option: got --loud=yes, expected --loud alone."],
+  ])("does not understand %j", async (args, message) => {
+    expect(await run("greet", ...args)).toEqual({ status: 2, stdout: "", stderr: `${message}\n` });
   });
 });
 

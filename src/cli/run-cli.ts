@@ -1,6 +1,8 @@
 import { LudusError } from "../errors.ts";
 import type { Command, Terminal } from "./command.ts";
+import { commandHelp, helpText } from "./help-text.ts";
 import { nearest } from "./nearest.ts";
+import { UsageError } from "./parse-options.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 failed, 2 not understood. */
 export async function runCli(
@@ -16,12 +18,22 @@ export async function runCli(
   const name = first === "--version" || first === "-v" ? "version" : first;
   const command = commands.find((known) => known.name === name);
   if (command === undefined) return report(unknownCommand(name, commands), 2, terminal);
+  if (asksForHelp(rest)) {
+    terminal.stdout.write(commandHelp(command));
+    return 0;
+  }
   try {
     return await command.run(rest, terminal);
   } catch (error) {
+    if (error instanceof UsageError) return report(error, 2, terminal);
     if (error instanceof LudusError) return report(error, 1, terminal);
     throw error;
   }
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
 }
 
 function report(error: LudusError, status: number, terminal: Terminal): number {
@@ -37,22 +49,4 @@ function unknownCommand(name: string, commands: readonly Command[]): LudusError 
     expected: `one of ${names.join(", ")}`,
     hint: suggestion === undefined ? "See ludus --help." : `Did you mean "ludus ${suggestion}"?`,
   });
-}
-
-function helpText(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map((command) => command.name.length));
-  return `Ludus trains LLM agents with reinforcement learning.
-
-Usage: ludus <command> [arguments]
-
-Commands:
-${commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join("\n")}
-
-Options:
-  --help     Print this text
-  --version  Print the version of ludus
-
-Example:
-  ${commands[0]?.example ?? "ludus --help"}
-`;
 }

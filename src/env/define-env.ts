@@ -70,7 +70,7 @@ function checkName(kind: string, name: string): void {
 }
 
 function checkLimit(env: string, limit: string, value: unknown): void {
-  if (!(limit in defaultLimits)) {
+  if (!Object.hasOwn(defaultLimits, limit)) {
     const expected = Object.keys(defaultLimits).join(", ");
     throw new LudusError("bad-env", { got: `limit "${limit}" of ${env}`, expected });
   }

@@ -1,7 +1,8 @@
+import { inspect } from "node:util";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
-import { makeScore, type Score } from "../schema/score.ts";
+import type { Score } from "../schema/score.ts";
 import { isInfrastructureStop, type StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
 import type { CallRecord, Turn } from "../schema/turn.ts";
@@ -9,7 +10,8 @@ import { hashText } from "../task/seeds.ts";
 import { callTool } from "../tool/call-tool.ts";
 import { cutText } from "../tool/observation.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
-import type { Acted, Env, Limits, ScoreParts } from "./env.ts";
+import type { Acted, Env, Limits, Start } from "./env.ts";
+import { withTurnRewards } from "./episode-score.ts";
 
 /** Who acts now, and what they have not read yet. */
 export interface Move {
@@ -63,8 +65,9 @@ export class Episode<Data = unknown, State = unknown> {
   readonly #met = new Set<string>();
   #state: { readonly value: State } | undefined;
   #role: string;
-  #answer = "";
-  #isFinished = false;
+  /** The last of each role. */
+  readonly #answers = new Map<string, string>();
+  #result: Promise<EpisodeResult> | undefined;
 
   constructor(env: Env<Data, State>, task: Task<Data>, options: EpisodeOptions) {
     this.#env = env;
@@ -108,24 +111,33 @@ export class Episode<Data = unknown, State = unknown> {
 
   async #start(): Promise<Move | EpisodeEnd> {
     const { data } = this.#task;
-    const outcome = await this.#call((signal) => this.#env.start({ task: data, rng: this.#rng, signal }));
-    if (outcome.how !== "returned") return failed(outcome);
-    this.#state = { value: outcome.value.state };
-    return this.#move([{ role: "user", content: this.#cut(outcome.value.say) }], 0);
+    let opening: Start<State> | Promise<Start<State>> | undefined;
+    const outcome = await this.#call((signal) => {
+      opening = this.#env.start({ task: data, rng: this.#rng, signal });
+      return opening;
+    });
+    if (outcome.how !== "returned") {
+      // what opens too late is closed then, with nobody left to tell
+      Promise.resolve(opening)
+        .then((late) => late && this.#env.close?.(late.state))
+        .catch(() => {});
+      return failed(outcome);
+    }
+    const { state, say } = checkObject("start", outcome.value);
+    this.#state = { value: state };
+    return this.#move([{ role: "user", content: this.#cut(say) }], 0);
   }
 
   async #step(text: string, sampledTokens: number): Promise<Move | EpisodeEnd> {
-    const said = this.#format.parse(text, this.tools);
-    const state = this.#state!.value;
     const draft: Draft = { role: this.#role, text, calls: [], reward: 0, observation: "" };
-    if (this.#env.stateKey !== undefined) draft.stateKey = this.#env.stateKey(state);
+    // first of all: a turn that was taken is on record, whatever throws now
     this.#turns.push(draft);
+    const said = this.#format.parse(text, this.tools);
+    if (this.#env.stateKey !== undefined)
+      draft.stateKey = checkText("stateKey", this.#env.stateKey(this.#state!.value));
     if (said.calls.length > 0 && this.#env.tools !== undefined) return this.#runCalls(said, draft, sampledTokens);
-    if (this.#env.act === undefined) {
-      this.#answer = said.answer;
-      return { stop: "completed" };
-    }
-    this.#answer = said.answer;
+    this.#answers.set(this.#role, said.answer);
+    if (this.#env.act === undefined) return { stop: "completed" };
     const outcome = await this.#call((signal) => this.#env.act!(this.#actContext(said, text, signal)));
     return outcome.how === "returned" ? this.#acted(outcome.value, draft, sampledTokens) : failed(outcome);
   }
@@ -155,18 +167,21 @@ export class Episode<Data = unknown, State = unknown> {
     return this.#format.write(typeof said === "string" ? { answer: said } : said, this.tools);
   }
 
-  /** Scores and closes. Only what ended by the policy's own doing is scored. */
-  async finish(end: EpisodeEnd): Promise<EpisodeResult> {
-    let result: EpisodeResult = { ...end, turns: this.#turns, scores: this.#noScores() };
-    if (!isInfrastructureStop(end.stop)) result = await this.#score(end);
+  /** Scores and closes, once. Only what ended by the policy's own doing is scored. */
+  finish(end: EpisodeEnd): Promise<EpisodeResult> {
+    this.#result ??= this.#finish(end);
+    return this.#result;
+  }
+
+  async #finish(end: EpisodeEnd): Promise<EpisodeResult> {
+    const isSpoiled = isInfrastructureStop(end.stop);
+    const result = isSpoiled ? { ...end, turns: this.#turns, scores: this.#noScores() } : await this.#score(end);
     const state = this.#state;
-    if (state !== undefined && this.#env.close !== undefined && !this.#isFinished) {
-      // not cancelled with the rest: what was opened must be closed
-      const closed = await this.#call(() => this.#env.close!(state.value), neverAborted);
-      if (closed.how !== "returned") result = { ...result, ...failed(closed), scores: this.#noScores() };
-    }
-    this.#isFinished = true;
-    return result;
+    if (state === undefined || this.#env.close === undefined) return result;
+    // not cancelled with the rest: what was opened must be closed
+    const closed = await this.#call(() => this.#env.close!(state.value), neverAborted);
+    if (closed.how === "returned" || isInfrastructureStop(result.stop)) return result;
+    return { ...result, ...failed(closed), scores: this.#noScores() };
   }
 
   async #call<Value>(call: (signal: AbortSignal) => Value | Promise<Value>, parent = this.#signal) {
@@ -185,18 +200,17 @@ export class Episode<Data = unknown, State = unknown> {
   }
 
   async #acted(acted: Acted, draft: Draft, sampledTokens: number): Promise<Move | EpisodeEnd> {
-    draft.reward += acted.reward ?? 0;
-    if (acted.info !== undefined) draft.info = acted.info;
-    for (const [role, reward] of Object.entries(acted.rewards ?? {})) {
+    const { reward = 0, rewards = {}, info, say = "", done = false, next = this.#role } = checkObject("act", acted);
+    draft.reward += reward;
+    if (info !== undefined) draft.info = info;
+    for (const [role, reward] of Object.entries(rewards)) {
+      this.#checkRole("rewards", role);
       const last = this.#turns.findLast((turn) => turn.role === role);
       if (last !== undefined) last.reward += reward;
     }
-    draft.observation = this.#cut(acted.say ?? "");
-    if (acted.done === true) return { stop: "completed" };
-    const next = acted.next ?? this.#role;
-    if (!this.#env.roles.includes(next)) {
-      return { stop: "env-crash", failure: `next role "${next}" is none of ${this.#env.roles.join(", ")}` };
-    }
+    draft.observation = this.#cut(say);
+    if (done) return { stop: "completed" };
+    this.#checkRole("next", next);
     this.#role = next;
     return this.#move([{ role: "user", content: draft.observation }], sampledTokens);
   }
@@ -212,7 +226,7 @@ export class Episode<Data = unknown, State = unknown> {
       },
       finish: (answer = "") => {
         isDone = true;
-        this.#answer = answer;
+        this.#answers.set(this.#role, answer);
       },
     };
     const records: CallRecord[] = [];
@@ -258,23 +272,25 @@ export class Episode<Data = unknown, State = unknown> {
       const turns = this.#turns.filter((turn) => turn.role === role);
       const outcome = await this.#call((signal) => this.#scoreRole(role, turns, stop, signal));
       if (outcome.how !== "returned") return { ...failed(outcome), turns: this.#turns, scores: this.#noScores() };
-      scores[role] = withTurnRewards(outcome.value, turns);
-      const wrong = Object.entries(scores[role].parts).find(([, part]) => !Number.isFinite(part));
-      if (wrong !== undefined) {
-        const failure = `score part "${wrong[0]}" is ${wrong[1]}, not a finite number`;
-        return { stop: "env-crash", failure, turns: this.#turns, scores: this.#noScores() };
-      }
+      scores[role] = outcome.value;
     }
     return { stop, ...(failure === undefined ? {} : { failure }), turns: this.#turns, scores };
   }
 
-  #scoreRole(role: string, turns: readonly EpisodeTurn[], stop: StopReason, signal: AbortSignal) {
-    return (
-      this.#env.score?.({
-        ...{ task: this.#task.data, state: this.#state!.value, role, answer: this.#answer, stop, signal },
-        turns: turns.map((turn) => ({ ...turn, span: { start: 0, end: 0 } })),
-      }) ?? {}
-    );
+  async #scoreRole(role: string, turns: readonly EpisodeTurn[], stop: StopReason, signal: AbortSignal): Promise<Score> {
+    if (this.#env.score === undefined) return withTurnRewards({}, turns);
+    const given = await this.#env.score({
+      ...{
+        task: this.#task.data,
+        state: this.#state!.value,
+        role,
+        answer: this.#answers.get(role) ?? "",
+        stop,
+        signal,
+      },
+      turns: turns.map((turn) => ({ ...turn, span: { start: 0, end: 0 } })),
+    });
+    return withTurnRewards(given, turns);
   }
 
   #noScores(): Record<string, Score> {
@@ -282,11 +298,28 @@ export class Episode<Data = unknown, State = unknown> {
   }
 
   #cut(text: string): string {
-    return cutText(text, this.#limits.observationChars);
+    return cutText(checkText("say", text), this.#limits.observationChars);
+  }
+
+  #checkRole(field: string, role: string): void {
+    const { roles } = this.#env;
+    if (!roles.includes(role))
+      throw new TypeError(`\`${field}\` names the role "${role}", none of ${roles.join(", ")}`);
   }
 }
 
 const neverAborted = new AbortController().signal;
+
+// types promise these; environments in JavaScript, and casts, do not
+function checkText(field: string, value: string): string {
+  if (typeof value === "string") return value;
+  throw new TypeError(`\`${field}\` is ${inspect(value)}, not a string`);
+}
+
+function checkObject<Value extends object>(call: string, value: Value): Value {
+  if (typeof value === "object" && value !== null) return value;
+  throw new TypeError(`${call} returned ${inspect(value)}, not an object`);
+}
 
 function extended(message: Message, text: string): Message {
   return { ...message, content: message.content === "" ? text : `${message.content}\n${text}` };
@@ -307,17 +340,4 @@ function failed(outcome: Exclude<Ended, { how: "returned" }>): EpisodeEnd {
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-function withTurnRewards(given: ScoreParts, turns: readonly EpisodeTurn[]): Score {
-  const reward = turns.reduce((sum, turn) => sum + turn.reward, 0);
-  const more = turns.some((turn) => turn.reward !== 0) ? { turns: reward } : {};
-  if (typeof given === "number") return makeScore({ outcome: given, ...more }, given >= 1);
-  if (isScore(given)) return { ...given, total: given.total + reward, parts: { ...given.parts, ...more } };
-  const said = makeScore(given);
-  return { ...makeScore({ ...given, ...more }), success: Object.keys(given).length > 0 ? said.success : reward >= 1 };
-}
-
-function isScore(given: Exclude<ScoreParts, number>): given is Score {
-  return typeof given.total === "number" && typeof given.parts === "object";
 }

@@ -18,13 +18,21 @@ export const metric = {
   /** Turns that say what the turn before said, as a share of turns that have one before. */
   repeats: "rollout/repeat-share",
   deviation: "group/deviation",
-  uniformFail: "group/uniform-fail",
-  uniformPass: "group/uniform-pass",
+  /** Groups whose rewards are all equal, as a share of all groups; of them, those that all failed and all passed. */
+  uniform: "filter/uniform-groups",
+  uniformFail: "filter/all-fail",
+  uniformPass: "filter/all-pass",
   /** Mean of -log p of the sampled tokens: an estimate of the policy's entropy where it was sampled from at temperature 1. */
   entropy: "policy/entropy",
   /** Largest and mean difference between sampled log-probabilities and those of the forward pass. */
   mismatchMax: "policy/mismatch-max",
   mismatchMean: "policy/mismatch-mean",
+  clipLow: "policy/clip-low",
+  clipHigh: "policy/clip-high",
+  /** How far one update moved the policy, and how far it is from the reference, in nats a token. */
+  klOldNew: "policy/kl-old-new",
+  klReference: "kl/policy-reference",
+  valueError: "value/squared-error",
   gradientNorm: "update/gradient-norm",
   skippedSteps: "update/skipped",
   learningRate: "update/learning-rate",

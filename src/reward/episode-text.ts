@@ -4,6 +4,9 @@ import type { ScoredEpisode } from "./reward.ts";
 /** Which words of an episode are scored. */
 export type TextOf<Data = unknown, State = unknown> = (episode: ScoredEpisode<Data, State>) => string;
 
+/** The right answer to a task, or all that are right. */
+export type GoldOf<Data> = (task: Data) => string | readonly string[];
+
 export interface TextOptions<Data, State> {
   text: TextOf<Data, State>;
 }

@@ -1,3 +1,4 @@
+import { LudusError } from "../errors.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 
@@ -46,6 +47,9 @@ export function keepAll(): Context {
 
 /** The opening and the last `turns` turns with what was read around them (RAGEN's context window). */
 export function lastTurns(turns: number): Context {
+  if (!Number.isInteger(turns) || turns < 0) {
+    throw new LudusError("bad-context", { got: `the last ${turns} turns`, expected: "a whole number of at least 0" });
+  }
   return {
     name: `last-${turns}-turns`,
     open({ renderer, tools }) {

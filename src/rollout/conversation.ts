@@ -1,4 +1,5 @@
 import type { EpisodeTurn } from "../env/episode.ts";
+import { joinTokens } from "../policy/join-tokens.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
@@ -75,13 +76,7 @@ function count(mask: Uint8Array): number {
 }
 
 function joined(segments: readonly Segment[]): Int32Array {
-  const tokens = new Int32Array(segments.reduce((sum, segment) => sum + segment.tokens.length, 0));
-  let at = 0;
-  for (const segment of segments) {
-    tokens.set(segment.tokens, at);
-    at += segment.tokens.length;
-  }
-  return tokens;
+  return joinTokens(...segments.map(({ tokens }) => tokens));
 }
 
 function pieceTokens({ segments, own }: Piece) {

@@ -1,21 +1,23 @@
+import { onAbort } from "./on-abort.ts";
+
+// setTimeout takes more for 1 ms
+const maxTimerMs = 2 ** 31 - 1;
+
 /** A signal that is aborted when another is, or when time is up; and which of the two it was. */
 export class DeadlineSignal {
   readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  readonly #outer: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #forgetOuter: (() => void) | undefined;
   #isTimeUp = false;
 
   constructor(milliseconds: number, outer: AbortSignal | undefined) {
-    this.#outer = outer;
-    this.#timer = setTimeout(() => {
-      this.#isTimeUp = true;
-      this.#controller.abort();
-    }, milliseconds);
-    if (outer?.aborted) this.#controller.abort();
-    else outer?.addEventListener("abort", this.#cancel);
+    if (outer?.aborted) {
+      this.#controller.abort(outer.reason);
+      return;
+    }
+    this.#forgetOuter = outer && onAbort(outer, () => this.#controller.abort(outer.reason));
+    if (milliseconds <= maxTimerMs) this.#timer = setTimeout(() => this.#expire(milliseconds), milliseconds);
   }
-
-  readonly #cancel = () => this.#controller.abort();
 
   get signal(): AbortSignal {
     return this.#controller.signal;
@@ -28,6 +30,11 @@ export class DeadlineSignal {
   /** Must be called when the wait is over: a timer and a listener are freed. */
   clear(): void {
     clearTimeout(this.#timer);
-    this.#outer?.removeEventListener("abort", this.#cancel);
+    this.#forgetOuter?.();
+  }
+
+  #expire(milliseconds: number): void {
+    this.#isTimeUp = !this.signal.aborted;
+    this.#controller.abort(new DOMException(`The rollout took longer than ${milliseconds} ms`, "TimeoutError"));
   }
 }

@@ -25,7 +25,8 @@ export async function group<Data>(
   n: number,
   rollout: (task: Task<Data>, attempt: Attempt) => Promise<Trajectory | readonly Trajectory[]>,
 ): Promise<TrajectoryGroup<Data>> {
-  const attempts = Array.from({ length: n }, (_, index) =>
+  // async, so that what it throws at once waits for the others as well
+  const attempts = Array.from({ length: n }, async (_, index) =>
     rollout(task, { index, seed: hashText(`${task.id}/${task.seed}/${index}`) }),
   );
   const settled = await Promise.allSettled(attempts);

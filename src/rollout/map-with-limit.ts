@@ -1,9 +1,12 @@
+import { LudusError } from "../errors.ts";
+
 /** Like `Promise.all` over a mapped list, with at most `limit` at work at once. The first failure stops new ones. */
 export async function mapWithLimit<In, Out>(
   items: readonly In[],
   limit: number,
   work: (item: In, index: number) => Promise<Out>,
 ): Promise<Out[]> {
+  if (!(limit >= 1)) throw new LudusError("bad-concurrency", { got: `${limit}`, expected: "at least 1" });
   const results = new Array<Out>(items.length);
   let next = 0;
   let isStopped = false;

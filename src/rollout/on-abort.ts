@@ -1,22 +1,33 @@
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
-
-/**
- * Calls back when the signal is aborted. Returns what takes it back. A signal walks its list of listeners at every change, so
- * ten thousand rollouts that hang on one signal share a listener.
- */
-export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  let callbacks = waiting.get(signal);
-  if (callbacks === undefined) {
-    const all = new Set<() => void>();
-    callbacks = all;
-    waiting.set(signal, all);
-    signal.addEventListener("abort", () => callAll(all), { once: true });
-  }
-  const added = callbacks.add(callback);
-  return () => added.delete(callback);
+interface Waiting {
+  readonly callbacks: Set<() => void>;
+  readonly listener: () => void;
 }
 
-function callAll(callbacks: Set<() => void>): void {
-  for (const callback of callbacks) callback();
-  callbacks.clear();
+const waiting = new WeakMap<AbortSignal, Waiting>();
+
+/**
+ * Calls back once when the signal is aborted, unless what it returns was called before. A signal walks the list of its
+ * listeners whenever one comes or goes, so ten thousand rollouts that hang on one signal share a listener.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const { callbacks, listener } = waiting.get(signal) ?? listenTo(signal);
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size > 0) return;
+    signal.removeEventListener("abort", listener);
+    waiting.delete(signal);
+  };
+}
+
+function listenTo(signal: AbortSignal): Waiting {
+  const callbacks = new Set<() => void>();
+  const listener = () => {
+    waiting.delete(signal);
+    for (const callback of callbacks) callback();
+  };
+  signal.addEventListener("abort", listener, { once: true });
+  const entry = { callbacks, listener };
+  waiting.set(signal, entry);
+  return entry;
 }

@@ -1,8 +1,10 @@
 import type { Env, Limits } from "../env/env.ts";
 import { Episode, type EpisodeEnd, type Move } from "../env/episode.ts";
+import type { CallFormat } from "../policy/call-format.ts";
 import { createRng } from "../random.ts";
 import type { Task } from "../schema/task.ts";
 import { seedOf } from "../task/seeds.ts";
+import { lazySignal, runWithin } from "../tool/run-within.ts";
 import { keepAll } from "./context.ts";
 import { Conversation } from "./conversation.ts";
 import { DeadlineSignal } from "./deadline-signal.ts";
@@ -20,8 +22,8 @@ export async function runRollout<Data, State>(
     return await runTurns(env, task, policy, options, engineSpeaker(policy, options));
   } finally {
     for (const role of env.roles) {
-      // a cache that cannot be released is the engine's to report, at a call whose result matters
-      await policy.engine.release({ rollout: `${options.id}/${role}` }).catch(() => {});
+      // not waited for: it may be queued behind others' sampling, and an engine that fails says so where it matters
+      policy.engine.release({ rollout: `${options.id}/${role}` }).catch(() => {});
     }
   }
 }
@@ -41,12 +43,14 @@ export async function runTurns<Data, State>(
 ): Promise<Rollout<Data>> {
   const started = performance.now();
   const limits = { ...env.limits, ...options.limits };
-  const deadline = new DeadlineSignal(limits.episodeMs, options.signal);
   const format = options.format ?? env.format;
-  const episode = new Episode(env, task, { signal: deadline.signal, limits, format });
-  const play = new Play(episode as Episode, seat, { ...options, format, limits }, speaker, deadline);
+  const deadline = new DeadlineSignal(limits.episodeMs, options.signal);
+  const { signal } = deadline;
   try {
-    const { stop, failure, turns, scores } = await episode.finish(await play.run());
+    const episode = new Episode(env, task, { signal, limits, format });
+    const play = new Play(episode as Episode, seat, { ...options, format, limits, signal }, speaker);
+    const { turns, scores, ...end } = await episode.finish(await play.run());
+    const { stop, failure } = end.stop === "cancelled" && deadline.isTimeUp ? timeIsUp : end;
     const why = failure === undefined ? {} : { failure };
     const common = { rollout: options.id, taskId: task.id, stop, temperature: options.temperature ?? 1, ...why };
     const domain = task.domain === undefined ? {} : { domain: task.domain };
@@ -61,7 +65,11 @@ export async function runTurns<Data, State>(
   }
 }
 
-type PlayOptions = RolloutOptions & { readonly limits: Limits; readonly format: NonNullable<RolloutOptions["format"]> };
+interface PlayOptions extends RolloutOptions {
+  limits: Limits;
+  format: CallFormat;
+  signal: AbortSignal;
+}
 
 /** The loop: read, speak, act, until somebody stops it. */
 class Play {
@@ -71,30 +79,35 @@ class Play {
   readonly #seat: Seat;
   readonly #options: PlayOptions;
   readonly #speaker: Speaker;
-  readonly #deadline: DeadlineSignal;
   /** Whether the last turn of each role ended by itself. */
   readonly #ended = new Map<string, boolean>();
   #sampled = 0;
 
-  constructor(episode: Episode, seat: Seat, options: PlayOptions, speaker: Speaker, deadline: DeadlineSignal) {
+  constructor(episode: Episode, seat: Seat, options: PlayOptions, speaker: Speaker) {
     this.#episode = episode;
     this.#seat = seat;
     this.#options = options;
     this.#speaker = speaker;
-    this.#deadline = deadline;
   }
 
   async run(): Promise<EpisodeEnd> {
     let next = await this.#episode.start();
-    while ("role" in next) next = await this.#takeTurn(next);
-    return next.stop === "cancelled" && this.#deadline.isTimeUp ? timeIsUp : next;
+    try {
+      while ("role" in next) next = await this.#takeTurn(next);
+      return next;
+    } catch (error) {
+      // of the engine or the renderer, for episodes do not throw
+      const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      return { stop: "engine-error", failure };
+    }
   }
 
   async #takeTurn({ role, messages }: Move): Promise<Move | EpisodeEnd> {
-    if (this.#deadline.signal.aborted) return { stop: "cancelled" };
     const { renderer, engine } = this.#seat;
-    const { limits, context = keepAll() } = this.#options;
-    const conversation = this.conversations.get(role) ?? new Conversation(renderer, this.#episode.templateTools, context);
+    const { limits, signal, context = keepAll() } = this.#options;
+    if (signal.aborted) return { stop: "cancelled" };
+    const conversation =
+      this.conversations.get(role) ?? new Conversation(renderer, this.#episode.templateTools, context);
     this.conversations.set(role, conversation);
     const prompt = conversation.read(messages, this.#ended.get(role) ?? true);
     const room = engine.info.contextLength - prompt.length;
@@ -109,40 +122,41 @@ class Play {
   async #speak(role: string, prompt: Int32Array, maxTokens: number): Promise<Utterance | EpisodeEnd> {
     const turn = this.#episode.turns.length;
     const seed = seedOf(this.#options.seed, "turn", turn);
-    const forced = this.#forcedTokens(seed).subarray(0, maxTokens - 1);
-    const { signal } = this.#deadline;
-    const { stopStrings } = this.#options.format;
+    const forced = this.#forcedTokens(seed, maxTokens - 1);
+    const { signal, format } = this.#options;
+    const { stopStrings } = format;
+    const request = { prompt, maxTokens: maxTokens - forced.length, seed, role, stopStrings, forced, signal };
     const before = performance.now();
-    try {
-      const request = { prompt, maxTokens: maxTokens - forced.length, seed, role, stopStrings, forced, signal };
-      return await this.#speaker(request, this.#episode);
-    } catch (error) {
-      if (signal.aborted) return { stop: "cancelled" };
-      return { stop: "engine-error", failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
-    } finally {
-      this.sampleMs += performance.now() - before;
-    }
+    // an engine that does not listen to the signal cannot hold the rollout
+    const within = { parent: signal, own: lazySignal(), timeoutMs: Number.POSITIVE_INFINITY };
+    const spoken = await runWithin(() => this.#speaker(request, this.#episode), within);
+    this.sampleMs += performance.now() - before;
+    if (spoken.how === "returned") return spoken.value;
+    if (spoken.how === "threw" && !signal.aborted) throw spoken.error;
+    return { stop: "cancelled" };
   }
 
   async #hear(conversation: Conversation, role: string, spoken: Utterance, isContextShort: boolean) {
     const { tokens, mask, logprobs, versions, stop } = spoken;
+    const text = this.#seat.renderer.read(tokens);
     conversation.say({ kind: "said", tokens, mask, logprobs, versions, turn: this.#episode.turns.length });
     this.#sampled += tokens.length;
     this.#ended.set(role, stop === "stop-token");
-    const text = this.#seat.renderer.read(tokens);
     if (stop === "stop-token" || stop === "stop-string") return this.#episode.step(text, this.#sampled);
     this.#episode.noteCutOff(text);
     return { stop: stop === "context-full" || isContextShort ? "context-full" : "max-tokens" } as const;
   }
 
   /** Exploration: now and then the beginning of a call of a random tool. */
-  #forcedTokens(seed: number): Int32Array {
+  #forcedTokens(seed: number, most: number): Int32Array {
     const { epsilonTool = 0, format } = this.#options;
     const { tools } = this.#episode;
     if (epsilonTool === 0 || tools.length === 0 || format.open === undefined) return none;
     const rng = createRng(seedOf(seed, "epsilon", 0));
     if (rng.next() >= epsilonTool) return none;
-    return this.#seat.renderer.say(format.open(tools[rng.integer(tools.length)]!.name)).slice(0, -1);
+    const { renderer } = this.#seat;
+    const opening = renderer.say(format.open(tools[rng.integer(tools.length)]!.name));
+    return opening.slice(0, Math.min(most, opening.length - renderer.say("").length));
   }
 }
 

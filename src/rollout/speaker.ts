@@ -1,5 +1,7 @@
-import { policyWeights, type SampleStop } from "../engine/engine.ts";
+import { policyWeights, type Sample, type SampleStop } from "../engine/engine.ts";
 import type { Episode } from "../env/episode.ts";
+import { LudusError } from "../errors.ts";
+import { joinTokens } from "../policy/join-tokens.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { SaidSegment } from "./context.ts";
 import type { Policy, RolloutOptions } from "./rollout.ts";
@@ -28,7 +30,7 @@ export function engineSpeaker({ engine, renderer, weights }: Policy, options: Ro
   return async ({ prompt, maxTokens, seed, role, stopStrings, forced, signal }) => {
     const sample = await engine.sample(
       {
-        tokens: forced.length === 0 ? prompt : joined(prompt, forced),
+        tokens: forced.length === 0 ? prompt : joinTokens(prompt, forced),
         ...{ maxTokens, seed, temperature, stopTokens: renderer.stopTokens },
         rollout: `${options.id}/${role}`,
         weights: weights?.[role] ?? policyWeights,
@@ -38,39 +40,53 @@ export function engineSpeaker({ engine, renderer, weights }: Policy, options: Ro
       },
       signal,
     );
-    const n = forced.length;
-    const T = n + sample.tokens.length;
-    return {
-      tokens: joined(forced, sample.tokens),
-      mask: new Uint8Array(T).fill(1, n),
-      logprobs: Float32Array.from({ length: T }, (_, t) => (t < n ? 0 : Math.min(sample.logprobs[t - n]!, 0))),
-      versions: Int32Array.from({ length: T }, (_, t) => (t < n ? -1 : sample.versions[t - n]!)),
-      stop: sample.stop,
-    };
+    checkSample(sample);
+    return spoken(forced, sample);
   };
 }
 
-/** Says given words as if it had sampled them with certainty: demonstrations, people, tests. */
+/** A sample that cannot be recorded must end its own rollout, not the run. */
+function checkSample({ tokens, logprobs, versions }: Sample): void {
+  const isAligned = tokens.length > 0 && logprobs.length === tokens.length && versions.length === tokens.length;
+  const wrong = logprobs.findIndex((logprob) => !Number.isFinite(logprob));
+  if (isAligned && wrong < 0) return;
+  throw new LudusError("bad-sample", {
+    got: isAligned
+      ? `log-probability ${logprobs[wrong]} of token ${wrong}`
+      : `${tokens.length} tokens, ${logprobs.length} log-probabilities, ${versions.length} versions`,
+    expected: "one token or more, each with a finite log-probability and a version",
+    hint: "Weights that are not finite any more give such samples: look at the gradient norm before.",
+  });
+}
+
+function spoken(forced: Int32Array, { tokens, logprobs, versions, stop }: Sample): Utterance {
+  // rounding may leave a certain token a hair above 0
+  const certain = logprobs.some((logprob) => logprob > 0) ? logprobs.map((logprob) => Math.min(logprob, 0)) : logprobs;
+  const n = forced.length;
+  const T = n + tokens.length;
+  const mask = new Uint8Array(T).fill(1, n);
+  if (n === 0) return { tokens, mask, logprobs: certain, versions, stop };
+  const padded = { logprobs: new Float32Array(T), versions: new Int32Array(T).fill(-1) };
+  padded.logprobs.set(certain, n);
+  padded.versions.set(versions, n);
+  return { tokens: joinTokens(forced, tokens), mask, ...padded, stop };
+}
+
+/** Says given words as if it had sampled them with certainty: demonstrations, people, tests. Limits cut them short too. */
 export function scriptedSpeaker(
   renderer: Renderer,
   words: (episode: Episode, request: SpeakRequest) => string | Promise<string>,
 ): Speaker {
   return async (request, episode) => {
-    const tokens = renderer.say(await words(episode, request));
+    const all = renderer.say(await words(episode, request));
+    const tokens = all.subarray(0, request.maxTokens);
     const T = tokens.length;
     return {
       tokens,
       mask: new Uint8Array(T).fill(1),
       logprobs: new Float32Array(T),
       versions: new Int32Array(T),
-      stop: "stop-token",
+      stop: T === all.length ? "stop-token" : "max-tokens",
     };
   };
-}
-
-function joined(a: Int32Array, b: Int32Array): Int32Array {
-  const all = new Int32Array(a.length + b.length);
-  all.set(a);
-  all.set(b, a.length);
-  return all;
 }

@@ -3,6 +3,7 @@ import type { GroupFilter } from "../credit/group-filter.ts";
 import type { KlController } from "../loss/kl-controller.ts";
 import type { Loss } from "../loss/loss.ts";
 import type { PolicyStop } from "../schema/stop-reason.ts";
+import type { Trajectory } from "../schema/trajectory.ts";
 import type { Schedule } from "./schedule.ts";
 
 /**
@@ -30,6 +31,8 @@ export interface Algorithm {
   readonly optimizer: Optimizer;
   /** Rollouts that ended so count in statistics but are left out of the loss (DAPO's overlong, DeepSWE's compact filtering). */
   readonly maskStops: readonly PolicyStop[];
+  /** Which rollouts the loss is of, besides; all by default. The others count in statistics. */
+  readonly learnFrom?: (trajectory: Trajectory) => boolean;
   /** A penalty for leaving the reference policy, taken off the rewards (PPO, REINFORCE++). */
   readonly klInReward?: KlController;
   /** Where values come from, for credit and losses that need them. */
@@ -51,7 +54,7 @@ export interface Optimizer {
 }
 
 export interface Critic {
-  /** A head on the policy's own trunk, or a second set of weights that learns values alone. */
+  /** A head on the policy's own trunk, or a second set of weights that learns values alone, at a rate of its own. */
   readonly kind: "shared" | "separate";
   readonly learningRate: Schedule;
   /** Steps at the beginning in which a separate critic learns and the policy does not (VAPO). */

@@ -1,23 +1,81 @@
 import { LudusError } from "../errors.ts";
-import type { TrainConfig } from "./train.ts";
+import { createRng } from "../random.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { noValues } from "./measure-batch.ts";
+import type { LearningPolicy, TrainConfig } from "./train.ts";
+import { weightsOf } from "./weights.ts";
 
 /** What can be wrong with a configuration is said before the first rollout. */
-export function checkConfig<Data, State>({ steps, tasksPerStep = 16, algorithm }: TrainConfig<Data, State>): void {
+export function checkConfig<Data, State>(config: TrainConfig<Data, State>): void {
+  const { steps, tasksPerStep = 16, algorithm, env, save, eval: evaluation, earlyStop } = config;
   whole("steps", steps, 0);
   whole("tasksPerStep", tasksPerStep, 1);
-  whole("groupSize", algorithm.groupSize, 1);
-  whole("epochs", algorithm.epochs, 1);
-  whole("miniBatches", algorithm.miniBatches, 1);
-  const needsValues = algorithm.credit.needs.values === true || algorithm.loss.needs.values === true;
-  if (needsValues && algorithm.critic === undefined) {
-    throw new LudusError("no-critic", {
-      got: `${algorithm.name}, whose credit or loss needs values, without a critic`,
-      expected: "`critic` in the algorithm",
+  whole("save.every", save?.every, 1);
+  whole("save.keep", save?.keep, 1);
+  whole("eval.every", evaluation?.every, 1);
+  whole("eval.tasks", evaluation?.tasks, 0);
+  whole("earlyStop.window", earlyStop?.window, 1);
+  checkAlgorithm(algorithm);
+  if (algorithm.credit.needs.stateKeys === true && env.stateKey === undefined) {
+    throw new LudusError("no-state-keys", {
+      got: `${algorithm.name} in ${env.name}, which does not name its states`,
+      expected: "an environment with `stateKey`",
+      hint: "grpo() is the same without comparing states.",
     });
   }
 }
 
-function whole(name: string, value: number, least: number): void {
-  if (Number.isInteger(value) && value >= least) return;
+function checkAlgorithm(algorithm: Algorithm): void {
+  const { name, groupSize, epochs, miniBatches, credit, loss, critic } = algorithm;
+  whole("groupSize", groupSize, 1);
+  whole("epochs", epochs, 1);
+  whole("miniBatches", miniBatches, 1);
+  if (needsValues(algorithm) && critic === undefined) {
+    throw new LudusError("no-critic", {
+      got: `${name}, whose credit or loss needs values, without a critic`,
+      expected: "`critic` in the algorithm",
+    });
+  }
+  if (critic?.kind === "shared" && critic.pretrainSteps > 0) {
+    throw new LudusError("bad-config", {
+      got: `${critic.pretrainSteps} steps of training a shared critic first`,
+      expected: 'a critic of kind "separate"',
+      hint: "A shared critic has the policy's own weights: it cannot learn while the policy does not.",
+    });
+  }
+  if (loss.needs.pairs === true) {
+    const hint = "Make pairs of what was rolled out and learn from them with trainOffline().";
+    throw new LudusError("bad-config", { got: `${loss.name}, a loss of pairs`, expected: "a loss of rollouts", hint });
+  }
+  const alone = algorithm.filter(1).choose([{ id: "alone", rewards_G: [1] }], createRng(0));
+  if (groupSize === 1 && alone.kept.length === 0 && credit.needs.greedyBaseline !== true) {
+    throw new LudusError("group-too-small", {
+      got: `groupSize 1 with ${name}, which compares the attempts of a group`,
+      expected: "2 or more",
+      hint: "ppo(), reinforcePlusPlus() and remax() learn from single attempts.",
+    });
+  }
+}
+
+/** What can only be said once the policy is there. */
+export function checkPolicy<Data, State>(config: TrainConfig<Data, State>, policy: LearningPolicy): void {
+  const { env, learners, algorithm } = config;
+  if (needsValues(algorithm) && !policy.engine.info.hasValues) throw noValues();
+  const known = env.roles.map((role) => weightsOf(policy, role));
+  const unknown = learners?.find((name) => !known.includes(name));
+  if (unknown === undefined && learners?.length !== 0) return;
+  throw new LudusError("bad-config", {
+    got: unknown === undefined ? "no learners" : `learner "${unknown}", with which no role of ${env.name} speaks`,
+    expected: `one or more of ${[...new Set(known)].join(", ")}`,
+    hint: "Which weights a role speaks with is said in `weights` of the policy.",
+  });
+}
+
+function needsValues({ credit, loss }: Algorithm): boolean {
+  return credit.needs.values === true || loss.needs.values === true;
+}
+
+function whole(name: string, value: number | undefined, least: number): void {
+  if (value === undefined || (Number.isInteger(value) && value >= least)) return;
   throw new LudusError("bad-config", { got: `${name} = ${value}`, expected: `a whole number of at least ${least}` });
 }

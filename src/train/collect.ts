@@ -17,6 +17,8 @@ export interface CollectOptions<Data, State> {
   readonly guide: Guide<Data>;
   /** Groups of a step. */
   readonly tasksPerStep: number;
+  /** Roles that learn. */
+  readonly roles: readonly string[];
   readonly step: number;
   /** Share of the run that is done. */
   readonly progress: number;
@@ -29,22 +31,35 @@ export interface CollectOptions<Data, State> {
 export interface Collected<Data = unknown> {
   /** All groups that were rolled out. */
   readonly groups: readonly RolloutGroup<Data>[];
-  /** Of each role that acts: the groups to learn from. Indices are into `groups`. */
+  /** What is chosen from: each group as each role that learns saw it. */
+  readonly units: readonly Unit<Data>[];
+  /** Indices are into `units`. */
   readonly choice: FilterChoice;
 }
 
-/** Rolls out a step's groups, and more where the filter wants more. */
+export interface Unit<Data = unknown> {
+  readonly group: RolloutGroup<Data>;
+  readonly role: string;
+}
+
+/**
+ * Rolls out a step's groups, and more where the filter wants more. Roles are chosen apart: what one of two opponents wins the
+ * other loses, so their rewards taken together always differ.
+ */
 export async function collect<Data, State>(options: CollectOptions<Data, State>): Promise<Collected<Data>> {
-  const { algorithm, tasksPerStep, step, seed } = options;
-  const filter = algorithm.filter(tasksPerStep);
+  const { algorithm, tasksPerStep, step, seed, roles } = options;
+  const filter = algorithm.filter(tasksPerStep * roles.length);
   const rng = createRng(seedOf(seed, "filter", step));
   const groups = await rollOut(options, tasksPerStep, 0);
-  let choice = filter.choose(groups.map(filterGroup), rng);
+  const unitsOf = () => groups.flatMap((group) => roles.map((role): Unit<Data> => ({ group, role })));
+  let units = unitsOf();
+  let choice = filter.choose(units.map(filterGroup), rng);
   while (choice.refill > 0 && options.signal?.aborted !== true) {
-    groups.push(...(await rollOut(options, choice.refill, groups.length)));
-    choice = filter.choose(groups.map(filterGroup), rng);
+    groups.push(...(await rollOut(options, Math.ceil(choice.refill / roles.length), groups.length)));
+    units = unitsOf();
+    choice = filter.choose(units.map(filterGroup), rng);
   }
-  return { groups, choice };
+  return { groups, units, choice };
 }
 
 async function rollOut<Data, State>(options: CollectOptions<Data, State>, count: number, offset: number) {
@@ -65,12 +80,14 @@ async function rollOut<Data, State>(options: CollectOptions<Data, State>, count:
       }),
     ),
   );
-  guide.observe(groups);
+  // a step that is broken off will be made again: the guide must not have seen it
+  if (signal?.aborted !== true) guide.observe(groups);
   return groups;
 }
 
-function filterGroup(group: RolloutGroup): FilterGroup {
-  return { id: group.task.id, rewards_G: rolloutRewards(learnable(group)) };
+function filterGroup({ group, role }: Unit): FilterGroup {
+  const trajectories = learnable(group).filter((trajectory) => trajectory.role === role);
+  return { id: group.task.id, rewards_G: rolloutRewards(trajectories) };
 }
 
 /** One reward for each rollout and role, whatever number of trajectories it has. */

@@ -1,3 +1,4 @@
+import type { RunIdentity } from "./run-folder.ts";
 import type { LearningPolicy, TrainConfig } from "./train.ts";
 
 /** The configuration as JSON can hold it, for people and viewers; functions are named, not kept. */
@@ -14,7 +15,17 @@ export function describeConfig<Data, State>(config: TrainConfig<Data, State>, po
   });
 }
 
-function toJson(value: unknown): unknown {
+/** What must be the same for a run to be resumed: with other numbers of warm-up steps, steps would mean something else. */
+export function identityOf<Data, State>({
+  env,
+  algorithm,
+  seed = 0,
+  warmStart,
+}: TrainConfig<Data, State>): RunIdentity {
+  return { env: env.name, algorithm: algorithm.name, seed, warmStartSteps: warmStart?.steps ?? 0 };
+}
+
+export function toJson(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, part) => (typeof part === "function" ? `function ${part.name}`.trim() : part)),
   );

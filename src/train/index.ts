@@ -1,5 +1,16 @@
 export type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
 export { type FromScratchOptions, fromScratch } from "./from-scratch.ts";
+export { type OfflineConfig, type OfflineResult, trainOffline } from "./offline.ts";
+export type { Example, OfflineAlgorithm } from "./offline-algorithm.ts";
+export {
+  type PairOptions,
+  type PairSide,
+  type PreferencePair,
+  type StepPairOptions,
+  stepPairs,
+  successPairs,
+  trajectoryPairs,
+} from "./pairs.ts";
 export {
   type CispoPresetOptions,
   cispo,
@@ -21,6 +32,17 @@ export {
   vspo,
 } from "./presets/grpo.ts";
 export {
+  type DpoOptions,
+  dpo,
+  type ImitateOfflineOptions,
+  imitateOffline,
+  type KtoOptions,
+  kto,
+  type OfflineOptions,
+  type RejectionTuningOptions,
+  rejectionTuning,
+} from "./presets/offline.ts";
+export {
   type PpoOptions,
   ppo,
   type ReinforcePlusPlusPresetOptions,
@@ -35,7 +57,26 @@ export {
   vapo,
 } from "./presets/ppo.ts";
 export type { CommonOptions } from "./presets/preset.ts";
+export {
+  type Replay,
+  type ReplayContext,
+  type ReplayOptions,
+  replayGroups,
+  replaySuccesses,
+  type SuccessReplayOptions,
+} from "./replay.ts";
+export {
+  type Drawn,
+  type FifoOptions,
+  fifoBuffer,
+  type PriorityOptions,
+  priorityBuffer,
+  type ReplayBuffer,
+  type SuccessOptions,
+  successBuffer,
+} from "./replay-buffer.ts";
 export { cosine, linear, type Schedule, scheduleAt, warmup } from "./schedule.ts";
+export { storedGroups, storedTrajectories } from "./stored-groups.ts";
 export type { LearningPolicy, MakePolicy, TrainConfig, TrainResult } from "./train.ts";
 export { train } from "./train-sync.ts";
-export { type ImitateOptions, imitate, imitationRow, succeeded, type WarmStart } from "./warm-start.ts";
+export { type ImitateOptions, imitate, succeeded, type WarmStart } from "./warm-start.ts";

@@ -1,15 +1,15 @@
 import { metric } from "../monitor/metric-names.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
-import { type Collected, collect } from "./collect.ts";
-import { greedyBaselines } from "./greedy-baselines.ts";
-import { type ChosenGroup, criticWeights, prepareBatch, referenceWeights } from "./prepare-batch.ts";
-import { scheduleAt } from "./schedule.ts";
+import { chooseGroups } from "./choose-groups.ts";
+import { collect } from "./collect.ts";
+import { klReference, prepareBatch } from "./prepare-batch.ts";
 import { rolloutMetrics } from "./step-metrics.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
 import { TrainingRun } from "./training-run.ts";
 import { update } from "./update.ts";
 import { warmStart } from "./warm-start-phase.ts";
+import { copyWeights } from "./weights.ts";
 
 /**
  * The page to read first: trains a policy in an environment, one stage after the other. A step is: pick tasks, roll out a
@@ -24,21 +24,33 @@ export async function train<Data, State>(config: TrainConfig<Data, State>): Prom
     const reason = await learn(run);
     const after = reason === "stopped" ? undefined : await run.evaluate("after");
     return await run.end(reason, { ...(before && { before }), ...(after && { after }) });
+  } catch (error) {
+    await run.fail();
+    throw error;
   } finally {
     await run.close();
   }
 }
 
 async function evaluateBefore<Data, State>(run: TrainingRun<Data, State>) {
-  const isAtStart = run.firstStep <= (run.config.warmStart?.steps ?? 0);
-  return isAtStart && run.endReason() === undefined ? run.evaluate("before") : undefined;
+  const start = run.config.warmStart?.steps ?? 0;
+  if (run.firstStep > start) return run.earlierReport("before");
+  if (run.endReason() !== undefined) return undefined;
+  const report = await run.evaluate("before");
+  await run.saveIfDue();
+  return report;
 }
 
 async function learn<Data, State>(run: TrainingRun<Data, State>): Promise<RunEndReason> {
   const { warmStart: warm, steps, algorithm } = run.config;
   const start = warm?.steps ?? 0;
-  await copyWeights(run);
+  // a warm start that was broken off goes on when the run is resumed: weights to compare with are not there yet
+  const stopped = run.endReason();
+  if (stopped !== undefined) return stopped;
+  if (run.firstStep <= start) await copyWeights(run.policy, algorithm, run.learners);
   run.emit({ type: "phase-start", phase: algorithm.name, steps });
+  // what a stop left out of the step that was saved
+  await evaluateIfDue(run, run.firstStep - 1);
   for (let step = Math.max(start, run.firstStep); step < start + steps; step++) {
     const reason = run.endReason() ?? (await learnStep(run, step, step - start));
     if (reason !== undefined) return reason;
@@ -51,8 +63,9 @@ async function learnStep<Data, State>(
   step: number,
   learningStep: number,
 ): Promise<RunEndReason | undefined> {
-  const { env, algorithm, tasksPerStep = 16, rollout = {}, steps, signal, eval: evaluation } = run.config;
-  const { policy, guide, seed } = run;
+  const { env, algorithm, tasksPerStep = 16, rollout = {}, steps, signal } = run.config;
+  const { policy, guide, seed, roles, learners } = run;
+  const { engine } = policy;
   const progress = learningStep / steps;
   const times = new Map<string, number>();
   const timed = async <Value>(stage: string, work: () => Promise<Value>): Promise<Value> => {
@@ -62,49 +75,36 @@ async function learnStep<Data, State>(
     return value;
   };
 
-  const common = { env, policy, algorithm, guide, tasksPerStep, step, progress, seed, rollout };
+  const common = { env, policy, algorithm, guide, roles, tasksPerStep, step, progress, seed, rollout };
   const collected = await timed("rollout", () => collect({ ...common, ...(signal && { signal }) }));
   if (signal?.aborted) return "stopped";
-  const chosen = await choose(run, collected, step);
-  const temperature = scheduleAt(algorithm.sampling.temperature, progress);
-  const { engine } = policy;
-  const prepared = await timed("credit", () => prepareBatch(engine, algorithm, chosen));
-  const learned = await timed("update", () =>
-    update({ engine, algorithm, prepared, temperature, step: learningStep, progress, seed }),
+  const prepared = await timed("credit", async () =>
+    prepareBatch(engine, algorithm, await chooseGroups(run, collected, step), learners),
   );
+  const learned = await timed("update", () =>
+    update({ engine, algorithm, prepared, step: learningStep, progress, seed }),
+  );
+  const divergence = prepared.metrics[klReference];
+  if (divergence !== undefined) {
+    algorithm.klInReward?.update(divergence, new Set(prepared.rows.map((row) => row.rollout)).size);
+  }
   const metrics = {
-    ...rolloutMetrics(collected.groups, { ...env.limits, ...rollout.limits }.turns),
     ...collected.choice.metrics,
     ...prepared.metrics,
     ...learned,
     ...guide.metrics(),
+    ...rolloutMetrics(collected.groups, { ...env.limits, ...rollout.limits }.turns),
     ...Object.fromEntries(times),
   };
-  const klInReward = algorithm.klInReward;
-  if (klInReward !== undefined) klInReward.update(metrics["kl/reference"] ?? 0, prepared.batch.rows.length);
-  await run.keep(step, { metrics, groups: collected.groups });
-  if (evaluation?.every !== undefined && (learningStep + 1) % evaluation.every === 0)
-    await run.evaluate(`step-${step}`);
+  await run.keep(step, metrics, collected.groups);
+  await evaluateIfDue(run, step);
+  await run.saveIfDue();
   return undefined;
 }
 
-async function choose<Data, State>(run: TrainingRun<Data, State>, { groups, choice }: Collected<Data>, step: number) {
-  const baselines = run.config.algorithm.credit.needs.greedyBaseline ? await greedyBaselines(run, groups, step) : [];
-  return choice.kept.map(
-    ({ index, scale }): ChosenGroup => ({
-      ...{ group: groups[index]!, scale },
-      ...(baselines[index] === undefined ? {} : { baseline: baselines[index] }),
-    }),
-  );
-}
-
-/** The policy as it is before it learns from experience, to measure divergence from; and a critic's beginning. */
-async function copyWeights<Data, State>({ config, policy }: TrainingRun<Data, State>): Promise<void> {
-  const { loss, klInReward, critic } = config.algorithm;
-  const { engine } = policy;
-  const isMissing = (name: string) => !engine.info.weights.includes(name);
-  const needsReference = loss.needs.reference === true || klInReward !== undefined;
-  if (needsReference && isMissing(referenceWeights)) await engine.snapshot(referenceWeights);
-  if (critic?.kind === "separate" && isMissing(criticWeights))
-    await engine.snapshot(criticWeights, { trainable: true });
+async function evaluateIfDue<Data, State>(run: TrainingRun<Data, State>, step: number): Promise<void> {
+  const { eval: evaluation, warmStart: warm } = run.config;
+  const learned = step + 1 - (warm?.steps ?? 0);
+  if (evaluation?.every === undefined || learned < 1 || learned % evaluation.every !== 0) return;
+  if ((await run.earlierReport(`step-${step}`)) === undefined) await run.evaluate(`step-${step}`);
 }

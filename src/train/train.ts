@@ -6,6 +6,7 @@ import type { Monitor } from "../monitor/monitor.ts";
 import type { Policy, RolloutOptions } from "../rollout/rollout.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import type { Algorithm } from "./algorithm.ts";
+import type { Replay } from "./replay.ts";
 import type { WarmStart } from "./warm-start.ts";
 
 /** A policy that can learn: the engine is whole. */
@@ -39,20 +40,28 @@ export interface TrainConfig<Data = unknown, State = unknown> {
   guide?: MakeGuide;
   /** Limits, format and context of rollouts, where the environment's own are not meant. */
   rollout?: Pick<RolloutOptions, "limits" | "format" | "context">;
-  /** Held-out tasks, before, after and every so many steps (never in between by default). */
+  /**
+   * Weights that learn: those of all roles by default. Roles that speak with other weights are part of the world. Weights that
+   * the engine does not have yet start as copies of the policy.
+   */
+  learners?: readonly string[];
+  /** Mixes what was done in earlier steps into each batch. Off by default: give the algorithm `corrections` with it. */
+  replay?: () => Replay;
+  /** Held-out tasks, before, after and every so many steps (never in between by default). No tasks, no evaluation. */
   eval?: Partial<EvalOptions> & { every?: number };
   seed?: number;
   /** Where the run is kept. Without one nothing is, and it cannot be resumed. */
   run?: string;
-  /** Checkpoints, every so many steps; a tenth of the run by default. Besides the last `keep`, the best is kept. */
+  /** Checkpoints, every so many steps; a tenth of the run by default. The last `keep` are kept, 2 by default, and the best. */
   save?: { every?: number; keep?: number };
+  /** Seconds are this process's; sampled tokens are those of the whole run. */
   budget?: { seconds?: number; tokens?: number };
   /** Ends the run when the mean success of so many steps has reached a value. */
   earlyStop?: { success: number; window?: number };
   monitors?: readonly Monitor[];
   /** The clock of events in the store. */
   now?: () => number;
-  /** Abort it to stop after the step in progress, with everything saved. */
+  /** Abort it to stop, with the last whole step saved. Rollouts in progress are broken off, an update is finished. */
   signal?: AbortSignal;
 }
 
@@ -60,7 +69,7 @@ export interface TrainResult {
   readonly reason: RunEndReason;
   /** Steps that are done, of warm start and learning together. */
   readonly steps: number;
-  /** Held-out tasks after the warm start and before learning. Absent in a run that was resumed after that. */
+  /** Held-out tasks after the warm start and before learning. Without rollouts in a run that was resumed after that. */
   readonly before?: EvalReport;
   readonly after?: EvalReport;
   /** Metrics of the last step. */

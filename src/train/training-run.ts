@@ -1,97 +1,98 @@
 import { z } from "zod";
-import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { type EvalReport, evaluate } from "../eval/evaluate.ts";
+import { evalReportFromJson } from "../eval/stored-report.ts";
 import type { Guide } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
 import { metric } from "../monitor/metric-names.ts";
+import { createRng } from "../random.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
-import { openRun, type RunStore } from "../store/index.ts";
-import { describeConfig } from "./describe-config.ts";
-import { Monitors } from "./monitors.ts";
+import { seedOf } from "../task/seeds.ts";
+import { checkPolicy } from "./check-config.ts";
+import { describeConfig, identityOf } from "./describe-config.ts";
+import type { ChosenGroup } from "./measure-batch.ts";
+import type { Replay } from "./replay.ts";
+import { RunFolder } from "./run-folder.ts";
 import type { LearningPolicy, TrainConfig, TrainResult } from "./train.ts";
+import { makeWeights, weightsOf } from "./weights.ts";
 
-/** What survives a restart besides weights and the store's tables. */
-const savedState = z.object({
+const SavedState = z.object({
   guide: z.unknown(),
+  replay: z.unknown(),
   klCoefficient: z.number().optional(),
   tokens: z.number(),
   successes: z.array(z.number()),
 });
 
-export interface StepRecord {
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly groups: readonly TrajectoryGroup[];
-}
-
-/**
- * Everything around the loop: the policy, the folder, what is kept and how it is found again. A step is kept as a whole, in
- * one transaction; a checkpoint is written after the step it belongs to. So a run that was killed goes on from its last
- * checkpoint as if it had never gone further.
- */
+/** What the loop works on: the policy, the guide, the folder, and what has to be remembered from step to step. */
 export class TrainingRun<Data, State> {
   readonly config: TrainConfig<Data, State>;
   readonly policy: LearningPolicy;
   readonly guide: Guide<Data>;
   readonly seed: number;
-  readonly totalSteps: number;
-  readonly monitors: Monitors;
+  /** Weights that learn, and the roles that speak with them. */
+  readonly learners: readonly string[];
+  readonly roles: readonly string[];
   /** The first step that is still to be done. */
   firstStep = 0;
-  readonly #store: RunStore | undefined;
-  readonly #checkpoints: Checkpoints | undefined;
+  readonly #folder: RunFolder;
+  readonly #replay: Replay | undefined;
   readonly #started = performance.now();
+  readonly #klAtStart: number | undefined;
   #successes: number[] = [];
   #lastMetrics: Readonly<Record<string, number>> = {};
-  #lastStep = -1;
-  #savedStep = -1;
+  #lastReport: { readonly step: number; readonly report: EvalReport } | undefined;
   #tokens = 0;
 
-  private constructor(config: TrainConfig<Data, State>, policy: LearningPolicy, store: RunStore | undefined) {
+  private constructor(config: TrainConfig<Data, State>, policy: LearningPolicy, folder: RunFolder) {
+    const { env, learners, algorithm } = config;
     this.config = config;
     this.policy = policy;
     this.seed = config.seed ?? 0;
-    this.totalSteps = (config.warmStart?.steps ?? 0) + config.steps;
-    this.monitors = new Monitors(config.monitors ?? []);
-    this.guide = (config.guide ?? inOrder())(config.env, "train");
-    this.#store = store;
-    this.#checkpoints = config.run === undefined ? undefined : new Checkpoints(config.run);
+    this.learners = learners ?? [...new Set(env.roles.map((role) => weightsOf(policy, role)))];
+    this.roles = env.roles.filter((role) => this.learners.includes(weightsOf(policy, role)));
+    this.guide = (config.guide ?? inOrder())(env, "train");
+    this.#folder = folder;
+    this.#replay = config.replay?.();
+    this.#klAtStart = algorithm.klInReward?.coefficient;
   }
 
   /** Makes the policy, opens the folder, and goes back to the last checkpoint there is. */
   static async open<Data, State>(config: TrainConfig<Data, State>): Promise<TrainingRun<Data, State>> {
-    const store = config.run === undefined ? undefined : await openRun(config.run, { now: config.now ?? wallClock });
+    const { policy: given, seed = 0, env } = config;
+    const folder = await RunFolder.open(config, (config.warmStart?.steps ?? 0) + config.steps);
+    let policy: LearningPolicy | undefined;
     try {
-      const { policy: given, seed = 0, env } = config;
-      const policy = typeof given === "function" ? await given(env, seed) : given;
-      const run = new TrainingRun(config, policy, store);
+      policy = typeof given === "function" ? await given(env, seed) : given;
+      checkPolicy(config, policy);
+      const run = new TrainingRun(config, policy, folder);
       await run.#resume();
       return run;
     } catch (error) {
-      await store?.close();
+      if (typeof given === "function") await policy?.engine.close();
+      await folder.close();
       throw error;
     }
   }
 
   async #resume(): Promise<void> {
-    const step = this.#checkpoints?.steps().at(-1);
-    const store = this.#store;
-    if (store !== undefined) await store.truncateAfter(step ?? -1);
-    if (step !== undefined) {
-      await this.policy.engine.load(this.#checkpoints!.directory(step));
-      const saved = savedState.parse(await store!.state("trainer"));
-      this.guide.restore(saved.guide);
-      if (saved.klCoefficient !== undefined) this.config.algorithm.klInReward?.restore(saved.klCoefficient);
-      this.#tokens = saved.tokens;
-      this.#successes = saved.successes;
-      this.firstStep = step + 1;
-      this.#lastStep = step;
-      this.#savedStep = step;
-    } else {
-      await store?.transaction((write) => write.setConfig(describeConfig(this.config, this.policy)));
-    }
+    await makeWeights(this.policy);
+    const identity = identityOf(this.config);
+    const resumed = await this.#folder.resume(this.policy.engine, identity);
     const { name } = this.config.env;
-    this.emit(step === undefined ? { type: "run-start", name } : { type: "run-start", name, resumedAtStep: step });
+    if (resumed === undefined) {
+      await this.#folder.begin(identity, describeConfig(this.config, this.policy));
+      this.emit({ type: "run-start", name });
+      return;
+    }
+    const saved = SavedState.parse(resumed.state);
+    this.guide.restore(saved.guide);
+    await this.#replay?.restore(saved.replay, (rollout) => this.#folder.group(rollout));
+    if (saved.klCoefficient !== undefined) this.config.algorithm.klInReward?.restore(saved.klCoefficient);
+    this.#tokens = saved.tokens;
+    this.#successes = saved.successes;
+    this.firstStep = this.#folder.lastStep + 1;
+    this.emit({ type: "run-start", name, resumedAtStep: this.#folder.lastStep });
   }
 
   /** Why no further step should be made; undefined when one should. */
@@ -100,53 +101,46 @@ export class TrainingRun<Data, State> {
     if (signal?.aborted) return "stopped";
     if (budget?.seconds !== undefined && this.#seconds() >= budget.seconds) return "time-budget";
     if (budget?.tokens !== undefined && this.#tokens >= budget.tokens) return "token-budget";
-    if (earlyStop !== undefined) {
-      const window = earlyStop.window ?? 5;
-      const recent = this.#successes.slice(-window);
-      if (recent.length === window && recent.reduce((a, b) => a + b, 0) / window >= earlyStop.success)
-        return "early-stop";
-    }
-    return undefined;
+    if (earlyStop === undefined) return undefined;
+    const { success, window = 5 } = earlyStop;
+    const recent = this.#successes.slice(-window);
+    const mean = recent.reduce((a, b) => a + b, 0) / window;
+    return recent.length === window && mean >= success ? "early-stop" : undefined;
   }
 
-  async keep(step: number, { metrics, groups }: StepRecord): Promise<void> {
+  async keep(step: number, metrics: Readonly<Record<string, number>>, groups: readonly TrajectoryGroup[]) {
+    const success = metrics[metric.success];
+    const window = Math.max(100, this.config.earlyStop?.window ?? 0);
+    if (success !== undefined) this.#successes = [...this.#successes, success].slice(-window);
     this.#tokens += metrics[metric.sampledTokens] ?? 0;
-    if (metrics[metric.success] !== undefined)
-      this.#successes = [...this.#successes, metrics[metric.success]!].slice(-100);
     this.#lastMetrics = metrics;
-    this.#lastStep = step;
-    const event: RunEvent = { type: "step-end", step, metrics };
+    this.#replay?.observe(groups);
     const klCoefficient = this.config.algorithm.klInReward?.coefficient;
-    await this.#store?.transaction((write) => {
-      write.recordMetrics(step, metrics);
-      for (const group of groups) write.recordGroup(step, group, "train");
-      write.recordEvent(step, { ...event, metrics: {} });
-      write.setState(step, "trainer", {
-        ...{ guide: this.guide.state(), tokens: this.#tokens, successes: this.#successes },
-        ...(klCoefficient === undefined ? {} : { klCoefficient }),
-      });
-    });
-    this.monitors.record(event);
-    const every = this.config.save?.every ?? Math.max(1, Math.round(this.totalSteps / 10));
-    if ((step + 1) % every === 0) await this.save();
+    const state: z.infer<typeof SavedState> = {
+      ...{ guide: this.guide.state(), tokens: this.#tokens, successes: this.#successes },
+      replay: this.#replay?.state() ?? null,
+      ...(klCoefficient === undefined ? {} : { klCoefficient }),
+    };
+    await this.#folder.keep(step, { metrics, groups, state });
   }
 
-  /** A checkpoint of the last step that was kept. */
-  async save(): Promise<void> {
-    if (this.#checkpoints === undefined || this.#lastStep <= this.#savedStep) return;
-    const step = this.#lastStep;
-    const directory = await this.#checkpoints.save(this.policy.engine, step);
-    this.#savedStep = step;
-    this.#checkpoints.keep(this.config.save?.keep ?? 2, []);
-    await this.#store?.transaction((write) => write.pruneState(this.#checkpoints!.steps()[0] ?? 0));
-    this.monitors.record({ type: "checkpoint-saved", step, directory });
+  saveIfDue(): Promise<void> {
+    return this.#folder.saveIfDue(this.policy.engine);
   }
 
-  /** On held-out tasks. `when` names the result in the store: a resumed run finds it there. */
+  /** Groups of earlier steps to learn from beside these. */
+  async replayed(fresh: readonly ChosenGroup[], step: number): Promise<readonly ChosenGroup[]> {
+    const rng = createRng(seedOf(this.seed, "replay", step));
+    return (await this.#replay?.draw({ engine: this.policy.engine, fresh, rng })) ?? [];
+  }
+
+  /** On held-out tasks; nothing where the configuration wants none. `when` names the result in the store. */
   async evaluate(when: string): Promise<EvalReport | undefined> {
     const { env, rollout, eval: options, signal } = this.config;
-    if (signal?.aborted) return undefined;
-    const step = Math.max(0, this.#lastStep);
+    if (signal?.aborted || options?.tasks === 0) return undefined;
+    const step = this.#folder.lastStep;
+    // the policy has not moved since
+    if (step >= 0 && this.#lastReport?.step === step) return this.#lastReport.report;
     const report = await evaluate(env, this.policy, {
       ...rollout,
       ...options,
@@ -155,45 +149,43 @@ export class TrainingRun<Data, State> {
     if (signal?.aborted) return undefined;
     const metrics = { [metric.evalSuccess]: report.success.mean, [metric.evalReward]: report.reward.mean };
     const { rollouts: _rollouts, ...summary } = report;
-    await this.#store?.transaction((write) => {
-      write.recordMetrics(step, metrics);
-      write.recordEvent(step, { type: "eval-end", step, metrics });
-      write.setState(step, `eval/${when}`, summary);
-    });
-    this.monitors.record({ type: "eval-end", step, metrics });
+    await this.#folder.keepEvaluation(when, metrics, report.success.mean, summary);
+    this.#lastReport = { step, report };
     return report;
   }
 
+  /** The report of an evaluation that was made before the run was resumed, without its rollouts. */
+  async earlierReport(when: string): Promise<EvalReport | undefined> {
+    const stored = await this.#folder.evaluation(when);
+    return stored === undefined ? undefined : evalReportFromJson(stored);
+  }
+
   emit(event: RunEvent): void {
-    this.monitors.record(event);
+    this.#folder.monitors.record(event);
   }
 
   async end(reason: RunEndReason, reports: Pick<TrainResult, "before" | "after">): Promise<TrainResult> {
-    await this.save();
-    await this.#store?.transaction((write) =>
-      write.recordEvent(Math.max(0, this.#lastStep), { type: "run-end", reason }),
-    );
-    this.monitors.record({ type: "run-end", reason });
+    await this.#folder.save(this.policy.engine);
+    await this.#folder.end(reason);
     return {
-      ...{
-        reason,
-        steps: this.#lastStep + 1,
-        metrics: this.#lastMetrics,
-        seconds: this.#seconds(),
-        policy: this.policy,
-      },
-      ...reports,
+      ...{ reason, steps: this.#folder.lastStep + 1, metrics: this.#lastMetrics, seconds: this.#seconds() },
+      ...{ policy: this.policy, ...reports },
     };
   }
 
+  /** After an error: nobody else will close a policy that was made here. */
+  async fail(): Promise<void> {
+    this.emit({ type: "run-end", reason: "failed" });
+    if (typeof this.config.policy === "function") await this.policy.engine.close();
+  }
+
   async close(): Promise<void> {
-    await this.monitors.close();
-    await this.#store?.close();
+    // the controller is the caller's: the next run with it begins as this one did
+    if (this.#klAtStart !== undefined) this.config.algorithm.klInReward?.restore(this.#klAtStart);
+    await this.#folder.close();
   }
 
   #seconds(): number {
     return (performance.now() - this.#started) / 1000;
   }
 }
-
-const wallClock = () => performance.timeOrigin + performance.now();

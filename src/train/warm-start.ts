@@ -4,10 +4,13 @@ import { imitation } from "../loss/imitation.ts";
 import type { Loss } from "../loss/loss.ts";
 import { createRng } from "../random.ts";
 import { demonstrate } from "../rollout/demonstrate.ts";
+import { mapWithLimit } from "../rollout/map-with-limit.ts";
 import type { Seat } from "../rollout/run-rollout.ts";
-import { makeTrainBatch, type TrainRow } from "../schema/train-batch.ts";
+import { isInfrastructureStop } from "../schema/stop-reason.ts";
+import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { seedOf } from "../task/seeds.ts";
+import { type LearnRow, plainRow } from "./learn-row.ts";
 import { cosine, type Schedule } from "./schedule.ts";
 
 export interface ImitateOptions {
@@ -36,13 +39,18 @@ export interface WarmStart {
   readonly learningRate: Schedule;
   readonly loss: Loss;
   /** Called once, and again when a run is resumed: the same seed gives the same rows. */
-  prepare<Data, State>(env: Env<Data, State>, seat: Seat, seed: number): Promise<WarmStartBatches>;
+  prepare<Data, State>(
+    env: Env<Data, State>,
+    seat: Seat,
+    seed: number,
+    learners: readonly string[],
+  ): Promise<WarmStartBatches>;
 }
 
 export interface WarmStartBatches {
   readonly metrics: Readonly<Record<string, number>>;
   /** The rows of a step. */
-  rows(step: number): readonly TrainRow[];
+  rows(step: number): readonly LearnRow[];
 }
 
 const defaults: ImitateOptions = {
@@ -56,6 +64,8 @@ const defaults: ImitateOptions = {
   loss: imitation({ aggregation: "token-mean" }),
 };
 
+const concurrentDemonstrations = 256;
+
 /** For `keep`: demonstrations that solved their task. */
 export function succeeded({ score }: Trajectory): boolean {
   return score.success;
@@ -64,20 +74,27 @@ export function succeeded({ score }: Trajectory): boolean {
 /** Imitation of demonstrations: the loss is on what the demonstrator said, never on what it read. */
 export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
   const chosen = { ...defaults, ...options };
+  if (chosen.mix?.rows.length === 0) {
+    throw new LudusError("bad-config", { got: "a mix without rows", expected: "at least one, or no mix" });
+  }
   return {
     ...{ name: "imitate", steps: chosen.steps, learningRate: chosen.learningRate, loss: chosen.loss },
-    async prepare(env, seat, seed) {
-      const shown = await demonstrations(env, seat, seed, chosen);
-      const kept = shown.filter(chosen.keep);
+    async prepare(env, seat, seed, learners) {
+      const all = await demonstrations(env, seat, seed, chosen);
+      const shown = all.filter(({ stop, weights }) => !isInfrastructureStop(stop) && learners.includes(weights));
+      const kept = shown.filter((each) => each.mask_T.includes(1) && chosen.keep(each));
       if (kept.length === 0) {
         throw new LudusError("no-demonstrations", {
-          got: `none of ${shown.length} demonstrations of ${env.name}`,
+          got: `${all.length} demonstrations of ${env.name}, ${shown.length} of them sound, none kept`,
           expected: "at least one to imitate",
           hint: "Does the environment have an expert? Does `keep` ask too much?",
         });
       }
       const success = shown.filter(succeeded).length / shown.length;
-      return { metrics: { "imitate/expert-success": success }, rows: batches(kept, chosen, seed) };
+      return {
+        metrics: { "imitate/expert-success": success, "imitate/demonstrations": kept.length },
+        rows: batches(kept, chosen, seed),
+      };
     },
   };
 }
@@ -90,36 +107,23 @@ async function demonstrations<Data, State>(
 ): Promise<readonly Trajectory[]> {
   if (typeof given !== "number") return given;
   const indices = Array.from({ length: given }, (_, index) => index);
-  const rollouts = await Promise.all(
-    indices.map(async (index) => {
-      // training tasks from far behind, so that learning meets others first
-      const task = await env.tasks.at("train", 1_000_000 + index);
-      return demonstrate(env, task, seat, { id: `demonstration/${index}`, seed: seedOf(seed, "show", index), noise });
-    }),
-  );
+  const rollouts = await mapWithLimit(indices, concurrentDemonstrations, async (index) => {
+    // training tasks from far behind, so that learning meets others first
+    const task = await env.tasks.at("train", 1_000_000 + index);
+    return demonstrate(env, task, seat, { id: `demonstration/${index}`, seed: seedOf(seed, "show", index), noise });
+  });
   return rollouts.flatMap(({ trajectories }) => trajectories);
 }
 
 function batches(kept: readonly Trajectory[], { batchSize, mix }: ImitateOptions, seed: number) {
-  return (step: number): readonly TrainRow[] => {
+  return (step: number): readonly LearnRow[] => {
     const rng = createRng(seedOf(seed, "imitate", step));
     const draw = () => {
       const from = mix !== undefined && rng.next() < mix.share ? mix.rows : kept;
       return from[rng.integer(from.length)]!;
     };
-    const rows = Array.from({ length: batchSize }, (_, i) => imitationRow(draw(), `${i}`));
-    return makeTrainBatch(rows).rows;
-  };
-}
-
-/** A trajectory as a row to imitate. */
-export function imitationRow(trajectory: Trajectory, group: string): TrainRow {
-  const { tokens_T, mask_T, logprobs_T } = trajectory;
-  return {
-    ...{ id: trajectory.id, group, rollout: `${group}/${trajectory.rollout}`, role: trajectory.role },
-    ...{ tokens_T, mask_T, weight: trajectory.weight, reward: trajectory.score.total },
-    ...{ behaviourLogprobs_T: logprobs_T, oldLogprobs_T: logprobs_T },
-    advantages_T: new Float32Array(tokens_T.length),
-    turns: trajectory.turns.map(({ span }) => span),
+    const rows = Array.from({ length: batchSize }, (_, i) => plainRow(draw(), `${i}`));
+    makeTrainBatch(rows);
+    return rows;
   };
 }

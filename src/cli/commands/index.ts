@@ -1,5 +1,7 @@
 import type { Command } from "../command.ts";
+import { env } from "./env.ts";
+import { play } from "./play.ts";
 import { version } from "./version.ts";
 
 /** In the order `ludus --help` lists them. */
-export const builtinCommands: readonly Command[] = [version];
+export const builtinCommands: readonly Command[] = [play, env, version];

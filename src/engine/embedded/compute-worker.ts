@@ -43,6 +43,8 @@ export class ComputeWorker {
       expected: "an open engine",
       hint: "close() was called.",
     });
+    // an idle thread does not keep the program running; its end is waited for all the same
+    this.#worker.ref();
     await this.#worker.terminate();
   }
 

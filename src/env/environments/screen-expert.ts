@@ -1,7 +1,7 @@
 import type { ExpertContext } from "../env.ts";
 import type { Point, ScreenAction, Vocabulary } from "./screen-actions.ts";
 import { type Device, home, screenful, textsOf, visibleWidgets } from "./screen-device.ts";
-import { shownBox } from "./screen-layout.ts";
+import { shownBox, type Widget } from "./screen-layout.ts";
 import type { Goal, ScreenTask } from "./screen-tasks.ts";
 
 type Aim = "corner" | "middle";
@@ -42,15 +42,21 @@ function stepOf(
 /** What may be tried on the page that is open: each widget, each way to move, the text of the goal. */
 export function possibleActions({ task: { goal, pages }, state: { device } }: Context, actions: Vocabulary, aim: Aim) {
   const says = speech(actions);
-  const text = goal.kind === "press" ? undefined : goal.text;
-  const opened = actions === "ui-r1" ? Object.keys(pages).filter((page) => page !== home) : [];
+  const isApp = ({ kind }: Widget) => kind === "app";
+  const pointAt = ({ label }: Widget) => pointOf(label, device, aim)!;
+  const shown = visibleWidgets(device).map(({ widget }) => widget);
+  const opening =
+    actions === "ui-r1"
+      ? pages[home]!.filter(isApp).map(({ label }) => says.open(label))
+      : shown.filter(isApp).map((app): ScreenAction => ({ name: "double_click", point: pointAt(app) }));
+  const isWriting = goal.kind === "write" || (goal.kind === "step" && goal.action === says.write("").name);
   return [
-    ...visibleWidgets(device).map(({ widget }) => says.press(pointOf(widget.label, device, aim)!)),
-    ...opened.map(says.open),
+    ...shown.map((widget) => says.press(pointAt(widget))),
+    ...opening,
     says.scroll("up", device),
     says.scroll("down", device),
     says.back(),
-    ...(text === undefined ? [] : [says.write(text)]),
+    ...(isWriting && goal.text !== undefined ? [says.write(goal.text)] : []),
   ];
 }
 

@@ -68,6 +68,7 @@ export function place(
 /** For a colon, what is written in it, and its two ends. */
 const fieldRoom = 8;
 
+const emptyCell = ".";
 const ends = { app: "<>", button: "[]", field: "__" };
 
 /** The screen in characters, one for each cell. */
@@ -77,7 +78,7 @@ export function drawBitmap(
   { columns, rows }: ScreenSize,
   scrolled: number,
 ): string {
-  const lines = Array.from({ length: rows }, () => ".".repeat(columns));
+  const lines = Array.from({ length: rows }, () => emptyCell.repeat(columns));
   for (const { kind, label, row, column, width } of widgets) {
     const line = lines[row - scrolled];
     if (line === undefined) continue;

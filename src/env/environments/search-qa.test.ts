@@ -3,9 +3,9 @@ import type { Task } from "../../schema/task.ts";
 import type { Env } from "../env.ts";
 import { isExactMatch, wordF1 } from "./answer-match.ts";
 import { playEpisode } from "./play-episode.ts";
-import { type SearchQaOptions, type SearchQaTask, searchQa } from "./search-qa.ts";
+import { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
 
-async function tasksOf<Data>(env: Env<Data, never>, split: string, count: number): Promise<Task<Data>[]> {
+function tasksOf(env: Env<SearchQaTask, SearchQaState>, split: string, count: number): Promise<Task<SearchQaTask>[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => env.tasks.at(split, index)));
 }
 
@@ -58,7 +58,8 @@ test.each(["compact", "tags"] as const)("the expert answers every question (%s)"
       for (const task of await tasksOf(env, split, 100)) {
         const { scores, turns } = await playEpisode(env, task, "expert");
         expect(scores.agent!.success).toBe(true);
-        expect(turns.length).toBe(task.data.relations.length + 1);
+        // of three passages one may be the next link already
+        if (style === "compact") expect(turns.length).toBe(task.data.relations.length + 1);
       }
     }
   }

@@ -92,7 +92,7 @@ export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask,
     act: (context) => act(context, turns),
     score({ task, state: { bought } }) {
       const reward = bought === undefined ? 0 : scoreOf(bought, task.goal);
-      return makeScore({ outcome: reward }, reward === 1);
+      return makeScore({ outcome: reward }, reward >= 1);
     },
     expert: advise,
     actions: ({ task, state }) => [

@@ -21,6 +21,8 @@ export interface Composite {
   score(values: Readonly<Record<string, number>>): CompositeScore;
 }
 
+const rounding = 1e-9;
+
 /** The weights of the seed document. */
 export const defaultWeights = { outcome: 1, format: 0.2, toolEfficiency: 0.1, length: -0.05 } as const;
 
@@ -64,7 +66,8 @@ function weigh(
   for (const name of names) {
     const value = Object.hasOwn(values, name) ? values[name]! : Number.NaN;
     const [low, high] = rangeOf(name);
-    if (!(value >= low && value <= high)) {
+    // sums of the same numbers in another order may differ in the last bits
+    if (!(value >= low - rounding && value <= high + rounding)) {
       throw new LudusError("reward-part-out-of-range", {
         got: `${name} = ${value}`,
         expected: `a number from ${low} to ${high}`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LudusError } from "../../errors.ts";
-import { htmlMatch, type JudgeQuestion, type ReferenceAnswers, stringMatch, urlMatch } from "./web-arena-checks.ts";
+import { type FuzzyQuestion, htmlMatch, type ReferenceAnswers, stringMatch, urlMatch } from "./web-arena-checks.ts";
 
 describe("string_match", () => {
   test.each<[string, ReferenceAnswers, number]>([
@@ -27,8 +27,8 @@ describe("string_match", () => {
   });
 
   test("fuzzy matches multiply what the judge says", async () => {
-    const asked: JudgeQuestion[] = [];
-    const judge = async (question: JudgeQuestion) => {
+    const asked: FuzzyQuestion[] = [];
+    const judge = async (question: FuzzyQuestion) => {
       asked.push(question);
       return question.reference === "b" ? 0.5 : 1;
     };
@@ -42,7 +42,7 @@ describe("string_match", () => {
 
   test("N/A needs no judge where the answer is N/A", async () => {
     expect(await stringMatch("N/A", { fuzzy_match: "N/A" })).toBe(1);
-    const judge = async ({ kind, reference }: JudgeQuestion) => Number(kind === "unachievable" && reference === "why");
+    const judge = async ({ kind, reference }: FuzzyQuestion) => Number(kind === "unachievable" && reference === "why");
     expect(await stringMatch("no such page", { fuzzy_match: "N/A" }, { judge, note: "why" })).toBe(1);
     await expect(stringMatch("x", { fuzzy_match: ["a"] })).rejects.toThrow(LudusError);
   });

@@ -29,7 +29,7 @@ export interface FuzzyQuestion {
 }
 
 /** Says how right a prediction is, in [0, 1]. */
-export type FuzzyJudge = (question: FuzzyQuestion) => Promise<number>;
+export type FuzzyJudge<Context = void> = (question: FuzzyQuestion, context: Context) => Promise<number>;
 
 export interface StringMatchOptions {
   judge?: FuzzyJudge;

@@ -35,7 +35,7 @@ export function mGrpo(options: Partial<GrpoOptions> = {}): Algorithm {
 function grpoLike(name: string, aggregation: Aggregation, options: Partial<GrpoOptions>): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, kl: 0, deviation: {}, uniformGroups: "skip" as const, ...options };
   const { clip, kl, deviation, uniformGroups, entropy } = chosen;
-  const loss = ppoClip({ aggregation, clipLow: clip, clipHigh: clip });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: clip, clipHigh: clip });
   return preset(name, chosen, {
     credit: groupRelative(deviation),
     loss: withTerms(loss, { entropy, aggregation, kl: { coefficient: kl } }),
@@ -53,7 +53,7 @@ export interface DrGrpoOptions extends CommonOptions {
 export function drGrpo(options: Partial<DrGrpoOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, length: 64, ...options };
   const aggregation = { mode: "seq-mean-token-sum-norm", length: chosen.length } as const;
-  const loss = ppoClip({ aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
   return preset("dr-grpo", chosen, {
     credit: groupRelative({ scale: "none" }),
     loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),
@@ -77,7 +77,10 @@ export function dapo(options: Partial<DapoOptions> = {}): Algorithm {
   const aggregation = "token-mean";
   return preset("dapo", chosen, {
     credit: groupRelative(),
-    loss: withTerms(ppoClip({ aggregation, clipLow, clipHigh }), { entropy, aggregation }),
+    loss: withTerms(ppoClip({ corrections: chosen.corrections, aggregation, clipLow, clipHigh }), {
+      entropy,
+      aggregation,
+    }),
     filter: (wanted) => dynamicSampling({ wanted, maxRefills }),
     maskStops: maskCutOff ? ["max-tokens", "context-full"] : [],
   });
@@ -93,7 +96,7 @@ export function gspo(options: Partial<GspoOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clipLow: 3e-4, clipHigh: 4e-4, ...options };
   const aggregation = "seq-mean-token-mean";
   const { clipLow, clipHigh, entropy } = chosen;
-  const loss = ppoClip({ aggregation, ratio: "sequence", clipLow, clipHigh });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, ratio: "sequence", clipLow, clipHigh });
   return preset("gspo", chosen, { credit: groupRelative(), loss: withTerms(loss, { entropy, aggregation }) });
 }
 
@@ -110,7 +113,7 @@ export function cispo(options: Partial<CispoPresetOptions> = {}): Algorithm {
   const { cap, maxRefills, entropy } = chosen;
   return preset("cispo", chosen, {
     credit: groupRelative(),
-    loss: withTerms(cispoLoss({ aggregation, cap }), { entropy, aggregation }),
+    loss: withTerms(cispoLoss({ corrections: chosen.corrections, aggregation, cap }), { entropy, aggregation }),
     filter: (wanted) => dynamicSampling({ wanted, maxRefills }),
   });
 }
@@ -125,7 +128,7 @@ export function rloo(options: Partial<RlooOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, kl: 0, ...options };
   const aggregation = "seq-mean-token-mean";
   const { clip, kl, entropy } = chosen;
-  const loss = ppoClip({ aggregation, clipLow: clip, clipHigh: clip });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: clip, clipHigh: clip });
   return preset("rloo", chosen, {
     credit: leaveOneOut(),
     loss: withTerms(loss, { entropy, aggregation, kl: { coefficient: kl } }),
@@ -136,7 +139,7 @@ export function rloo(options: Partial<RlooOptions> = {}): Algorithm {
 export function deepswe(options: Partial<CommonOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, ...options };
   const aggregation = "seq-mean-token-sum";
-  const loss = ppoClip({ aggregation, clipLow: 0.2, clipHigh: 0.28 });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: 0.2, clipHigh: 0.28 });
   return preset("deepswe", chosen, {
     credit: leaveOneOut(),
     loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),
@@ -156,7 +159,7 @@ export function vspo(options: Partial<VspoOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, kl: 0, maxReward: 1, ...options };
   const aggregation = "seq-mean-token-mean";
   const { clip, kl, maxReward, entropy } = chosen;
-  const loss = ppoClip({ aggregation, clipLow: clip, clipHigh: clip });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: clip, clipHigh: clip });
   return preset("vspo", chosen, {
     credit: groupRelative(),
     loss: withTerms(loss, { entropy, aggregation, kl: { coefficient: kl } }),
@@ -173,7 +176,7 @@ export interface GigpoPresetOptions extends CommonOptions {
 export function gigpo(options: Partial<GigpoPresetOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, credit: {}, ...options };
   const aggregation = "seq-mean-token-mean";
-  const loss = ppoClip({ aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
   return preset("gigpo", chosen, {
     credit: gigpoCredit(chosen.credit),
     loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),

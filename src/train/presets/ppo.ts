@@ -45,7 +45,7 @@ export function ppo(options: Partial<PpoOptions> = {}): Algorithm {
 function ppoLike(name: string, chosen: PpoOptions, rest: Partial<Algorithm> = {}): Algorithm {
   const { clipLow, clipHigh, dualClip, valueCoefficient, valueClip, kl, critic, entropy } = chosen;
   const aggregation = "token-mean";
-  const policy = ppoClip({ aggregation, clipLow, clipHigh, dualClip });
+  const policy = ppoClip({ corrections: chosen.corrections, aggregation, clipLow, clipHigh, dualClip });
   const values = valueLoss({ coefficient: valueCoefficient, clipRange: valueClip, aggregation });
   return preset(name, chosen, {
     credit: creditOf(chosen),
@@ -93,7 +93,7 @@ export function vapo(options: Partial<VapoOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, epochs: 2, miniBatches: 2, ...defaults, ...options };
   const { clipLow, clipHigh, alpha, pretrainSteps, criticLearningRate, positive, entropy } = chosen;
   const aggregation = "token-mean";
-  const policy = ppoClip({ aggregation, clipLow, clipHigh });
+  const policy = ppoClip({ corrections: chosen.corrections, aggregation, clipLow, clipHigh });
   const values = valueLoss({ aggregation, clipRange: Number.POSITIVE_INFINITY });
   return preset("vapo", chosen, {
     credit: gae({ lambda: lengthAdaptiveLambda(alpha), criticLambda: 1, whiten: true }),
@@ -134,7 +134,7 @@ function starpoLike(name: string, chosen: StarpoOptions, rest: Partial<Algorithm
   const { advantages, clipLow, clipHigh, entropy, kl } = chosen;
   if (advantages === "critic") return ppoLike(name, chosen, rest);
   const aggregation = "token-mean";
-  const loss = ppoClip({ aggregation, clipLow, clipHigh });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow, clipHigh });
   return preset(name, chosen, {
     ...{ credit: groupRelative(), loss: withTerms(loss, { entropy, aggregation }), filter: () => keepAll() },
     ...inReward(kl),
@@ -155,7 +155,7 @@ export function reinforcePlusPlus(options: Partial<ReinforcePlusPlusPresetOption
   const chosen = { ...commonDefaults, clip: 0.2, gamma: 1, kl: 0, baseline: false, ...options };
   const { clip, gamma, kl, baseline, entropy } = chosen;
   const aggregation = "token-mean";
-  const loss = ppoClip({ aggregation, clipLow: clip, clipHigh: clip });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: clip, clipHigh: clip });
   return preset(baseline ? "reinforce++-baseline" : "reinforce++", chosen, {
     credit: baseline ? reinforcePlusPlusBaseline() : plusPlus({ gamma }),
     loss: withTerms(loss, { entropy, aggregation }),
@@ -172,7 +172,7 @@ export interface RemaxOptions extends CommonOptions {
 export function remax(options: Partial<RemaxOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, groupSize: 1, ...options };
   const aggregation = "seq-mean-token-mean";
-  const loss = ppoClip({ aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
+  const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
   return preset("remax", chosen, {
     credit: remaxCredit(),
     loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),

@@ -1,6 +1,7 @@
 import { skipUniform } from "../../credit/skip-uniform.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
 import { sumLosses } from "../../loss/combine.ts";
+import type { Correction } from "../../loss/corrections.ts";
 import { entropyBonus } from "../../loss/entropy-bonus.ts";
 import type { KlEstimator } from "../../loss/kl.ts";
 import { klPenalty } from "../../loss/kl.ts";
@@ -26,6 +27,8 @@ export interface CommonOptions {
   maxGradientNorm: number;
   /** Coefficient of an entropy bonus. */
   entropy: number;
+  /** For what another policy sampled than the one that learns: replayed groups, rollouts that lag behind. */
+  corrections: readonly Correction[];
 }
 
 /** Fit for models of up to a few million parameters; a pretrained model wants a learning rate of about 1e-6. */
@@ -39,6 +42,7 @@ export const commonDefaults: CommonOptions = {
   beta2: 0.99,
   maxGradientNorm: 1,
   entropy: 0,
+  corrections: [],
 };
 
 /** The parts of an algorithm that follow from the common options; groups that are all alike are left out by default. */

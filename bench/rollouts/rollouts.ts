@@ -1,0 +1,86 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { LudusError } from "../../src/errors.ts";
+import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
+import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
+import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
+import { textTable } from "../table.ts";
+import { measureEnvSteps } from "./env-steps.ts";
+import { type Held, heldCounts, isHeld, measureHeld } from "./held.ts";
+import { heldTable, overheadTable, rolloutMarkdown, rolloutNotes, stepsTable } from "./report.ts";
+import { type RolloutResults, summarise } from "./results.ts";
+import { measureTurnOverhead } from "./turn-overhead.ts";
+
+const help = `Rollouts without a model, in one process: how many are held with a tool of one second (500 to 10,000), what a turn
+costs besides model and tool, and how many steps a second each environment makes. Takes about a minute.
+Writes bench/results/rollouts.json and docs/results/rollouts.md.
+
+Usage: npm run bench -- rollouts [options]
+
+  --json  print the figures as one JSON object instead of the tables
+
+Example:
+  npm run bench -- rollouts --json
+`;
+
+const overheadRounds = 50;
+const secondsPerEnvironment = 0.5;
+
+export const rolloutsBenchmark: Benchmark = {
+  name: "rollouts",
+  summary: "rollouts held at once, cost of a turn, steps of the environments",
+  help,
+  async run(args, context) {
+    const { json } = parseOptions(args);
+    const results = await measureAll(args, context);
+    writeResults(results, context.root);
+    if (json) console.log(JSON.stringify(results.summary));
+    else {
+      const tables = [heldTable(results), overheadTable(results), stepsTable(results)].map(textTable);
+      const { about, versions, coresOfOthers } = results;
+      console.log(`\n${tables.join("\n\n")}\n\n${rolloutNotes}\n${aboutLine(about, versions, coresOfOthers)}`);
+    }
+  },
+};
+
+function parseOptions(args: readonly string[]): { json: boolean } {
+  try {
+    return parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } }).values;
+  } catch {
+    const hint = "See npm run bench -- rollouts --help.";
+    throw new LudusError("bad-option", { got: args.join(" "), expected: "--json", hint });
+  }
+}
+
+async function measureAll(
+  args: readonly string[],
+  { root, signal, progress }: BenchmarkContext,
+): Promise<RolloutResults> {
+  const about = aboutRun("rollouts", args, root);
+  const warning = busyWarning(about);
+  if (warning !== undefined) progress(warning);
+  const [started, before] = [performance.now(), readProcessorTime(process.pid)];
+  const turnOverhead = await measureTurnOverhead(overheadRounds, signal);
+  for (const { name, microseconds } of turnOverhead) progress(`turn: ${name}: ${microseconds.toFixed(1)} µs`);
+  const held: Held[] = [];
+  for (const count of heldCounts) {
+    const one = await measureHeld(count, signal);
+    held.push(one);
+    progress(`held: ${count} rollouts: p99 ${one.p99Ms.toFixed(0)} ms${isHeld(one) ? "" : ", too slow"}`);
+  }
+  const envSteps = await measureEnvSteps(secondsPerEnvironment, signal);
+  for (const { name, stepsPerSecond } of envSteps) progress(`steps: ${name}: ${Math.round(stepsPerSecond)} per second`);
+  const [seconds, after] = [(performance.now() - started) / 1000, readProcessorTime(process.pid)];
+  return {
+    ...{ about, versions: { node: process.versions.node } },
+    coresOfOthers: before && after ? coresOfOthers(before, after, seconds) : 0,
+    ...{ summary: summarise(held, turnOverhead, envSteps), held, turnOverhead, envSteps },
+  };
+}
+
+function writeResults(results: RolloutResults, root: string): void {
+  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, "bench/results/rollouts.json"), `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(join(root, "docs/results/rollouts.md"), rolloutMarkdown(results));
+}

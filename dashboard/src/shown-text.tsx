@@ -1,0 +1,24 @@
+import type { LongText } from "../../src/server/dashboard/answers.ts";
+import { whole } from "./numbers.ts";
+import { setQuery } from "./router.tsx";
+
+const invisible = /[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Characters that hide or reorder others are written out: what a policy said is to be seen as it is. */
+export function visible(text: string): string {
+  return text.replace(invisible, (character) => {
+    const code = character.codePointAt(0)!;
+    return code < 0x20 ? String.fromCodePoint(0x2400 + code) : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
+}
+
+export const ShownText = ({ text, className = "" }: { text: LongText; className?: string }) => (
+  <div className={`text ${className}`} dir="auto">
+    {visible(text.text)}
+    {text.text.length < text.length && (
+      <button type="button" className="more" onClick={() => setQuery({ full: "true" })}>
+        … {whole(text.length - text.text.length)} more characters
+      </button>
+    )}
+  </div>
+);

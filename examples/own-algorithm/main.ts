@@ -1,0 +1,57 @@
+/**
+ * An algorithm of your own: a credit function and a loss, both on plain arrays, and nothing else. Here credit goes by rank in
+ * the group, and the loss is a policy gradient whose ratio is bounded softly by tanh instead of being clipped.
+ *
+ *     npx node examples/own-algorithm/main.ts        # exits with 1 if it does not learn
+ */
+import type { Credit } from "../../src/credit/credit.ts";
+import { countdown } from "../../src/env/environments/countdown.ts";
+import { fromScratch, grpo, imitate, train } from "../../src/index.ts";
+import type { Loss } from "../../src/loss/loss.ts";
+
+/** -1 for the worst attempt of a group, 1 for the best, ties in between; nothing where all are alike. */
+const byRank: Credit = {
+  name: "by-rank",
+  needs: {},
+  assign(rows) {
+    const advantages_B_T = rows.map(({ group, reward, mask_T }) => {
+      const others = rows.filter((row) => row.group === group);
+      const [worse, better] = [others.filter((row) => row.reward < reward), others.filter((row) => row.reward > reward)];
+      return Float32Array.from(mask_T, (m) => (m * (worse.length - better.length)) / others.length);
+    });
+    return { advantages_B_T, metrics: {} };
+  },
+};
+
+/** Mean over sampled tokens of -tanh(log ratio) * advantage: its derivative fades where the policy has already moved. */
+const softBound: Loss = {
+  name: "soft-bound",
+  needs: {},
+  compute(rows, { tokens }) {
+    let loss = 0;
+    const logprobs_B_T = rows.map((row) =>
+      row.logprobs_T.map((logprob, t) => {
+        const bounded = Math.tanh(logprob - row.oldLogprobs_T[t]!);
+        loss -= (row.mask_T[t]! * bounded * row.advantages_T[t]!) / tokens;
+        return (-row.mask_T[t]! * (1 - bounded ** 2) * row.advantages_T[t]!) / tokens;
+      }),
+    );
+    return { loss, derivatives: { logprobs_B_T }, metrics: {} };
+  },
+};
+
+// ---- the rest is as with any other algorithm
+
+const { before, after, seconds, policy } = await train({
+  env: countdown({ counts: [2, 2], maxNumber: 9, minTarget: 1, maxTarget: 81 }),
+  policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
+  warmStart: imitate({ demonstrations: 500, noise: 0.5, steps: 150 }),
+  algorithm: { ...grpo({ groupSize: 8, learningRate: 5e-4, epochs: 2 }), name: "mine", credit: byRank, loss: softBound },
+  steps: 40,
+});
+await policy.engine.close();
+console.log(`${before!.success.mean.toFixed(2)} → ${after!.success.mean.toFixed(2)} in ${seconds.toFixed(0)} s`);
+if (after!.success.mean < before!.success.mean + 0.1) {
+  console.error("own-algorithm: expected held-out success to rise by 0.1 or more");
+  process.exit(1);
+}

@@ -1,0 +1,79 @@
+/**
+ * The whole of Ludus in one program: an agent that must look things up before it can answer. A transformer is made from
+ * nothing, imitates demonstrations in which a third of all turns are random, and then learns from its own attempts which
+ * searches and answers are right. What is measured is success on questions it has never been trained on.
+ *
+ *     npm start                     # two to four minutes on two cores
+ *     npm start -- --seed 7 --json  # the last line is one JSON object
+ */
+import { parseArgs } from "node:util";
+import { searchQa } from "../../src/env/environments/search-qa.ts";
+import { consoleMonitor, cosine, fromScratch, grpo, imitate, train } from "../../src/index.ts";
+import { episodeText, table } from "./report.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    seed: { type: "string", default: "0" },
+    json: { type: "boolean", default: false },
+    run: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+if (options.help) {
+  console.log(`Trains a search agent from scratch and prints how well it did before and after.
+
+  --seed <n>    another beginning: weights, demonstrations and chance (0)
+  --run <dir>   keep metrics, episodes and checkpoints there; the same command goes on where it was
+  --json        one JSON object on the last line
+
+Example: npm start -- --seed 7 --json`);
+  process.exit(0);
+}
+const seed = Number(options.seed);
+if (!Number.isInteger(seed) || seed < 0) {
+  console.error(`--seed ${options.seed}: expected a whole number from 0. For example: npm start -- --seed 7`);
+  process.exit(2);
+}
+
+// Ctrl-C once ends the run after the step in progress, twice at once
+const stop = new AbortController();
+process.on("SIGINT", () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
+
+// "Zoz owner boss?" asks for the boss of the owner of Zoz; `search Zoz owner` finds "Zoz owner Del"
+const env = searchQa({ entities: 40, maxHops: 2 });
+
+const result = await train({
+  env,
+  seed,
+  policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
+  warmStart: imitate({ demonstrations: 4000, noise: 0.3, steps: 500, learningRate: cosine(3e-3, 0.1) }),
+  algorithm: grpo({ groupSize: 8, learningRate: 3e-4 }),
+  tasksPerStep: 32,
+  steps: 160,
+  eval: { tasks: 500 },
+  monitors: [consoleMonitor({ stream: process.stdout })],
+  signal: stop.signal,
+  ...(options.run === undefined ? {} : { run: options.run }),
+});
+
+const { before, after, seconds } = result;
+if (before !== undefined && after !== undefined) {
+  console.log(`\n${table(before, after)}\n`);
+  const shown = before.rollouts.findIndex((rollout, i) => isSolved(after.rollouts[i]) && !isSolved(rollout));
+  console.log(`before ${episodeText(before.rollouts[Math.max(0, shown)]!)}\n`);
+  console.log(`after  ${episodeText(after.rollouts[Math.max(0, shown)]!)}\n`);
+  console.log("Next: npx ludus play search-qa (answer some yourself), npx ludus env list (other worlds),");
+  console.log("      examples/quickstart/main.ts (this program), examples/own-algorithm (a loss of your own in 20 lines).");
+  if (options.json) {
+    const round = (value: number) => Math.round(value * 1000) / 1000;
+    console.log(
+      JSON.stringify({ before: round(before.success.mean), after: round(after.success.mean), seconds: round(seconds), seed }),
+    );
+  }
+}
+await result.policy.engine.close();
+process.exitCode = result.reason === "stopped" ? 130 : 0;
+
+function isSolved(rollout: (typeof result & { after: object })["after"]["rollouts"][number] | undefined): boolean {
+  return rollout?.trajectories[0]?.score.success ?? false;
+}

@@ -1,0 +1,1 @@
+export { Checkpoints } from "./checkpoints.ts";

@@ -1,0 +1,48 @@
+import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { z } from "zod";
+
+/** Beside a checkpoint's files: how long each is and its checksum, so that what a disk has lost is not trained on. */
+const manifestFile = "checkpoint.json";
+const Manifest = z.object({
+  format: z.literal(1),
+  files: z.record(z.string(), z.object({ bytes: z.int(), crc32: z.int() })),
+});
+
+export function writeManifest(directory: string): void {
+  const names = readdirSync(directory).filter((name) => name !== manifestFile);
+  const files = Object.fromEntries(names.sort().map((name) => [name, describe(join(directory, name))]));
+  const manifest: z.infer<typeof Manifest> = { format: 1, files };
+  writeFileSync(join(directory, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+}
+
+/** Throws, in words, when a file is not as it was written. */
+export function checkManifest(directory: string): void {
+  const { files } = Manifest.parse(JSON.parse(readFileSync(join(directory, manifestFile), "utf8")));
+  for (const [name, expected] of Object.entries(files)) {
+    const path = join(directory, name);
+    const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+    if (bytes === undefined) throw new Error(`${name} is missing`);
+    if (bytes !== expected.bytes) throw new Error(`${name} has ${bytes} bytes instead of ${expected.bytes}`);
+    if (describe(path).crc32 !== expected.crc32) throw new Error(`${name} has other bytes than were written`);
+  }
+}
+
+const chunkBytes = 1 << 22;
+
+function describe(path: string): { bytes: number; crc32: number } {
+  const file = openSync(path, "r");
+  const chunk = new Uint8Array(chunkBytes);
+  try {
+    let [bytes, sum] = [0, 0];
+    for (;;) {
+      const read = readSync(file, chunk, 0, chunkBytes, null);
+      if (read === 0) return { bytes, crc32: sum };
+      sum = crc32(chunk.subarray(0, read), sum);
+      bytes += read;
+    }
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,68 @@
+import type { Command, Terminal } from "../command.ts";
+import { columns } from "../help-text.ts";
+import { nearest } from "../nearest.ts";
+import { type OptionTable, type Parsed, parseOptions, usageError } from "../parse-options.ts";
+
+const options = {
+  json: { type: "boolean", summary: "Print one JSON value" },
+  style: { type: "string", choices: ["tags", "compact"], summary: "How a shipped environment speaks" },
+  tasks: { type: "number", summary: "check: how many tasks of each split" },
+} as const satisfies OptionTable;
+
+export const env: Command = {
+  name: "env",
+  summary: "List the environments, or check that one keeps its promises",
+  usage: "list | check <name|file.ts>",
+  options,
+  details: `list   Names, descriptions, splits and limits of the environments that come with ludus
+check  Plays an environment with its expert, at random, with nonsense and with malice, and tells what did not hold`,
+  example: "ludus env check ./my-env.ts",
+  async run(args, terminal) {
+    const parsed = parseOptions(args, options);
+    const [action] = parsed.positionals;
+    if (action === "list") return list(parsed, terminal);
+    if (action === "check") return check(parsed, terminal);
+    const meant = nearest(action ?? "", ["list", "check"]);
+    throw usageError("bad-usage", {
+      got: action === undefined ? "nothing" : `"${action}"`,
+      expected: "list or check",
+      hint: meant === undefined ? "See ludus env --help." : `Did you mean "ludus env ${meant}"?`,
+    });
+  },
+};
+
+// environments are loaded when needed
+
+async function list({ values: { json, style } }: Parsed<typeof options>, { stdout }: Terminal): Promise<number> {
+  const { shippedEnvs } = await import("../../env/environments/index.ts");
+  const all = Object.entries(shippedEnvs).map(([name, { make }]) => {
+    const { description, tasks, limits } = make(style && { style });
+    return { name, description, splits: tasks.splits, limits };
+  });
+  if (json) {
+    stdout.write(`${JSON.stringify(all)}\n`);
+    return 0;
+  }
+  const rows = all.flatMap(({ name, description, splits, limits }): [string, string][] => [
+    [name, description],
+    ["", `${splits.join(", ")}; ${limits.turns} turns of ${limits.turnTokens} tokens, ${limits.tokens} in all`],
+  ]);
+  stdout.write(`${columns(rows)}\n`);
+  return 0;
+}
+
+async function check({ values, positionals }: Parsed<typeof options>, { stdout }: Terminal): Promise<number> {
+  const { json, style, tasks } = values;
+  const { checkEnv, describeFindings } = await import("../../env/check-env.ts");
+  const { loadEnv } = await import("../load-env.ts");
+  const checked = await loadEnv(positionals[1], style && { style });
+  const report = await checkEnv(checked, { throw: false, ...(tasks !== undefined && { tasks }) });
+  const broken = report.findings.filter(({ isWarning }) => !isWarning).length;
+  if (json) stdout.write(`${JSON.stringify(report)}\n`);
+  else {
+    const found = report.findings.length === 0 ? "" : `${describeFindings(report.findings)}\n`;
+    const kept = broken === 0 ? "keeps its promises" : `breaks ${broken} of its promises`;
+    stdout.write(`${found}${report.env} ${kept}: ${report.episodes} episodes played\n`);
+  }
+  return broken === 0 ? 0 : 1;
+}

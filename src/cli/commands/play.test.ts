@@ -1,0 +1,137 @@
+import { PassThrough, Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import type { Terminal } from "../command.ts";
+import { runCli } from "../run-cli.ts";
+import { builtinCommands } from "./index.ts";
+
+const guess = fileURLToPath(new URL("../fixtures/guess-env.ts", import.meta.url));
+
+/** As with `printf lines | ludus play args`. */
+async function run(args: readonly string[], lines: readonly string[] = [], stdin?: Terminal["stdin"]) {
+  const written = { stdout: "", stderr: "" };
+  const keep = (stream: keyof typeof written) =>
+    new Writable({
+      write(chunk, _, done) {
+        written[stream] += chunk;
+        done();
+      },
+    });
+  const input = stdin ?? Readable.from(lines.map((line) => `${line}\n`));
+  const terminal = { stdout: keep("stdout"), stderr: keep("stderr"), stdin: input };
+  const status = await runCli(["play", ...args], builtinCommands, terminal);
+  return { status, ...written };
+}
+
+describe("a person", () => {
+  test("reads what a model would read, and sees rewards, parts and the end", async () => {
+    const { status, stdout } = await run(["key-door", "--task", "0"], ["T", "R"]);
+    expect(stdout).toMatchInlineSnapshot(`
+      "[key-door, task key-door-8/train/0, seed 1363185262]
+      [Say something. ? lists what may be said, ! asks the expert, !! lets it speak, =words says them as an answer.]
+      [user]
+      K...D.G
+      > T
+      [turn 1 of 16: reward 0]
+      [user]
+      A...D.G+
+      > R
+      [turn 2 of 16: reward 0]
+      [user]
+      .A..D.G+
+      [cancelled after 2 turns]
+      agent: score 0, no success
+      "
+    `);
+    expect(status).toBe(0);
+  });
+
+  test("plays to the end, with rewards", async () => {
+    const { stdout } = await run([guess, "--seed", "1"], ["50", "!", "!!", "!!", "!!", "!!", "!!", "!!", "!!", "!!"]);
+    expect(stdout).toMatch(/^\[guess, task generated\/train\/0, seed 1\]\n/);
+    expect(stdout).toContain("[turn 1 of 8: reward -0.01]\n[user]\n");
+    expect(stdout).toMatch(
+      /\[after the end\]\nyes\n\[completed after \d turns\]\nagent: score 0\.\d+, success\n {2}outcome 1\n {2}turns -0\.0\d\n$/,
+    );
+  });
+
+  test("gets the system message and the exact tokens", async () => {
+    const { stdout } = await run(["lock", "--style", "tags", "--tokens", "chat"], []);
+    expect(stdout).toContain("[system]\nAlways write <think>your thoughts</think>");
+    expect(stdout).toMatch(/\[\d+ tokens\]\n<\|im_start\|>system\nAlways write/);
+    expect(stdout).toContain("<|im_start|>assistant\n");
+    const compact = await run(["lock", "--tokens", "compact"], []);
+    expect(compact.stdout).toContain("[user]\n8975\n[5 tokens]\n8975<|im_start|>\n");
+  });
+
+  test("asks what may be said, and is told where it is not listed", async () => {
+    const { stdout } = await run(["search-qa"], ["?"]);
+    expect(stdout).toMatch(/> \?\nsearch \w+ \w+\nsearch /);
+    expect((await run(["key-door"], ["?"])).stdout).toContain("> ?\n[The environment does not list them.]\n");
+  });
+
+  test("says an answer in the environment's format with =, and anything else word for word", async () => {
+    const { stdout } = await run(["lock", "--style", "tags", "--json"], ["=1208"]);
+    const turns = (text: string) => JSON.parse(text).turns.map((turn: { text: string }) => turn.text);
+    expect(turns(stdout)).toEqual(["<think></think><answer>1208</answer>"]);
+    expect(turns((await run(["lock", "--json"], ["first\\", " second \\", "third"])).stdout)).toEqual([
+      "first\n second \nthird",
+    ]);
+    const refused = await run(["lock", "--style", "tags"], ["=</answer>"]);
+    expect(refused.stdout).toMatch(/\[unwritable: got .*\]\n\[cancelled after 0 turns\]/);
+  });
+
+  test("sees tools and how calls fared", async () => {
+    const { stdout } = await run(["search-qa"], ["search a", "serch b"]);
+    expect(stdout).toMatch(/\[tools\]\nsearch\(query\) {2}Finds facts\n/);
+    expect(stdout).toContain("[turn 1 of 4: reward 0, search: ok]\n[search]\n");
+    expect(stdout).toContain("[turn 2 of 4: reward 0, a call: malformed]\n");
+  });
+
+  test("chooses the split, the task and the chance", async () => {
+    const play = async (...args: string[]) => JSON.parse((await run(["key-door", "--json", ...args])).stdout).task;
+    expect(await play("--split", "mirrored", "--task", "2", "--seed", "9")).toMatchObject({
+      id: "key-door-8/mirrored/2",
+      seed: 9,
+    });
+    expect(await run(["key-door", "--split", "tset"])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("one of train, test, mirrored"),
+    });
+  });
+});
+
+test("the expert plays, and the finished episode is one JSON value on stdout", async () => {
+  const { status, stdout, stderr } = await run(["key-door", "--expert", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    env: "key-door",
+    task: { id: "key-door-8/train/0", data: { corridor: expect.any(String) } },
+    stop: "completed",
+    scores: { agent: { total: 1, success: true } },
+    turns: Array.from({ length: 8 }, () => ({ role: "agent", text: expect.stringMatching(/^[LRTO]$/) })),
+  });
+  expect(stdout.trimEnd()).not.toContain("\n");
+  expect(stderr).toContain("\n> T\n");
+  expect(status).toBe(0);
+});
+
+test.each([
+  ["Ctrl-C", "\x03"],
+  ["Ctrl-D", "\x04"],
+])("%s at a terminal ends the episode and closes it", async (_, key) => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  stdin.write("50\r");
+  const playing = run([guess], [], stdin);
+  setTimeout(() => stdin.write(key), 50);
+  const { status, stdout } = await playing;
+  expect(stdout).toContain("[turn 1 of 8: reward");
+  expect(stdout).toMatch(/\[cancelled after 1 turns\]\nagent: score 0, no success\n$/);
+  expect(status).toBe(0);
+});
+
+test("a fault of the environment is told, and is the exit status", async () => {
+  const crashing = fileURLToPath(new URL("../fixtures/crashing-env.ts", import.meta.url));
+  const { status, stdout } = await run([crashing], ["x"]);
+  expect(stdout).toMatch(/\[env-crash after 1 turns\] Error: out of ice/);
+  expect(status).toBe(1);
+});

@@ -1,0 +1,66 @@
+import type { ChecklistItem, Diagnosis, Evidence, Finding, Proof, Severity } from "../monitor/index.ts";
+
+export interface DoctorReport extends Diagnosis {
+  readonly run: string;
+  readonly checklist: readonly ChecklistItem[];
+}
+
+const titles: Readonly<Record<Severity, string>> = { error: "Errors", warning: "Warnings", info: "Good to know" };
+
+/** The report as text: findings by severity with evidence and remedy, what was proved, the checklist. */
+export function doctorText({ run, findings, proofs, checklist }: DoctorReport): string {
+  const severities: readonly Severity[] = ["error", "warning", "info"];
+  const sections = severities.flatMap((severity) => {
+    const found = findings.filter((finding) => finding.severity === severity);
+    return found.length === 0 ? [] : [`${titles[severity]}\n\n${found.map(findingText).join("\n\n")}`];
+  });
+  const isWell = !findings.some(({ severity }) => severity !== "info");
+  return [
+    isWell ? `${run}: nothing is wrong with this run.` : `${run}: ${countText(findings)}.`,
+    ...sections,
+    `Invariants\n\n${proofs.map(proofText).join("\n")}`,
+    `Checklist\n\n${checklist.map(itemText).join("\n")}`,
+    "",
+  ].join("\n\n");
+}
+
+function countText(findings: readonly Finding[]): string {
+  const count = (severity: Severity, name: string) => {
+    const { length } = findings.filter((finding) => finding.severity === severity);
+    return length === 0 ? [] : [`${length} ${name}${length === 1 ? "" : "s"}`];
+  };
+  return [...count("error", "error"), ...count("warning", "warning")].join(", ");
+}
+
+function findingText({ code, message, evidence, remedy, step }: Finding): string {
+  const seen = evidenceText(evidence);
+  return [
+    `  ${code}, step ${step}`,
+    `    ${message}`,
+    ...(seen === "" ? [] : [`    Evidence: ${seen}`]),
+    `    Remedy: ${remedy}`,
+  ].join("\n");
+}
+
+function evidenceText(evidence: Evidence): string {
+  return Object.entries(evidence)
+    .map(
+      ([name, value]) =>
+        `${name} ${typeof value === "object" ? `[${value.map(valueText).join(", ")}]` : valueText(value)}`,
+    )
+    .join(", ");
+}
+
+function valueText(value: number | string): string {
+  if (typeof value === "string") return value.replaceAll("\n", " ");
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
+}
+
+function proofText({ invariant, checked, unit, findings, notChecked }: Proof): string {
+  const status = notChecked !== undefined || checked === 0 ? "not checked" : findings.length === 0 ? "holds" : "broken";
+  return `  ${status.padEnd(11)}  ${invariant} (${notChecked ?? `${checked} ${unit}`})`;
+}
+
+function itemText({ item, status, summary }: ChecklistItem): string {
+  return `  ${status.padEnd(7)}  ${item}: ${summary}`;
+}

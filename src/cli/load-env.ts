@@ -1,0 +1,49 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Env } from "../env/env.ts";
+import { type ShippedOptions, shippedEnvs } from "../env/environments/index.ts";
+import { LudusError } from "../errors.ts";
+import { nearest } from "./nearest.ts";
+import { usageError } from "./parse-options.ts";
+
+/** A shipped environment by its name, or what a module exports as `env`. */
+export async function loadEnv(nameOrFile: string | undefined, options: ShippedOptions = {}): Promise<Env> {
+  if (nameOrFile === undefined) {
+    throw usageError("no-env", { got: "nothing", expected: "the name of an environment or a file that exports `env`" });
+  }
+  if (/[/\\]|\.[cm]?[jt]s$/.test(nameOrFile)) return loadFile(nameOrFile, options);
+  const names = Object.keys(shippedEnvs);
+  const found = names.includes(nameOrFile) ? shippedEnvs[nameOrFile] : undefined;
+  if (found !== undefined) return found.make(options);
+  const meant = nearest(nameOrFile, names);
+  throw usageError("unknown-env", {
+    got: `"${nameOrFile}"`,
+    expected: `one of ${names.join(", ")}, or a file such as ./my-env.ts`,
+    ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+  });
+}
+
+async function loadFile(file: string, { style }: ShippedOptions): Promise<Env> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw usageError("no-env-file", { got: `"${file}"`, expected: `a file at ${path}` });
+  if (style !== undefined) {
+    throw usageError("bad-option", { got: `--style ${style}`, expected: "an environment that comes with ludus" });
+  }
+  // what is wrong in the file is told with its own stack
+  const exported: Record<string, unknown> = await import(pathToFileURL(path).href);
+  if (isEnv(exported.env)) return exported.env;
+  throw new LudusError("no-env-in-file", {
+    got: `${file} with ${Object.keys(exported).join(", ") || "no exports"}`,
+    expected: "an environment, exported as `env`",
+    hint: "export const env = defineEnv({ … });",
+  });
+}
+
+function isEnv(value: unknown): value is Env {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    ["name", "tasks", "start", "limits", "format", "roles"].every((field) => field in value)
+  );
+}

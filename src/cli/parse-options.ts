@@ -1,0 +1,87 @@
+import { parseArgs } from "node:util";
+import { type ErrorDetails, LudusError } from "../errors.ts";
+import { nearest } from "./nearest.ts";
+
+export interface Option {
+  readonly type: "boolean" | "string" | "number";
+  readonly summary: string;
+  /** What the help calls the value. */
+  readonly value?: string;
+  /** The only values there are. */
+  readonly choices?: readonly string[];
+}
+export type OptionTable = Readonly<Record<string, Option>>;
+
+type ValueOf<Given extends Option> = Given["type"] extends "boolean"
+  ? boolean
+  : Given["type"] extends "number"
+    ? number
+    : Given extends { readonly choices: readonly (infer Choice)[] }
+      ? Choice
+      : string;
+
+export interface Parsed<Options extends OptionTable> {
+  readonly values: { readonly [Name in keyof Options]?: ValueOf<Options[Name]> };
+  readonly positionals: readonly string[];
+}
+
+/** A command line that was not understood: exit status 2. */
+export class UsageError extends LudusError {}
+
+export function usageError(code: string, details: ErrorDetails): UsageError {
+  return new UsageError(code, details);
+}
+
+/** Reads `--name value`, `--name=value`, `--flag` and what else there is. Throws a `UsageError` that says what was meant. */
+export function parseOptions<const Options extends OptionTable>(
+  args: readonly string[],
+  options: Options,
+): Parsed<Options> {
+  const types = Object.entries(options).map(([name, { type }]) => {
+    return [name, { type: type === "boolean" ? "boolean" : "string" } as const] as const;
+  });
+  const { tokens, positionals } = parseArgs({
+    ...{ args: [...args], options: Object.fromEntries(types) },
+    ...{ strict: false, allowPositionals: true, tokens: true },
+  });
+  const values: Record<string, unknown> = {};
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
+    if (option === undefined) throw unknownOption(token.rawName, Object.keys(options));
+    values[token.name] = readValue(token.rawName, token.value, option);
+  }
+  // each was read by its own entry of the table
+  return { values: values as Parsed<Options>["values"], positionals };
+}
+
+function unknownOption(name: string, known: readonly string[]): UsageError {
+  const names = [...known, "help"];
+  const meant = nearest(name.replace(/^-+/, ""), names);
+  return usageError("unknown-option", {
+    got: name,
+    expected: `one of ${names.map((each) => `--${each}`).join(", ")}`,
+    ...(meant !== undefined && { hint: `Did you mean "--${meant}"?` }),
+  });
+}
+
+function readValue(name: string, given: string | undefined, { type, choices, value = type }: Option): unknown {
+  if (type === "boolean") {
+    if (given === undefined) return true;
+    throw usageError("bad-option", { got: `${name}=${given}`, expected: `${name} alone` });
+  }
+  const expected = choices === undefined ? `a ${value}` : `one of ${choices.join(", ")}`;
+  if (given === undefined) throw usageError("bad-option", { got: `${name} without a value`, expected });
+  const isRight = type === "number" ? isWhole(given) : (choices?.includes(given) ?? true);
+  if (isRight) return type === "number" ? Number(given) : given;
+  const meant = choices === undefined ? undefined : nearest(given, choices);
+  throw usageError("bad-option", {
+    got: `${name} ${given}`,
+    expected: type === "number" ? "a whole number of at least 0" : expected,
+    ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+  });
+}
+
+function isWhole(text: string): boolean {
+  return /^\d+$/.test(text) && Number.isSafeInteger(Number(text));
+}

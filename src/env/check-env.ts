@@ -1,0 +1,58 @@
+import { LudusError } from "../errors.ts";
+import { EnvCheck } from "./check/env-check.ts";
+import type { EnvFinding } from "./check/findings.ts";
+import type { Env } from "./env.ts";
+
+export interface CheckEnvOptions {
+  /** Of each split. */
+  tasks: number;
+  /** Episodes are given up after so many turns. */
+  turns: number;
+  /** What takes longer hangs. The environment's own limits count where they are shorter. */
+  timeoutMs: number;
+  seed: number;
+  /** Whether a broken promise is thrown as an error; warnings never are. */
+  throw: boolean;
+}
+
+const defaults: CheckEnvOptions = { tasks: 4, turns: 40, timeoutMs: 2_000, seed: 0, throw: true };
+
+export interface EnvReport {
+  readonly env: string;
+  readonly episodes: number;
+  /** Broken promises first, then warnings. */
+  readonly findings: readonly EnvFinding[];
+}
+
+/**
+ * Tries to break the promises of an environment: plays it with its expert, at random, with nonsense and with malice, again
+ * and at the same time, and says what did not hold. What computes without end holds this thread, and the check with it.
+ *
+ *     test("my environment keeps its promises", () => checkEnv(env));
+ */
+export async function checkEnv<Data, State>(
+  env: Env<Data, State>,
+  options: Partial<CheckEnvOptions> = {},
+): Promise<EnvReport> {
+  const chosen = { ...defaults, ...options };
+  const check = new EnvCheck(env as Env, chosen);
+  await check.run();
+  const report = { env: env.name, episodes: check.episodes, findings: check.findings.list() };
+  const broken = report.findings.filter(({ isWarning }) => !isWarning);
+  if (!chosen.throw || broken.length === 0) return report;
+  throw new LudusError("env-broken", {
+    got: `${broken.length} broken promises of ${env.name}`,
+    expected: "none",
+    hint: `\n${describeFindings(broken)}`,
+  });
+}
+
+/** One paragraph for each. */
+export function describeFindings(findings: readonly EnvFinding[]): string {
+  return findings
+    .map(({ code, isWarning, message, remedy, count }) => {
+      const more = count > 1 ? ` (${count} times)` : "";
+      return `${isWarning ? "warning" : "error"} ${code}: ${message}${more}\n  ${remedy}`;
+    })
+    .join("\n");
+}

@@ -1,0 +1,102 @@
+/** What can be wrong with an environment, and what to do about it. Warnings alone do not fail the check. */
+export const remedies = {
+  "no-tasks": { isWarning: false, remedy: 'Give the source the splits "train" and "test", and tasks in each.' },
+  "tasks-change": {
+    isWarning: false,
+    remedy: "Take all chance of a task from the `rng` that its maker is given, and remember nothing between calls.",
+  },
+  "splits-overlap": {
+    isWarning: true,
+    remedy: "Say what makes two tasks the same: `generated(make, { key: (data) => … })`, or divide the rows by hand.",
+  },
+  "no-description": { isWarning: true, remedy: "Give `description` one line that says what there is to do." },
+  "tool-without-description": {
+    isWarning: true,
+    remedy: "Give the tool a `description`: it is all the policy knows of it.",
+  },
+  crash: {
+    isWarning: false,
+    remedy: "Answer whatever may be said; in tools, throw a `ToolError` to tell the policy what it did wrong.",
+  },
+  hangs: { isWarning: false, remedy: "Settle every promise, and heed the `signal` you are given." },
+  "blocks-thread": {
+    isWarning: false,
+    remedy: "Bound the work by the length of what was said, or run it elsewhere: `tool({ isolated: … })`.",
+  },
+  "not-finite": {
+    isWarning: false,
+    remedy: "Rewards and parts of a score are finite numbers: guard divisions and logarithms.",
+  },
+  "not-text": { isWarning: false, remedy: "Say strings: `JSON.stringify` whatever else there is to tell." },
+  nondeterministic: {
+    isWarning: false,
+    remedy: "Take all chance from the `rng` of the context, use no clock, and keep everything that changes in `state`.",
+  },
+  "asking-changes-state": {
+    isWarning: false,
+    remedy: "`expert`, `actions` and `stateKey` only look: change nothing in them, and use the `rng` they are given.",
+  },
+  "state-leaks": {
+    isWarning: false,
+    remedy: "Make everything that changes anew in `start`, and keep it in `state`: episodes run at the same time.",
+  },
+  "task-mutated": { isWarning: false, remedy: "Copy what you change of `task` into `state`: a group shares the task." },
+  "score-changes": {
+    isWarning: false,
+    remedy: "`score` only looks at the episode: change nothing in it, and use no chance.",
+  },
+  "left-open": {
+    isWarning: false,
+    remedy: "Free in `close` all that `start` opened: timers, files, sockets, processes.",
+  },
+  "expert-crash": {
+    isWarning: false,
+    remedy: "Return undefined where there is no advice; say only what the format can write.",
+  },
+  "expert-never-succeeds": {
+    isWarning: false,
+    remedy: "Is the score right? Is the expert? Say `success` in the score where an outcome of 1 does not mean it.",
+  },
+  "expert-over-limits": { isWarning: false, remedy: "Raise `limits`, or make the tasks shorter." },
+  "observation-cut": {
+    isWarning: true,
+    remedy: "Say less, in pages for instance, or raise `limits.observationChars`.",
+  },
+  "garbage-succeeds": {
+    isWarning: true,
+    remedy: "Have `score` look at the whole answer: a policy finds such a way before any other.",
+  },
+} as const satisfies Record<string, { isWarning: boolean; remedy: string }>;
+
+export type EnvFindingCode = keyof typeof remedies;
+
+export interface EnvFinding {
+  readonly code: EnvFindingCode;
+  /** Something to look at; the check passes all the same. */
+  readonly isWarning: boolean;
+  /** What was seen, with the evidence. */
+  readonly message: string;
+  readonly remedy: string;
+  /** How often it was seen; the message tells of the first. */
+  readonly count: number;
+}
+
+/** Collects what is found, once for each code and place. */
+export class Findings {
+  readonly #found = new Map<string, { code: EnvFindingCode; message: string; count: number }>();
+
+  add(code: EnvFindingCode, message: string, place = ""): void {
+    const known = this.#found.get(`${code} ${place}`);
+    if (known === undefined) this.#found.set(`${code} ${place}`, { code, message, count: 1 });
+    else known.count++;
+  }
+
+  has(code: EnvFindingCode): boolean {
+    return [...this.#found.values()].some((finding) => finding.code === code);
+  }
+
+  list(): EnvFinding[] {
+    const all = Array.from(this.#found.values(), (finding) => ({ ...finding, ...remedies[finding.code] }));
+    return all.sort((a, b) => Number(a.isWarning) - Number(b.isWarning));
+  }
+}

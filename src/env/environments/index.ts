@@ -1,0 +1,54 @@
+import type { Env } from "../env.ts";
+import { bandit } from "./bandit.ts";
+import { countdown } from "./countdown.ts";
+import { frozenLake } from "./frozen-lake.ts";
+import { functionCalling } from "./function-calling.ts";
+import { household } from "./household.ts";
+import { keyDoor } from "./key-door.ts";
+import { lock } from "./lock.ts";
+import { miniForms } from "./mini-forms.ts";
+import type { Style } from "./moves.ts";
+import { retailDesk } from "./retail-desk.ts";
+import { searchQa } from "./search-qa.ts";
+import { sokoban } from "./sokoban.ts";
+import { virtualScreen } from "./virtual-screen.ts";
+import { webShop } from "./web-shop.ts";
+
+/** What all of them take. */
+export interface ShippedOptions {
+  style?: Style;
+  seed?: number;
+}
+
+export interface ShippedEnv {
+  make(options?: ShippedOptions): Env;
+  /** That of the environment as it is by default. */
+  readonly description: string;
+}
+
+/** The environments that the command line knows, by name. */
+export const shippedEnvs: Readonly<Record<string, ShippedEnv>> = {
+  bandit: shipped(bandit),
+  countdown: shipped(countdown),
+  "frozen-lake": shipped(frozenLake),
+  "function-calling": shipped(functionCalling),
+  household: shipped(household),
+  "key-door": shipped(keyDoor),
+  lock: shipped(lock),
+  "mini-forms": shipped(miniForms),
+  "retail-desk": shipped(retailDesk),
+  "screen-grounding": shipped(virtualScreen),
+  "search-qa": shipped(searchQa),
+  sokoban: shipped(sokoban),
+  "virtual-screen": shipped((options) => virtualScreen({ ...options, task: "episode" })),
+  "web-shop": shipped(webShop),
+};
+
+function shipped<Data, State>(make: (options?: ShippedOptions) => Env<Data, State>): ShippedEnv {
+  return {
+    make: (options) => make(options) as Env,
+    get description() {
+      return make().description;
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { Env } from "./env.ts";
+import { checkToolNames } from "./serve/env-session.ts";
+import { serveHttp } from "./serve/serve-http.ts";
+import { serveStdio } from "./serve/serve-stdio.ts";
+import type { ServedEnv, ServeHttpOptions } from "./serve/served-env.ts";
+
+export type ServeEnvOptions = { transport: "stdio" } | ServeHttpOptions;
+
+const defaults = { host: "127.0.0.1", idleMs: 30 * 60_000, maxSessions: 1_000 };
+
+/**
+ * Makes an environment an MCP server, so that any agent that speaks the protocol can be tried and trained in it:
+ * `start_episode` gives the first observation, `say` and the environment's own tools act, `finish` tells the score.
+ *
+ *     const served = await serveEnv(env, { port: 8765 });            // http://127.0.0.1:8765/mcp
+ *     await serveEnv(env, { transport: "stdio" });                   // then nothing else may write to stdout
+ *
+ * Each client has a session, and an episode at a time. An episode that outlasts `limits.episodeMs` is ended and closed.
+ */
+export async function serveEnv<Data, State>(env: Env<Data, State>, options: ServeEnvOptions): Promise<ServedEnv> {
+  checkToolNames(env as Env);
+  return "port" in options ? serveHttp(env as Env, { ...defaults, ...options }) : serveStdio(env as Env);
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { LudusError } from "../../errors.ts";
+import type { Env } from "../env.ts";
+import type { ServedEnv, ServeHttpOptions } from "./served-env.ts";
+import { sessionServer } from "./session-server.ts";
+
+interface Client {
+  readonly transport: StreamableHTTPServerTransport;
+  readonly idle: NodeJS.Timeout;
+  close(): Promise<void>;
+}
+
+/** Many clients, each with its own session, over streamable HTTP at `/mcp`. */
+export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): Promise<ServedEnv> {
+  const { StreamableHTTPServerTransport } = await import("@modelcontextprotocol/sdk/server/streamableHttp.js");
+  const clients = new Map<string, Client>();
+  const hosts: string[] = [];
+
+  async function connect(): Promise<Client> {
+    const { server, session } = await sessionServer(env);
+    const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void clients.set(id, client),
+      // a page in a browser must not reach this machine by a name that leads to it
+      ...(isLoopback(options.host) && { enableDnsRebindingProtection: true, allowedHosts: hosts }),
+    });
+    const close = async () => {
+      clearTimeout(idle);
+      clients.delete(transport.sessionId ?? "");
+      await session.close();
+      await server.close();
+    };
+    const idle = setTimeout(() => void close(), options.idleMs).unref();
+    const client: Client = { transport, idle, close };
+    server.onclose = () => void close();
+    // its optional fields are not exact
+    await server.connect(transport as Transport);
+    return client;
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const id = request.headers["mcp-session-id"];
+    if (new URL(request.url ?? "/", "http://localhost").pathname !== "/mcp")
+      return refuse(response, 404, "Not found: try /mcp");
+    if (id === undefined && clients.size >= options.maxSessions) return refuse(response, 503, "Too many sessions");
+    const client = id === undefined ? await connect() : clients.get(String(id));
+    if (client === undefined) return refuse(response, 404, "Session not found");
+    client.idle.refresh();
+    await client.transport.handleRequest(request, response);
+    // what did not begin a session needs none
+    if (client.transport.sessionId === undefined) await client.close();
+  }
+
+  const http = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      if (!response.headersSent) refuse(response, 500, error instanceof Error ? error.message : String(error));
+    });
+  });
+  const port = await listen(http, options);
+  const name = options.host.includes(":") ? `[${options.host}]` : options.host;
+  hosts.push(`${name}:${port}`, `localhost:${port}`);
+
+  const closed = Promise.withResolvers<void>();
+  const close = async () => {
+    http.close(() => closed.resolve());
+    await Promise.all(Array.from(clients.values(), (client) => client.close()));
+    http.closeAllConnections();
+    await closed.promise;
+  };
+  return { url: `http://${name}:${port}/mcp`, closed: closed.promise, close, [Symbol.asyncDispose]: close };
+}
+
+async function listen(http: ReturnType<typeof createServer>, { port, host }: ServeHttpOptions): Promise<number> {
+  try {
+    http.listen(port, host);
+    await once(http, "listening");
+  } catch (cause) {
+    const got = `"${cause instanceof Error ? cause.message : String(cause)}"`;
+    throw new LudusError("cannot-listen", { got, expected: `port ${port} of ${host} to be free`, cause });
+  }
+  return (http.address() as AddressInfo).port;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null }));
+}

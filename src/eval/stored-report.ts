@@ -1,0 +1,17 @@
+import { z } from "zod";
+import type { EvalReport } from "./evaluate.ts";
+
+// the interval of a single task is as wide as can be, which z.number() refuses
+const bound = z.custom<number>((value) => typeof value === "number");
+const wide = z.object({ mean: z.number(), low: bound, high: bound });
+const numbers = z.record(z.string(), z.number());
+const Report = z.object({
+  ...{ split: z.string(), tasks: z.number(), attempts: z.number(), success: wide, reward: wide },
+  ...{ passAtK: numbers, passHatK: numbers, stops: numbers, spoiled: z.number() },
+  ...{ turns: z.number(), sampledTokens: z.number() },
+});
+
+/** A report as it was stored: whole but for its rollouts. */
+export function evalReportFromJson(value: unknown): EvalReport {
+  return { ...Report.parse(value), rollouts: [] };
+}

@@ -1,0 +1,2 @@
+export type { Guide, MakeGuide } from "./guide.ts";
+export { inOrder } from "./in-order.ts";

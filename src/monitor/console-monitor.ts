@@ -1,0 +1,204 @@
+import type { RunEvent } from "../schema/run-event.ts";
+import { metric } from "./metric-names.ts";
+import type { Monitor } from "./monitor.ts";
+import { sparkline } from "./sparkline.ts";
+
+/** Where it is shown; `process.stderr` is one. */
+export interface Screen {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export interface ConsoleMonitorOptions {
+  stream: Screen;
+  /** Without a terminal: seconds between lines. */
+  everySeconds?: number;
+  /** Milliseconds. */
+  now?: () => number;
+}
+
+/**
+ * A run as it goes. On a terminal, three lines that are drawn again at every step; elsewhere, plain lines now and then. Phases,
+ * evaluations, findings and warnings are lines that stay.
+ *
+ *     grpo ━━━━━━━━━━━━────────────────── 41/100   12 s, 17 s left   5120 tokens/s
+ *     reward  0.62 ▁▂▃▄▆▇
+ *     success 0.58 ▁▂▃▄▆▇
+ */
+export function consoleMonitor({ stream, everySeconds = 10, now = clock }: ConsoleMonitorOptions): Monitor {
+  const progress = new Progress(now);
+  const isLive = stream.isTTY === true;
+  const live = new LiveLines(stream);
+  let lastLine = Number.NEGATIVE_INFINITY;
+  return {
+    name: "console",
+    record(event) {
+      progress.add(event);
+      const stays = lineOf(event);
+      if (stays !== undefined) live.stay(stays);
+      if (event.type !== "step-end") return;
+      if (isLive) live.draw(progress.view(Math.max(40, stream.columns ?? 80)));
+      else if (now() - lastLine >= 1000 * everySeconds || progress.isLastStep) {
+        lastLine = now();
+        stream.write(`${progress.line()}\n`);
+      }
+    },
+    close: () => live.end(),
+  };
+}
+
+const clock = () => performance.now();
+
+/** What is told once and stays on the screen. */
+function lineOf(event: RunEvent): string | undefined {
+  switch (event.type) {
+    case "run-start":
+      return event.resumedAtStep === undefined
+        ? `run ${event.name}`
+        : `run ${event.name}, after step ${event.resumedAtStep}`;
+    case "phase-start":
+      return `phase ${event.phase}, ${event.steps} steps`;
+    case "eval-end":
+      return `step ${event.step}: held-out success ${shown(event.metrics[metric.evalSuccess])}, reward ${shown(event.metrics[metric.evalReward])}`;
+    case "finding":
+      return `step ${event.step}: ${event.code}: ${event.message}`;
+    case "warning":
+      return `warning: ${event.message}`;
+    case "run-end":
+      return `ended: ${event.reason}`;
+    case "step-end":
+    case "rollout-end":
+    case "checkpoint-saved":
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Where the run is, how it goes and how long it will take. */
+class Progress {
+  readonly #now: () => number;
+  readonly #rewards: number[] = [];
+  readonly #successes: number[] = [];
+  #phase = "";
+  #steps = 0;
+  #done = 0;
+  #started: number;
+  #lastStep: number;
+  #stepMs = 0;
+  #metrics: Readonly<Record<string, number>> = {};
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#started = now();
+    this.#lastStep = this.#started;
+  }
+
+  get isLastStep(): boolean {
+    return this.#done === this.#steps;
+  }
+
+  add(event: RunEvent): void {
+    if (event.type === "phase-start") {
+      this.#phase = event.phase;
+      this.#steps = event.steps;
+      this.#done = 0;
+      this.#started = this.#now();
+    }
+    // evaluations take their time between steps: tokens per second are those of steps
+    if (event.type !== "step-end") {
+      this.#lastStep = this.#now();
+      return;
+    }
+    this.#done++;
+    this.#stepMs = this.#now() - this.#lastStep;
+    this.#lastStep = this.#now();
+    this.#metrics = event.metrics;
+    const { [metric.reward]: reward, [metric.success]: success } = event.metrics;
+    if (reward !== undefined) this.#rewards.push(reward);
+    if (success !== undefined) this.#successes.push(success);
+  }
+
+  view(columns: number): string[] {
+    const width = Math.min(30, columns - 10);
+    const filled = Math.round((width * this.#done) / Math.max(1, this.#steps));
+    const bar = "━".repeat(Math.min(width, filled)) + "─".repeat(Math.max(0, width - filled));
+    const head = [`${this.#phase} ${bar} ${this.#done}/${this.#steps}`, this.#time(), this.#speed()].filter(Boolean);
+    const room = Math.min(60, columns - 16);
+    const curve = (name: string, values: readonly number[]) =>
+      values.length === 0 ? [] : [`${name.padEnd(7)} ${shown(values.at(-1)).padStart(6)} ${sparkline(values, room)}`];
+    const loss = `loss    ${shown(this.#metrics[metric.loss]).padStart(6)}`;
+    const curves = [...curve("reward", this.#rewards), ...curve("success", this.#successes)];
+    return [head.join("   "), ...(curves.length === 0 ? [loss] : curves)].map((line) => line.slice(0, columns - 1));
+  }
+
+  line(): string {
+    const figures = (
+      [
+        ["reward", metric.reward],
+        ["success", metric.success],
+        ["entropy", metric.entropy],
+        ["loss", metric.loss],
+      ] as const
+    )
+      .filter(([, name]) => this.#metrics[name] !== undefined)
+      .map(([label, name]) => `${label} ${shown(this.#metrics[name])}`);
+    const parts = [`${this.#phase} ${this.#done}/${this.#steps}`, ...figures, this.#speed(), this.#time()];
+    return parts.filter(Boolean).join("  ");
+  }
+
+  #time(): string {
+    const passed = this.#now() - this.#started;
+    const left = (passed / Math.max(1, this.#done)) * (this.#steps - this.#done);
+    return this.#done >= this.#steps ? duration(passed) : `${duration(passed)}, ${duration(left)} left`;
+  }
+
+  #speed(): string {
+    const tokens = this.#metrics[metric.sampledTokens];
+    return tokens === undefined || this.#stepMs <= 0 ? "" : `${Math.round((1000 * tokens) / this.#stepMs)} tokens/s`;
+  }
+}
+
+/** Lines that are drawn over themselves. */
+class LiveLines {
+  readonly #stream: Screen;
+  #lines: readonly string[] = [];
+
+  constructor(stream: Screen) {
+    this.#stream = stream;
+  }
+
+  draw(lines: readonly string[]): void {
+    this.#stream.write(`${this.#clear()}${lines.join("\n")}\n`);
+    this.#lines = lines;
+  }
+
+  /** A line above those that are drawn again. */
+  stay(line: string): void {
+    this.#stream.write(`${this.#clear()}${line}\n`);
+    const lines = this.#lines;
+    this.#lines = [];
+    if (lines.length > 0) this.draw(lines);
+  }
+
+  end(): void {
+    this.#lines = [];
+  }
+
+  #clear(): string {
+    // up so many lines, then everything below is erased
+    return this.#lines.length === 0 ? "" : `\u001b[${this.#lines.length}A\u001b[J`;
+  }
+}
+
+function shown(value: number | undefined): string {
+  return value === undefined ? "-" : Number.isFinite(value) ? value.toPrecision(3) : String(value);
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}

@@ -1,0 +1,96 @@
+import { metric } from "../../metric-names.ts";
+import type { Detector, RunView, SeriesPoint } from "../detector.ts";
+import { settingsOf } from "../settings.ts";
+import { learningPoints, movingAverages, percent, quantile, short, slopeOf, trendOf } from "../trend.ts";
+
+const code = "echo-trap";
+const limits = {
+  /** Weight of the newest value in a moving average. */
+  average: 0.2,
+  /** Steps that make up the beginning. */
+  beginning: 5,
+  /** The deviation's average falls below this share of what it was. */
+  deviationShare: 0.5,
+  entropyShare: 0.7,
+  /** A gradient is a spike at this many times the median before. */
+  spike: 5,
+  /** Groups agree because their tasks are solved: that is no trap. */
+  solved: 0.9,
+  rewardFall: 0.3,
+  /** The reward is at its best as long as it has lost less than this. */
+  rewardSlack: 0.05,
+};
+
+/**
+ * RAGEN's echo trap, arXiv 2504.20073: attempts at a task become alike (the deviation within groups falls), the policy loses
+ * its entropy, then gradients spike and the reward is lost. The first stage can be turned back, the last cannot.
+ */
+export const echoTrap: Detector = {
+  code,
+  detect(view) {
+    const { groupSize = 2 } = settingsOf(view);
+    const narrowed = narrowedAt(view);
+    const success = trendOf(learningPoints(view, metric.success));
+    if (groupSize < 2 || narrowed === undefined || success === undefined || success.last >= limits.solved) return [];
+    const entropies = learningPoints(view, metric.entropy);
+    const entropy = trendOf(entropies);
+    const isCertain = entropy !== undefined && entropy.last < limits.entropyShare * entropy.first;
+    const reward = rewardOf(learningPoints(view, metric.reward));
+    if (!isCertain || reward.isStillRising) return [];
+    const spike = firstSpike(learningPoints(view, metric.gradientNorm), narrowed.step);
+    const hasLost = reward.lost >= limits.rewardFall;
+    const stage = spike === undefined && !hasLost ? "narrowing" : spike !== undefined ? "breaking" : "collapsed";
+    return [
+      {
+        ...{ code, severity: stage === "narrowing" ? "warning" : "error", step: entropy.step },
+        message:
+          `Attempts at one task have become alike: since step ${narrowed.step} the deviation of rewards within groups is ` +
+          `${percent(narrowed.last / narrowed.first)} of what it was, and the entropy fell to ${percent(entropy.last / entropy.first)}` +
+          (spike === undefined
+            ? ""
+            : `; the gradient spiked at step ${spike.step}, ${short(spike.times)} times its median`) +
+          (hasLost ? `; the reward has lost ${percent(reward.lost)} of its best.` : "."),
+        evidence: {
+          ...{ stage, narrowedAtStep: narrowed.step, deviationBefore: narrowed.first, deviationAfter: narrowed.last },
+          ...{ entropyBefore: entropy.first, entropyAfter: entropy.last, entropySlope: slopeOf(entropies) },
+          ...(spike === undefined ? {} : { spikeStep: spike.step, spikeTimesMedian: spike.times }),
+          ...{ rewardBest: reward.best, rewardLast: reward.last, successAfter: success.last },
+        },
+        remedy:
+          "Go back to a checkpoint from before the deviation fell. Learn only from the groups that differ most (starpoS, " +
+          "topDeviation), use a critic, clip higher above than below, lower the learning rate, and bring in more varied tasks.",
+      },
+    ];
+  },
+};
+
+/** Where the deviation's moving average last fell below the limit and stayed there. */
+function narrowedAt(view: RunView): { step: number; first: number; last: number } | undefined {
+  const points = learningPoints(view, metric.deviation);
+  if (points.length < 2 * limits.beginning) return undefined;
+  const averages = movingAverages(points, limits.average);
+  const first = averages[limits.beginning - 1]!;
+  const last = averages.at(-1)!;
+  if (first <= 0) return undefined;
+  const lastAbove = averages.findLastIndex((average) => average >= limits.deviationShare * first);
+  return lastAbove === points.length - 1 ? undefined : { step: points[lastAbove + 1]!.step, first, last };
+}
+
+/** The first gradient after `from` that is far above the median of those before. */
+function firstSpike(points: readonly SeriesPoint[], from: number): { step: number; times: number } | undefined {
+  const before = points.filter(({ step }) => step < from).map(({ value }) => value);
+  const median = quantile(before, 0.5);
+  if (before.length < limits.beginning || median <= 0) return undefined;
+  const spike = points.find(({ step, max }) => step >= from && max > limits.spike * median);
+  return spike && { step: spike.step, times: spike.max / median };
+}
+
+/** How much of its best the reward has lost. Where it is at its best and rising, groups agree because they learn. */
+function rewardOf(points: readonly SeriesPoint[]) {
+  const averages = movingAverages(points, limits.average);
+  const [best, last] = [Math.max(...averages), averages.at(-1) ?? 0];
+  const trend = trendOf(points);
+  const lost = best > 0 ? (best - last) / best : 0;
+  const isStillRising = lost < limits.rewardSlack && trend !== undefined && trend.significance > 3;
+  return { best, last, lost, isStillRising };
+}

@@ -1,0 +1,35 @@
+import { metric } from "../../metric-names.ts";
+import type { Detector } from "../detector.ts";
+import { learningPoints, short, slopeOf, trendOf } from "../trend.ts";
+
+const code = "entropy-collapse";
+const limits = { share: 0.2, solved: 0.9, successFall: 0.1 };
+
+/** The policy is certain of what it says, and what it says does not solve the tasks. */
+export const entropyCollapse: Detector = {
+  code,
+  detect(view) {
+    const points = learningPoints(view, metric.entropy);
+    const entropy = trendOf(points);
+    const success = trendOf(learningPoints(view, metric.success));
+    if (entropy === undefined || success === undefined || entropy.first <= 0) return [];
+    // where tasks are solved, certainty is what was wanted
+    if (entropy.last > limits.share * entropy.first || success.last >= limits.solved) return [];
+    const slope = slopeOf(points);
+    return [
+      {
+        ...{ code, severity: success.change <= -limits.successFall ? "error" : "warning", step: entropy.step },
+        message:
+          `The entropy fell from ${short(entropy.first)} to ${short(entropy.last)} nats a token, and ` +
+          `${short(100 * success.last)} % of tasks are solved: the policy no longer tries anything else.`,
+        evidence: {
+          ...{ entropyBefore: entropy.first, entropyAfter: entropy.last, entropySlope: slope },
+          ...{ successBefore: success.first, successAfter: success.last },
+        },
+        remedy:
+          "Go back to a checkpoint from before the fall. Lower the learning rate, add a KL penalty or an entropy bonus, " +
+          "clip higher above than below (dapo), or sample at a higher temperature.",
+      },
+    ];
+  },
+};

@@ -1,0 +1,26 @@
+import type { Detector } from "../detector.ts";
+import { clipFraction } from "./clip-fraction.ts";
+import { echoTrap } from "./echo-trap.ts";
+import { entropyCollapse } from "./entropy-collapse.ts";
+import { graderHacking } from "./grader-hacking.ts";
+import { infrastructureFailures } from "./infrastructure-failures.ts";
+import { klExplosion } from "./kl-explosion.ts";
+import { learningStalled } from "./learning-stalled.ts";
+import { lengthExplosion } from "./length-explosion.ts";
+import { loops } from "./loops.ts";
+import { observationUnmasked } from "./observation-unmasked.ts";
+import { rewardDistribution } from "./reward-distribution.ts";
+import { sampleEfficiency } from "./sample-efficiency.ts";
+import { skippedUpdates } from "./skipped-updates.ts";
+import { toolHallucination } from "./tool-hallucination.ts";
+import { trainSampleMismatch } from "./train-sample-mismatch.ts";
+import { valueFunction } from "./value-function.ts";
+import { zeroVariance } from "./zero-variance.ts";
+
+/** All there are: the seven failure modes first, then the echo trap, then the rest. */
+export const builtinDetectors: readonly Detector[] = [
+  ...[observationUnmasked, graderHacking, lengthExplosion, toolHallucination, loops, zeroVariance, entropyCollapse],
+  echoTrap,
+  ...[klExplosion, rewardDistribution, infrastructureFailures, trainSampleMismatch, clipFraction],
+  ...[valueFunction, skippedUpdates, learningStalled, sampleEfficiency],
+];

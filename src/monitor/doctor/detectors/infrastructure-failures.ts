@@ -1,0 +1,43 @@
+import { infrastructureStops, isInfrastructureStop } from "../../../schema/stop-reason.ts";
+import { metric } from "../../metric-names.ts";
+import type { Detector } from "../detector.ts";
+import { recentGroups, someIds } from "../sample.ts";
+import { learningPoints, percent, recentMean, summedPoints } from "../trend.ts";
+
+const code = "infrastructure-failures";
+const limits = { warning: 0.02, error: 0.2 };
+const maxFailureChars = 200;
+
+/** Rollouts that ended through no fault of the policy: lost work, and tasks that are seen less often than meant. */
+export const infrastructureFailures: Detector = {
+  code,
+  detect(view) {
+    // cancelled: the run was stopped
+    const counted = infrastructureStops.filter((stop) => stop !== "cancelled");
+    const points = summedPoints(view, counted.map(metric.stop));
+    const share = recentMean(points);
+    if (share === undefined || share < limits.warning) return [];
+    const byReason = counted.flatMap((stop) => {
+      const mean = recentMean(learningPoints(view, metric.stop(stop)));
+      return mean === undefined ? [] : [`${stop}: ${percent(mean)}`];
+    });
+    const failed = recentGroups(view).flatMap(({ trajectories }) =>
+      trajectories.filter(({ stop }) => isInfrastructureStop(stop)),
+    );
+    const failure = failed.find((trajectory) => trajectory.failure !== undefined)?.failure;
+    return [
+      {
+        ...{ code, severity: share >= limits.error ? "error" : "warning", step: points.at(-1)!.step },
+        message: `${percent(share)} of rollouts were lost to the infrastructure, each after it was tried again.`,
+        evidence: {
+          ...{ share, byReason },
+          ...(failed.length === 0 ? {} : { trajectories: someIds(failed) }),
+          ...(failure === undefined ? {} : { example: failure.slice(0, maxFailureChars) }),
+        },
+        remedy:
+          "Repair the tool, the environment or the engine the example names. What the policy is to be told belongs in a " +
+          "ToolError; limits.toolMs and limits.envMs may be too short.",
+      },
+    ];
+  },
+};

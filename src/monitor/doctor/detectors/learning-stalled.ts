@@ -1,0 +1,47 @@
+import { metric } from "../../metric-names.ts";
+import type { Detector, SeriesPoint } from "../detector.ts";
+import { learningPoints, short, trendOf } from "../trend.ts";
+
+const code = "learning-stalled";
+const limits = { leastSteps: 20, standardErrors: 3, rise: 0.02, solved: 0.9 };
+
+/** The reward is no better than in the beginning, beyond what chance explains, and tasks are left to solve. */
+export const learningStalled: Detector = {
+  code,
+  detect(view) {
+    const reward = trendOf(learningPoints(view, metric.reward));
+    const success = trendOf(learningPoints(view, metric.success));
+    if (reward === undefined || success === undefined || reward.points < limits.leastSteps) return [];
+    if ([metric.reward, metric.success].some((name) => hasRisen(learningPoints(view, name)))) return [];
+    if (success.last >= limits.solved) return [];
+    const norm = trendOf(learningPoints(view, metric.gradientNorm));
+    const rate = learningPoints(view, metric.learningRate).at(-1)?.value;
+    return [
+      {
+        ...{ code, severity: "warning", step: reward.step },
+        message: `After ${reward.points} steps the reward is ${short(reward.last)}; it began at ${short(reward.first)}.`,
+        evidence: {
+          ...{
+            rewardBefore: reward.first,
+            rewardAfter: reward.last,
+            standardErrors: Number(short(reward.significance)),
+          },
+          ...{ successBefore: success.first, successAfter: success.last },
+          ...(norm === undefined ? {} : { gradientNorm: norm.last }),
+          ...(rate === undefined ? {} : { learningRate: rate }),
+        },
+        remedy:
+          "Look at the other findings first: most of them stall learning. Otherwise raise the learning rate, the number of " +
+          "attempts or of tasks a step, or begin with better demonstrations.",
+      },
+    ];
+  },
+};
+
+/** At the end, or by half or three quarters of the way: what was learned and lost is another finding's matter. */
+function hasRisen(points: readonly SeriesPoint[]): boolean {
+  return [0.5, 0.75, 1].some((share) => {
+    const trend = trendOf(points.slice(0, Math.ceil(share * points.length)));
+    return trend !== undefined && trend.significance > limits.standardErrors && trend.change > limits.rise;
+  });
+}

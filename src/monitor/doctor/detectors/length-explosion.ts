@@ -1,0 +1,63 @@
+import { learnable } from "../../../schema/trajectory-group.ts";
+import { metric } from "../../metric-names.ts";
+import type { Detector } from "../detector.ts";
+import { recentGroups, rewardsOf } from "../sample.ts";
+import { learningPoints, mean, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
+
+const code = "length-explosion";
+const limits = { turnShare: 0.8, turnShareRise: 0.15, cutOff: 0.5, cutOffRise: 0.25 };
+const cutOffs = ["max-turns", "max-tokens", "context-full"].map(metric.stop);
+
+/** Episodes grow until a limit cuts them off: something pays for length. */
+export const lengthExplosion: Detector = {
+  code,
+  detect(view) {
+    const turns = trendOf(learningPoints(view, metric.turnShare));
+    const cut = trendOf(summedPoints(view, cutOffs));
+    const tokens = trendOf(learningPoints(view, metric.tokens));
+    if (turns === undefined || cut === undefined) return [];
+    const isDragging = turns.last >= limits.turnShare && turns.change >= limits.turnShareRise;
+    const isCutOff = cut.last >= limits.cutOff && cut.change >= limits.cutOffRise;
+    if (!isDragging && !isCutOff) return [];
+    const success = trendOf(learningPoints(view, metric.success));
+    const isUseful = success !== undefined && success.change > 0.05;
+    const correlation = lengthCorrelation(recentGroups(view));
+    return [
+      {
+        ...{ code, severity: isUseful ? "warning" : "error", step: turns.step },
+        message:
+          `Episodes went from ${percent(turns.first)} to ${percent(turns.last)} of their turns; ${percent(cut.last)} now ` +
+          `end at a limit (${percent(cut.first)} at first).`,
+        evidence: {
+          ...{
+            turnShareBefore: turns.first,
+            turnShareAfter: turns.last,
+            cutOffBefore: cut.first,
+            cutOffAfter: cut.last,
+          },
+          ...(tokens === undefined ? {} : { tokensBefore: tokens.first, tokensAfter: tokens.last }),
+          ...{ successAfter: recentMean(learningPoints(view, metric.success)) ?? 0 },
+          ...(correlation === undefined ? {} : { rewardLengthCorrelation: Number(short(correlation)) }),
+        },
+        remedy:
+          "Look for what pays by the turn. Add a length or turn penalty (softOverlong, a cost for each turn), reward the " +
+          "outcome alone, and keep limits.turns and limits.tokens close to what a good episode needs.",
+      },
+    ];
+  },
+};
+
+/** Of reward and turns within groups; undefined where neither varies. */
+function lengthCorrelation(groups: ReturnType<typeof recentGroups>): number | undefined {
+  const pairs = groups.flatMap((group) => {
+    const rewards = rewardsOf(group);
+    const lengths = [...Map.groupBy(learnable(group), ({ rollout, role }) => `${rollout} ${role}`).values()].map((of) =>
+      of.reduce((total, { turns }) => total + turns.length, 0),
+    );
+    const [reward, length] = [mean(rewards), mean(lengths)];
+    return rewards.map((value, i) => [value - reward, lengths[i]! - length] as const);
+  });
+  const product = (a: 0 | 1, b: 0 | 1) => pairs.reduce((total, pair) => total + pair[a] * pair[b], 0);
+  const scale = Math.sqrt(product(0, 0) * product(1, 1));
+  return scale === 0 ? undefined : product(0, 1) / scale;
+}

@@ -1,0 +1,54 @@
+import type { Trajectory } from "../../../schema/trajectory.ts";
+import { metric } from "../../metric-names.ts";
+import type { Detector } from "../detector.ts";
+import { recentGroups, someIds, soundTrajectories } from "../sample.ts";
+import { learningPoints, percent, trendOf } from "../trend.ts";
+
+const code = "loops";
+const limits = { stuck: 0.3, repeats: 0.6, repeatsRise: 0.2, success: 0.5, leastPairs: 20 };
+
+/** The policy says the same again although nothing came of it. */
+export const loops: Detector = {
+  code,
+  detect(view) {
+    const repeats = trendOf(learningPoints(view, metric.repeats));
+    const success = trendOf(learningPoints(view, metric.success));
+    if (repeats === undefined) return [];
+    const trajectories = soundTrajectories(recentGroups(view));
+    const pairs = trajectories.reduce((total, { turns }) => total + Math.max(0, turns.length - 1), 0);
+    const stuckOf = trajectories.map((trajectory) => ({ id: trajectory.id, stuck: stuckTurns(trajectory) }));
+    const stuck = stuckOf.reduce((total, each) => total + each.stuck, 0) / Math.max(1, pairs);
+    const isStuck = pairs >= limits.leastPairs && stuck >= limits.stuck;
+    // a walker that goes right and right again repeats itself with good reason: where nothing but words is known, more is asked
+    const isRepeating =
+      repeats.last >= limits.repeats && repeats.change >= limits.repeatsRise && (success?.last ?? 0) < limits.success;
+    if (!isStuck && !isRepeating) return [];
+    const worst = stuckOf.filter((each) => each.stuck > 0).sort((a, b) => b.stuck - a.stuck);
+    return [
+      {
+        ...{ code, severity: "warning", step: repeats.step },
+        message: isStuck
+          ? `In ${percent(stuck)} of turns the policy says what it said before and is told what it was told before.`
+          : `${percent(repeats.last)} of turns repeat the turn before (${percent(repeats.first)} at first), and few tasks are solved.`,
+        evidence: {
+          ...{ repeatShareBefore: repeats.first, repeatShareAfter: repeats.last },
+          ...(pairs === 0 ? {} : { stuckShare: stuck, turnsLookedAt: pairs }),
+          ...(worst.length === 0 ? {} : { trajectories: someIds(worst) }),
+        },
+        remedy:
+          "Let the environment say that nothing changed, or end the episode. Explore more: epsilonTool, a higher temperature, " +
+          "an entropy bonus; or take something off for a call that was made before.",
+      },
+    ];
+  },
+};
+
+/** Turns with the words and the answer of the turn before. */
+function stuckTurns({ turns }: Trajectory): number {
+  return turns.slice(1).filter(({ text, observation }, i) => {
+    const before = turns[i]!;
+    // the last turn of an episode is told nothing
+    const isLast = i + 2 === turns.length && observation === "";
+    return before.text === text && (isLast || before.observation === observation);
+  }).length;
+}

@@ -1,0 +1,43 @@
+import { metric } from "../../metric-names.ts";
+import type { Detector } from "../detector.ts";
+import { countsOf, recentGroups, rewardsOf } from "../sample.ts";
+import { learningPoints, percent, quantile, recentMean, short } from "../trend.ts";
+
+const code = "reward-distribution";
+const limits = { same: 0.95, leastRollouts: 16, solved: 0.5 };
+
+/** Nearly every rollout gets the same reward although tasks are not solved, or a reward is no number at all. */
+export const rewardDistribution: Detector = {
+  code,
+  detect(view) {
+    const notFinite = view.series(metric.reward).find(({ value }) => !Number.isFinite(value));
+    if (notFinite !== undefined) {
+      return [
+        {
+          ...{ code, severity: "error", step: notFinite.step, evidence: { step: notFinite.step } },
+          message: `The mean reward of step ${notFinite.step} is no finite number.`,
+          remedy: "Let the scorer return finite numbers: look for divisions by 0 and logarithms of 0.",
+        },
+      ];
+    }
+    const groups = recentGroups(view);
+    const rewards = groups.flatMap(rewardsOf);
+    const [most] = countsOf(rewards.map(String));
+    const success = recentMean(learningPoints(view, metric.success)) ?? 0;
+    if (most === undefined || rewards.length < limits.leastRollouts || success >= limits.solved) return [];
+    const share = most[1] / rewards.length;
+    if (share < limits.same) return [];
+    return [
+      {
+        ...{ code, severity: "warning", step: groups.at(-1)!.step },
+        message: `${percent(share)} of ${rewards.length} rollouts have the reward ${short(Number(most[0]))}, and ${percent(success)} of tasks are solved.`,
+        evidence: {
+          ...{ sameReward: Number(most[0]), share, rollouts: rewards.length },
+          quantiles: [0, 0.25, 0.5, 0.75, 1].map((at) => quantile(rewards, at)),
+        },
+        remedy:
+          "Score an expert's episode by hand: is the rule right? If it is, pay for parts of the way, or begin with easier tasks.",
+      },
+    ];
+  },
+};

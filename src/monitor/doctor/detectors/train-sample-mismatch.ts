@@ -1,0 +1,27 @@
+import { metric } from "../../metric-names.ts";
+import type { Detector } from "../detector.ts";
+import { learningPoints, recentMean, short } from "../trend.ts";
+
+const code = "train-sample-mismatch";
+const limits = { warning: 0.01, error: 0.05 };
+
+/** The same weights give the same tokens other probabilities when sampling than when training. */
+export const trainSampleMismatch: Detector = {
+  code,
+  detect(view) {
+    const points = learningPoints(view, metric.mismatchMean);
+    const mean = recentMean(points);
+    if (mean === undefined || mean < limits.warning) return [];
+    const largest = Math.max(...learningPoints(view, metric.mismatchMax).map(({ max }) => max));
+    return [
+      {
+        ...{ code, severity: mean >= limits.error ? "error" : "warning", step: points.at(-1)!.step },
+        message: `Sampled log-probabilities differ by ${short(mean)} from those of training with the same weights.`,
+        evidence: { meanDifference: mean, largestDifference: largest, steps: points.length },
+        remedy:
+          "Sample and train at the same temperature, with the same weights and precision. Where two engines must differ, " +
+          "correct for it (corrections: [truncatedRatio()]).",
+      },
+    ];
+  },
+};

@@ -1,0 +1,54 @@
+import type { Finding, RunView, Severity } from "./detector.ts";
+import { builtinDetectors } from "./detectors/index.ts";
+import { builtinInvariants } from "./invariants/index.ts";
+import type { Proof } from "./invariants/invariant.ts";
+import { logprobsRecomputed, type Recompute } from "./invariants/logprobs-recomputed.ts";
+
+export interface DiagnoseOptions {
+  /** Without it, log-probabilities are not checked, and a finding says so. */
+  recompute?: Recompute;
+}
+
+export interface Diagnosis {
+  /** The worst first. */
+  readonly findings: readonly Finding[];
+  readonly proofs: readonly Proof[];
+}
+
+const rank: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 };
+
+/** All that is wrong with a run, the worst first. */
+export async function diagnose(view: RunView, options: DiagnoseOptions = {}): Promise<Finding[]> {
+  return [...(await diagnoseFully(view, options)).findings];
+}
+
+/** The same, with what was proved. */
+export async function diagnoseFully(view: RunView, { recompute }: DiagnoseOptions = {}): Promise<Diagnosis> {
+  const proofs = await proveInvariants(view, recompute);
+  const findings = [...detect(view), ...proofs.flatMap((proof) => proof.findings), ...proofs.flatMap(unchecked)];
+  return { findings: sortBySeverity(findings), proofs };
+}
+
+/** Detectors alone: what a run that goes on can afford at every step. */
+export function detect(view: RunView): Finding[] {
+  return sortBySeverity(builtinDetectors.flatMap((detector) => detector.detect(view)));
+}
+
+async function proveInvariants(view: RunView, recompute: Recompute | undefined): Promise<Proof[]> {
+  return [...builtinInvariants.map((each) => each.prove(view)), await logprobsRecomputed(view, recompute)];
+}
+
+function unchecked({ invariant, notChecked }: Proof): Finding[] {
+  if (notChecked === undefined) return [];
+  return [
+    {
+      ...{ code: "not-checked", severity: "info", step: 0, evidence: { invariant } },
+      message: `Not checked that ${invariant}: ${notChecked}.`,
+      remedy: "Keep checkpoints (save: { keep }) and run ludus doctor on the run's folder.",
+    },
+  ];
+}
+
+function sortBySeverity(findings: readonly Finding[]): Finding[] {
+  return findings.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
+}

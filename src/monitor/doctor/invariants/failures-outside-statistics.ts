@@ -1,0 +1,66 @@
+import { isInfrastructureStop } from "../../../schema/stop-reason.ts";
+import { metric } from "../../metric-names.ts";
+import type { RunView, SampledGroup } from "../detector.ts";
+import { rewardsOf, rolloutRewards } from "../sample.ts";
+import { short, sum, variance } from "../trend.ts";
+import type { Invariant } from "./invariant.ts";
+
+const code = "statistics-invariant";
+const tolerance = 1e-4;
+
+/** The deviation that was recorded for a step is that of its groups without the rollouts that the infrastructure spoiled. */
+export const failuresOutsideStatistics: Invariant = {
+  name: "infrastructure failures are outside group statistics",
+  prove(view) {
+    const recorded = new Map(view.series(metric.deviation).map(({ step, value }) => [step, value]));
+    const steps = [...Map.groupBy(view.groups, ({ step }) => step)].filter(([step]) => recorded.has(step));
+    const wrong = steps.flatMap(([step, groups]) => {
+      const value = recorded.get(step)!;
+      return isDeviation(value, groups, hasLost(view, step)) ? [] : [{ step, value, groups }];
+    });
+    const proof = { invariant: this.name, checked: steps.length, unit: "steps" };
+    const last = wrong.at(-1);
+    if (last === undefined) return { ...proof, findings: [] };
+    const expected = deviation(last.groups.map(rewardsOf), last.groups.length);
+    const withFailures = deviation(
+      last.groups.map(({ trajectories }) => rolloutRewards(trajectories)),
+      last.groups.length,
+    );
+    const isByFailures = Math.abs(last.value - withFailures) <= tolerance;
+    return {
+      ...proof,
+      findings: [
+        {
+          ...{ code, severity: "error", step: last.step },
+          message:
+            `The deviation of step ${last.step} was recorded as ${short(last.value)}; its stored groups give ${short(expected)}` +
+            (isByFailures ? ". Counting the rollouts that the infrastructure spoiled gives what was recorded." : "."),
+          evidence: { recorded: last.value, expected, withFailures, steps: wrong.slice(0, 5).map(({ step }) => step) },
+          remedy: "Leave rollouts with an infrastructure stop out of means, deviations and losses: learnable(group).",
+        },
+      ],
+    };
+  },
+};
+
+function isDeviation(value: number, groups: readonly SampledGroup[], mayBeIncomplete: boolean): boolean {
+  const rewards = groups.map(rewardsOf);
+  // a group whose every attempt broke before a word was said left no trajectory: it counts, with a deviation of 0
+  const most = mayBeIncomplete ? 4 * groups.length : groups.length;
+  for (let count = groups.length; count <= most; count++) {
+    if (Math.abs(value - deviation(rewards, count)) <= tolerance * Math.max(1, Math.abs(value))) return true;
+  }
+  return false;
+}
+
+function deviation(rewards_P_G: readonly (readonly number[])[], count: number): number {
+  return sum(rewards_P_G.map((rewards_G) => Math.sqrt(variance(rewards_G)))) / count;
+}
+
+/** Whether rollouts of a step may have left nothing behind. */
+function hasLost(view: RunView, step: number): boolean {
+  const stops = ["env-crash", "env-timeout", "engine-error", "episode-timeout", "cancelled"] as const;
+  return stops.some(
+    (stop) => isInfrastructureStop(stop) && view.series(metric.stop(stop)).some((point) => point.step === step),
+  );
+}

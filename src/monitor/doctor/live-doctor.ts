@@ -1,0 +1,109 @@
+import type { RunEvent } from "../../schema/run-event.ts";
+import type { Monitor } from "../monitor.ts";
+import type { Finding, RunView, SeriesPoint, Severity } from "./detector.ts";
+import { detect } from "./diagnose.ts";
+
+export interface LiveDoctorOptions {
+  /** Looks at the run after every so many steps. */
+  every: number;
+  /** Codes of findings that end the run. */
+  stopOn: readonly string[];
+  /** How bad such a finding must be. */
+  stopAt: Exclude<Severity, "info">;
+  /** Called once for each code, and again when it has become worse. */
+  onFinding: (finding: Finding) => void;
+  /** The run's configuration, or what of it is known: a group size of 1 is no trap. */
+  config: unknown;
+}
+
+/** Why the doctor's signal was aborted. */
+export class DoctorStop extends Error {
+  override readonly name = "DoctorStop";
+  readonly finding: Finding;
+
+  constructor(finding: Finding) {
+    super(`${finding.code}: ${finding.message}`);
+    this.finding = finding;
+  }
+}
+
+export interface LiveDoctor {
+  readonly monitor: Monitor;
+  /** Aborted with a `DoctorStop` when a finding of `stopOn` turns up. */
+  readonly signal: AbortSignal;
+  /** What was found so far, the latest of each code. */
+  readonly findings: readonly Finding[];
+}
+
+const defaults: LiveDoctorOptions = { every: 5, stopOn: [], stopAt: "error", onFinding: () => {}, config: undefined };
+const weight: Readonly<Record<Severity, number>> = { info: 0, warning: 1, error: 2 };
+
+/**
+ * The detectors on a run that goes on, as far as metrics tell.
+ *
+ *     const doctor = liveDoctor({ stopOn: ["echo-trap"], config: { algorithm } });
+ *     await train({ …, monitors: [doctor.monitor], signal: doctor.signal });
+ */
+export function liveDoctor(options: Partial<LiveDoctorOptions> = {}): LiveDoctor {
+  const { every, stopOn, stopAt, onFinding, config } = { ...defaults, ...options };
+  const history = new History(config);
+  const controller = new AbortController();
+  const found = new Map<string, Finding>();
+  const look = () => {
+    for (const finding of detect(history)) {
+      const before = found.get(finding.code);
+      found.set(finding.code, finding);
+      if (before === undefined || weight[finding.severity] > weight[before.severity]) onFinding(finding);
+      const isBad = weight[finding.severity] >= weight[stopAt];
+      if (isBad && stopOn.includes(finding.code) && !controller.signal.aborted)
+        controller.abort(new DoctorStop(finding));
+    }
+  };
+  let steps = 0;
+  return {
+    signal: controller.signal,
+    get findings() {
+      return [...found.values()];
+    },
+    monitor: {
+      name: "doctor",
+      record(event) {
+        history.add(event);
+        if (event.type === "eval-end" || (event.type === "step-end" && ++steps % every === 0)) look();
+      },
+    },
+  };
+}
+
+/** Metrics as they came. */
+class History implements RunView {
+  readonly groups = [];
+  readonly config: unknown;
+  readonly events: RunEvent[] = [];
+  readonly #series = new Map<string, SeriesPoint[]>();
+
+  constructor(config: unknown) {
+    this.config = config;
+  }
+
+  series(name: string): readonly SeriesPoint[] {
+    return this.#series.get(name) ?? [];
+  }
+
+  add(event: RunEvent): void {
+    if (event.type === "step-end" || event.type === "eval-end") {
+      for (const [name, value] of Object.entries(event.metrics)) this.#point(name, event.step, value);
+    } else if (event.type !== "rollout-end") {
+      this.events.push(event);
+    }
+  }
+
+  #point(name: string, step: number, value: number): void {
+    const points = this.#series.get(name) ?? [];
+    this.#series.set(name, points);
+    const point = { step, value, max: value };
+    // a metric has one value per step: the last that was said
+    if (points.at(-1)?.step === step) points[points.length - 1] = point;
+    else points.push(point);
+  }
+}

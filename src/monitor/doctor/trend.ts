@@ -1,0 +1,98 @@
+import { metric } from "../metric-names.ts";
+import type { RunView, SeriesPoint } from "./detector.ts";
+
+/** How a metric went: the mean of its first and of its last quarter, which hold 3 to 20 points. */
+export interface Trend {
+  readonly first: number;
+  readonly last: number;
+  readonly change: number;
+  /** The change in standard errors of the two means; 0 when nothing changed. */
+  readonly significance: number;
+  /** The last step. */
+  readonly step: number;
+  readonly points: number;
+}
+
+const quarter = { least: 3, most: 20 };
+
+/** Undefined with fewer than two quarters of the least size: nothing can be said yet. */
+export function trendOf(points: readonly SeriesPoint[]): Trend | undefined {
+  if (points.length < 2 * quarter.least) return undefined;
+  const size = Math.min(quarter.most, Math.max(quarter.least, Math.floor(points.length / 4)));
+  const values = points.map(({ value }) => value);
+  const [head, tail] = [values.slice(0, size), values.slice(-size)];
+  const [first, last] = [mean(head), mean(tail)];
+  const error = Math.sqrt((variance(head) + variance(tail)) / size);
+  const change = last - first;
+  const significance = change === 0 ? 0 : change / Math.max(error, 1e-12);
+  return { first, last, change, significance, step: points.at(-1)!.step, points: points.length };
+}
+
+/** A metric while learning from experience, numbers that are none left out: imitation before it is another matter. */
+export function learningPoints(view: RunView, name: string): readonly SeriesPoint[] {
+  const start = view.series(metric.reward)[0]?.step;
+  if (start === undefined) return [];
+  return view.series(name).filter(({ step, value }) => step >= start && Number.isFinite(value));
+}
+
+/** Several metrics that are shares of one whole added up; one that is absent at a step was 0 there. */
+export function summedPoints(view: RunView, names: readonly string[]): readonly SeriesPoint[] {
+  const byStep = names.map((name) => new Map(learningPoints(view, name).map(({ step, value }) => [step, value])));
+  return learningPoints(view, metric.reward).map(({ step }) => {
+    const value = sum(byStep.map((values) => values.get(step) ?? 0));
+    return { step, value, max: value };
+  });
+}
+
+/** Mean of the last quarter, or of what there is. */
+export function recentMean(points: readonly SeriesPoint[]): number | undefined {
+  if (points.length === 0) return undefined;
+  const size = Math.min(quarter.most, Math.max(quarter.least, Math.floor(points.length / 4)));
+  return mean(points.slice(-size).map(({ value }) => value));
+}
+
+/** Exponential moving averages, the first of them that of the first value. */
+export function movingAverages(points: readonly SeriesPoint[], share: number): number[] {
+  let average = points[0]?.value ?? 0;
+  return points.map(({ value }) => {
+    average += share * (value - average);
+    return average;
+  });
+}
+
+/** Change per step of the straight line through the points (least squares). */
+export function slopeOf(points: readonly SeriesPoint[]): number {
+  const [centreStep, centre] = [mean(points.map(({ step }) => step)), mean(points.map(({ value }) => value))];
+  const spread = sum(points.map(({ step }) => (step - centreStep) ** 2));
+  if (spread === 0) return 0;
+  return sum(points.map(({ step, value }) => (step - centreStep) * (value - centre))) / spread;
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
+}
+
+export function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : sum(values) / values.length;
+}
+
+/** Unbiased; 0 of fewer than two values. */
+export function variance(values: readonly number[]): number {
+  const centre = mean(values);
+  return values.length < 2 ? 0 : sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1);
+}
+
+/** The value below which a share of all values lies; of an even number's middle the lower one. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+}
+
+/** For messages: three digits that matter. */
+export function short(value: number): string {
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(3)));
+}
+
+export function percent(share: number): string {
+  return `${short(100 * share)} %`;
+}

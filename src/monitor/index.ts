@@ -1,0 +1,31 @@
+export { type ConsoleMonitorOptions, consoleMonitor, type Screen } from "./console-monitor.ts";
+export {
+  builtinDetectors,
+  builtinInvariants,
+  type ChecklistItem,
+  checklist,
+  type Detector,
+  type DiagnoseOptions,
+  type Diagnosis,
+  DoctorStop,
+  diagnose,
+  diagnoseFully,
+  type Evidence,
+  type Finding,
+  type Invariant,
+  type LiveDoctor,
+  type LiveDoctorOptions,
+  liveDoctor,
+  type Proof,
+  type Recompute,
+  type RunView,
+  type SampledGroup,
+  type SeriesPoint,
+  type Severity,
+  type StoredViewOptions,
+  storedView,
+} from "./doctor/index.ts";
+export { type JsonlMonitorOptions, jsonlMonitor } from "./jsonl-monitor.ts";
+export { metric } from "./metric-names.ts";
+export type { Monitor } from "./monitor.ts";
+export { type TensorboardMonitorOptions, tensorboardMonitor } from "./tensorboard-monitor.ts";

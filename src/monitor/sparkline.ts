@@ -1,0 +1,18 @@
+const bars = "▁▂▃▄▅▆▇█";
+
+/** Values as bars of eight heights, the lowest value the lowest bar; neighbours are joined where there are more than `width`. */
+export function sparkline(values: readonly number[], width: number): string {
+  const shown = joined(values.filter(Number.isFinite), width);
+  const [low, high] = [Math.min(...shown), Math.max(...shown)];
+  const scale = high > low ? (bars.length - 1) / (high - low) : 0;
+  return shown.map((value) => bars[Math.round((value - low) * scale)]).join("");
+}
+
+/** Means of neighbours, so that no more than `width` are left. */
+function joined(values: readonly number[], width: number): number[] {
+  if (values.length <= width) return [...values];
+  return Array.from({ length: width }, (_, i) => {
+    const part = values.slice(Math.floor((i * values.length) / width), Math.floor(((i + 1) * values.length) / width));
+    return part.reduce((a, b) => a + b, 0) / part.length;
+  });
+}

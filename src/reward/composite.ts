@@ -1,0 +1,38 @@
+import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { createComposite } from "./scorers/composite.ts";
+
+export interface CompositeRewardOptions {
+  /** The part that says whether the task was solved. */
+  outcome: string;
+}
+
+/**
+ * The sum of named rewards, each of them one part:
+ *
+ *     composite({ outcome: exactMatch((task: Question) => task.answer), format: weighted(0.2, format(["think", "answer"])) })
+ *
+ * Where less than half of what can be had comes from the outcome, `warnings` says so. A total outside its reward's range is an
+ * error: give a function of your own its range with `makeReward`.
+ */
+export function composite<Data, State = unknown>(
+  rewards: Readonly<Record<string, Reward<Data, State>>>,
+  { outcome = "outcome" }: Partial<CompositeRewardOptions> = {},
+): Reward<Data, State> {
+  const entries = Object.entries(rewards);
+  const sum = createComposite({
+    weights: Object.fromEntries(entries.map(([name]) => [name, 1])),
+    ranges: Object.fromEntries(entries.map(([name, reward]) => [name, rangeOf(reward)])),
+    outcome,
+  });
+  const bounds = entries.map(([, reward]) => rangeOf(reward));
+  const bound = (end: 0 | 1) => bounds.reduce((all, range) => all + range[end], 0);
+  return makeReward(
+    async (episode) => {
+      const scores = await Promise.all(entries.map(async ([name, reward]) => [name, await reward(episode)] as const));
+      const { total, parts } = sum.score(Object.fromEntries(scores.map(([name, score]) => [name, score.total])));
+      return { total, parts, success: scores.some(([name, { success }]) => name === outcome && success) };
+    },
+    { range: [bound(0), bound(1)], warnings: [...sum.warnings, ...allWarnings(Object.values(rewards))] },
+  );
+}

@@ -1,0 +1,26 @@
+import { makeScore } from "../schema/score.ts";
+import { lastText } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { type Countdown, ragenCountdownScore, tinyZeroScore } from "./scorers/tiny-zero.ts";
+
+export interface CountdownOptions {
+  /** `tiny-zero`: 0.1 for any `<answer>` in the last turn. `ragen`: 0.1 for the right numbers in the answer itself. */
+  rule: "tiny-zero" | "ragen";
+}
+
+/** Countdown: 1 for an equation of all the numbers that hits the target, 0.1 for a try, else 0. */
+export function countdown<Data, State = unknown>(
+  puzzle: (task: Data) => Countdown,
+  { rule = "tiny-zero" }: Partial<CountdownOptions> = {},
+): Reward<Data, State> {
+  return makeReward(
+    (episode) => {
+      const wanted = puzzle(episode.task);
+      const outcome =
+        rule === "tiny-zero" ? tinyZeroScore(lastText(episode), wanted) : ragenCountdownScore(episode.answer, wanted);
+      return makeScore({ outcome });
+    },
+    { range: [0, 1] },
+  );
+}

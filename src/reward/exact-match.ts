@@ -1,0 +1,28 @@
+import { makeScore } from "../schema/score.ts";
+import type { GoldOf, TextOptions } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { exactMatchScore, normalizeAnswer } from "./scorers/normalize-answer.ts";
+
+/**
+ * 1 where the answer is a gold one in SQuAD's normal form, else 0. A gold answer without a normal form, such as the choice
+ * "A", must be given as it is, but for case: in normal form an empty answer would equal it.
+ */
+export function exactMatch<Data, State = unknown>(
+  gold: GoldOf<Data>,
+  { text = ({ answer }) => answer }: Partial<TextOptions<Data, State>> = {},
+): Reward<Data, State> {
+  return makeReward(
+    (episode) => {
+      const said = text(episode);
+      const isMatch = [gold(episode.task)].flat().some((one) => matches(said, one));
+      return makeScore({ outcome: isMatch ? 1 : 0 });
+    },
+    { range: [0, 1] },
+  );
+}
+
+function matches(said: string, gold: string): boolean {
+  if (normalizeAnswer(gold) !== "") return exactMatchScore(said, gold) === 1;
+  return said.trim().toLowerCase() === gold.trim().toLowerCase();
+}

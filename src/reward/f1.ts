@@ -1,0 +1,13 @@
+import { makeScore } from "../schema/score.ts";
+import type { GoldOf, TextOptions } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { tokenF1 } from "./scorers/normalize-answer.ts";
+
+/** The best F1 over the words of the answer and of a gold one. Solved is an F1 of 1. */
+export function f1<Data, State = unknown>(
+  gold: GoldOf<Data>,
+  { text = ({ answer }) => answer }: Partial<TextOptions<Data, State>> = {},
+): Reward<Data, State> {
+  return makeReward((episode) => makeScore({ outcome: tokenF1(text(episode), gold(episode.task)) }), { range: [0, 1] });
+}

@@ -1,0 +1,106 @@
+import { LudusError } from "../../errors.ts";
+import { uniformAt } from "../../random.ts";
+import type { JudgeBudget } from "./budget.ts";
+import { type ChatEndpoint, type ChatOutcome, postChat } from "./post-chat.ts";
+import { answerSchema, type Rubric } from "./rubric.ts";
+import { parseVerdict } from "./verdict.ts";
+
+/** How the answer is held to JSON: by a schema, by being JSON, or by the prompt alone. Servers differ in what they know. */
+const formats = ["schema", "json", "prompt"] as const;
+export type AnswerFormat = (typeof formats)[number];
+
+export interface AskOptions extends ChatEndpoint {
+  readonly retries: number;
+  /** The first wait; each one after it is twice as long, less up to half by chance. */
+  readonly firstWaitMs: number;
+  /** A server that asks for a longer wait is given up. */
+  readonly longestWaitMs: number;
+  readonly budget: JudgeBudget;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface Ask {
+  readonly model: string;
+  readonly messages: readonly { readonly role: "system" | "user"; readonly content: string }[];
+  readonly rubric: Rubric;
+  readonly temperature: number;
+  readonly seed: number;
+  readonly answerTokens: number;
+}
+
+/**
+ * Asks until there is an answer that can be read, and returns it as it was written. What stays unreadable, and a server that
+ * stays away, are errors: no score is ever made up. `known` remembers which format each model's server understands.
+ */
+export async function askJudge(
+  ask: Ask,
+  options: AskOptions,
+  known: Map<string, AnswerFormat>,
+  signal: AbortSignal,
+): Promise<string> {
+  let why = "";
+  let unreadable = 0;
+  for (let attempt = 0; attempt <= options.retries; attempt++) {
+    const outcome = await postInKnownFormat(ask, unreadable, options, known, signal);
+    if (outcome.kind === "answered") {
+      const { text, isCutOff } = outcome;
+      if (!isCutOff && parseVerdict(text, ask.rubric) !== undefined) return text;
+      unreadable++;
+      const what = isCutOff ? `an answer cut off at ${ask.answerTokens} tokens` : "an answer without a verdict";
+      why = `${what}: ${JSON.stringify(text.slice(0, 200))}`;
+      continue;
+    }
+    why = outcome.why;
+    if (outcome.kind !== "busy") break;
+    const waitMs = outcome.retryAfterMs ?? backOff(attempt, ask.seed, options.firstWaitMs);
+    if (waitMs > options.longestWaitMs) break;
+    if (attempt < options.retries) await options.sleep(waitMs, signal);
+  }
+  throw new LudusError(unreadable > 0 ? "judge-unreadable" : "judge-unavailable", {
+    got: `from ${ask.model} at ${options.endpoint}: ${why}`,
+    expected: `a verdict within ${options.retries + 1} tries`,
+    hint: "The episode has no score. Check the endpoint, the model's name and the rubric.",
+  });
+}
+
+/** Steps down to a looser format where the server does not understand the request, and remembers what it answered to. */
+async function postInKnownFormat(
+  ask: Ask,
+  unreadable: number,
+  options: AskOptions,
+  known: Map<string, AnswerFormat>,
+  signal: AbortSignal,
+): Promise<ChatOutcome> {
+  for (let index = formats.indexOf(known.get(ask.model) ?? "schema"); ; index++) {
+    const format = formats[index]!;
+    options.budget.spendCall();
+    const outcome = await postChat(options, bodyOf(ask, format, unreadable), signal);
+    if (outcome.kind === "answered") {
+      options.budget.addTokens(outcome.tokens);
+      known.set(ask.model, format);
+    }
+    if (outcome.kind !== "not-understood" || format === "prompt") return outcome;
+  }
+}
+
+function bodyOf(
+  { model, messages, rubric, temperature, seed, answerTokens }: Ask,
+  format: AnswerFormat,
+  unreadable: number,
+) {
+  const schema = { name: "verdict", strict: true, schema: answerSchema(rubric) };
+  return {
+    model,
+    messages,
+    temperature,
+    // an answer that could not be read would come again from the same seed
+    seed: seed + 1000 * unreadable,
+    max_tokens: answerTokens,
+    ...(format === "schema" ? { response_format: { type: "json_schema", json_schema: schema } } : {}),
+    ...(format === "json" ? { response_format: { type: "json_object" } } : {}),
+  };
+}
+
+function backOff(attempt: number, seed: number, firstWaitMs: number): number {
+  return firstWaitMs * 2 ** attempt * (1 - uniformAt(seed, attempt) / 2);
+}

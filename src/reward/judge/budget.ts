@@ -1,0 +1,43 @@
+import { LudusError } from "../../errors.ts";
+
+export interface JudgeLimits {
+  readonly maxCalls: number;
+  /** Prompt and answer together. Calls that are under way when it is spent are not cut short. */
+  readonly maxTokens: number;
+}
+
+/** What judges may spend. One budget may be shared by several. */
+export interface JudgeBudget {
+  readonly calls: number;
+  readonly tokens: number;
+  /** Before every call; throws `judge-budget-spent` where nothing is left. */
+  spendCall(): void;
+  addTokens(tokens: number): void;
+}
+
+export function judgeBudget(limits: Partial<JudgeLimits> = {}): JudgeBudget {
+  const { maxCalls = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = limits;
+  let calls = 0;
+  let tokens = 0;
+  return {
+    get calls() {
+      return calls;
+    },
+    get tokens() {
+      return tokens;
+    },
+    spendCall() {
+      if (calls >= maxCalls || tokens >= maxTokens) {
+        throw new LudusError("judge-budget-spent", {
+          got: `one more call after ${calls} calls and ${tokens} tokens`,
+          expected: `at most ${maxCalls} calls and ${maxTokens} tokens`,
+          hint: "Raise the budget, cache answers, or let a rule decide first.",
+        });
+      }
+      calls++;
+    },
+    addTokens(more) {
+      tokens += more;
+    },
+  };
+}

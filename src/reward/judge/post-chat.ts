@@ -1,0 +1,95 @@
+import { z } from "zod";
+
+export interface ChatEndpoint {
+  /** Up to and without `/chat/completions`: `http://127.0.0.1:8000/v1`. */
+  readonly endpoint: string;
+  readonly apiKey?: string;
+  readonly timeoutMs: number;
+  /** Wall clock in milliseconds, for a `Retry-After` that is a date. */
+  readonly now: () => number;
+}
+
+/** What came of one call. */
+export type ChatOutcome =
+  | { readonly kind: "answered"; readonly text: string; readonly isCutOff: boolean; readonly tokens: number }
+  /** Another try may help. */
+  | { readonly kind: "busy"; readonly why: string; readonly retryAfterMs?: number }
+  /** The request is not understood, perhaps for its `response_format`. */
+  | { readonly kind: "not-understood"; readonly why: string }
+  | { readonly kind: "refused"; readonly why: string };
+
+const Answer = z.object({
+  choices: z
+    .array(z.object({ message: z.object({ content: z.string().nullish() }), finish_reason: z.string().nullish() }))
+    .min(1),
+  usage: z.object({ total_tokens: z.number() }).nullish(),
+});
+
+/** One POST to an OpenAI-compatible chat-completions endpoint. Throws only where `signal` is aborted. */
+export async function postChat(
+  { endpoint, apiKey, timeoutMs, now }: ChatEndpoint,
+  body: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<ChatOutcome> {
+  const request = JSON.stringify(body);
+  try {
+    const response = await fetch(`${endpoint.replace(/\/+$/, "")}/chat/completions`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      },
+      body: request,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    const text = await response.text();
+    return response.ok ? answerOf(text, request) : failureOf(response, text, now);
+  } catch (error) {
+    signal.throwIfAborted();
+    return { kind: "busy", why: describeFailure(error, timeoutMs) };
+  }
+}
+
+function answerOf(text: string, request: string): ChatOutcome {
+  const parsed = Answer.safeParse(parseBody(text));
+  if (!parsed.success) return { kind: "busy", why: `an answer that is no chat completion: ${shorten(text)}` };
+  const { message, finish_reason: reason } = parsed.data.choices[0]!;
+  const content = message.content ?? "";
+  // where the server does not count: about four characters a token
+  const tokens = parsed.data.usage?.total_tokens ?? Math.ceil((request.length + content.length) / 4);
+  return { kind: "answered", text: content, isCutOff: reason === "length", tokens };
+}
+
+function failureOf(response: Response, text: string, now: () => number): ChatOutcome {
+  const why = `status ${response.status}: ${shorten(text)}`;
+  if (response.status === 400 || response.status === 422) return { kind: "not-understood", why };
+  if (response.status < 500 && ![408, 409, 425, 429].includes(response.status)) return { kind: "refused", why };
+  const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), now);
+  return { kind: "busy", why, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+/** Seconds, or a date. */
+function readRetryAfter(value: string | null, now: () => number): number | undefined {
+  if (value === null) return undefined;
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+function parseBody(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function describeFailure(error: unknown, timeoutMs: number): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === "TimeoutError") return `no answer within ${timeoutMs} ms`;
+  // "fetch failed" alone says nothing
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+function shorten(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
+}

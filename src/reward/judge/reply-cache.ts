@@ -1,0 +1,86 @@
+import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { jsonLine } from "../../schema/json-lines.ts";
+
+/** Replies of judges by the hash of what was asked. */
+export interface JudgeCache {
+  get(key: string): Promise<string | undefined>;
+  set(key: string, reply: string): Promise<void>;
+}
+
+export interface JudgeCacheOptions {
+  /** How many replies are kept in memory; those unused for longest go first. */
+  entries: number;
+  /** JSON lines, read once and added to, so that another run can go on with them. */
+  file: string;
+}
+
+const Line = z.object({ key: z.string(), reply: z.string() });
+
+export function judgeCache({ entries = 10_000, file }: Partial<JudgeCacheOptions> = {}): JudgeCache {
+  const replies = new Map<string, string>();
+  const keep = (key: string, reply: string) => {
+    replies.delete(key);
+    replies.set(key, reply);
+    const [oldest] = replies.keys();
+    if (replies.size > entries) replies.delete(oldest!);
+  };
+  const store = file === undefined ? undefined : openFile(file, keep);
+  return {
+    async get(key) {
+      await store?.read();
+      const reply = replies.get(key);
+      if (reply !== undefined) keep(key, reply);
+      return reply;
+    },
+    async set(key, reply) {
+      await store?.read();
+      keep(key, reply);
+      await store?.add(jsonLine({ key, reply }));
+    },
+  };
+}
+
+function openFile(file: string, keep: (key: string, reply: string) => void) {
+  let reading: Promise<void> | undefined;
+  let writing = Promise.resolve();
+  let isTorn = false;
+
+  async function load(): Promise<void> {
+    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    });
+    // a run that was killed may have left half a line
+    isTorn = text !== "" && !text.endsWith("\n");
+    for (const line of text.split("\n")) {
+      const parsed = Line.safeParse(parseLine(line));
+      if (parsed.success) keep(parsed.data.key, parsed.data.reply);
+    }
+    await mkdir(dirname(file), { recursive: true });
+  }
+
+  return {
+    read: () => {
+      reading ??= load();
+      return reading;
+    },
+    add(line: string) {
+      const text = isTorn ? `\n${line}` : line;
+      isTorn = false;
+      const written = writing.then(() => appendFile(file, text));
+      // one that failed has told its caller, and must not fail those after it
+      writing = written.catch(() => {});
+      return written;
+    },
+  };
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,35 @@
+import { cutText } from "../../tool/observation.ts";
+import type { ScoredEpisode } from "../reward.ts";
+import type { Section } from "./fence.ts";
+
+/**
+ * What happened, piece by piece and told apart by labels, so that no one can speak as someone else. Where it is longer than
+ * `maxChars`, the longest texts are cut in their middles to a common length.
+ */
+export function trajectorySections(
+  { turns, answer }: Pick<ScoredEpisode, "turns" | "answer">,
+  maxChars: number,
+): Section[] {
+  const all = turns.flatMap(({ text, observation }, turn) => [
+    { label: `POLICY ${turn + 1}`, text },
+    ...(observation === "" ? [] : [{ label: `ENVIRONMENT ${turn + 1}`, text: observation }]),
+  ]);
+  all.push({ label: "FINAL ANSWER", text: answer });
+  const most = commonLength(
+    all.map(({ text }) => text.length),
+    maxChars,
+  );
+  return all.map(({ label, text }) => ({ label, text: cutText(text, most) }));
+}
+
+/** The length at which cutting all longer ones makes their sum fit. */
+function commonLength(lengths: readonly number[], maxSum: number): number {
+  const sorted = lengths.toSorted((a, b) => a - b);
+  let left = maxSum;
+  for (const [index, length] of sorted.entries()) {
+    const each = left / (sorted.length - index);
+    if (length > each) return Math.floor(each);
+    left -= length;
+  }
+  return Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,76 @@
+import { LudusError } from "../errors.ts";
+import { makeScore } from "../schema/score.ts";
+import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
+import type { Reward, ScoredEpisode } from "./reward.ts";
+import {
+  linearLengthPenalty,
+  type SoftOverlongOptions,
+  sigmoidLengthPenalty,
+  softOverlongPenalty,
+} from "./scorers/length-penalty.ts";
+
+/** Tokens are the rollout's: a reward sees how many turns there were and how many characters the policy said in all. */
+export type LengthUnit = "turns" | "characters";
+
+export function lengthOf({ turns }: Pick<ScoredEpisode, "turns">, unit: LengthUnit): number {
+  return unit === "turns" ? turns.length : turns.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+export interface LinearLengthOptions {
+  unit: LengthUnit;
+  target: number;
+  /** For every turn or character over the target. */
+  weight: number;
+  /** It goes no lower. Ours, so that a long episode cannot outweigh its outcome. */
+  floor?: number;
+}
+
+/** −weight · max(0, length − target), to be added to an outcome. */
+export function linearLength<Data, State = unknown>(options: LinearLengthOptions): Reward<Data, State> {
+  const { unit, floor = -1 } = options;
+  return makeReward(
+    (episode) => makeScore({ length: Math.max(floor, linearLengthPenalty(0, lengthOf(episode, unit), options)) }),
+    { range: [floor, 0] },
+  );
+}
+
+export interface SigmoidLengthOptions {
+  unit: LengthUnit;
+  /** Half of the reward is left here. */
+  target: number;
+  temperature: number;
+}
+
+/** A reward that is never negative, times σ(−(length − target) / temperature). What that takes is the part `length`. */
+export function sigmoidLength<Data, State = unknown>(
+  reward: Reward<Data, State>,
+  { unit, ...options }: SigmoidLengthOptions,
+): Reward<Data, State> {
+  const [low, high] = rangeOf(reward);
+  if (low < 0) {
+    throw new LudusError("reward-negative", {
+      got: `a reward from ${low} to ${high}`,
+      expected: "one that is never negative",
+      hint: "A long failure would lose less than a short one. Use linearLength.",
+    });
+  }
+  return makeReward(
+    async (episode) => {
+      const { total, parts, success } = await reward(episode);
+      const left = sigmoidLengthPenalty(total, lengthOf(episode, unit), options);
+      return { total: left, parts: { ...parts, length: (parts.length ?? 0) + left - total }, success };
+    },
+    { range: [0, high], warnings: warningsOf(reward) },
+  );
+}
+
+/** DAPO's soft overlong punishment (arXiv 2503.14476), in turns or characters where DAPO counts tokens. */
+export function softOverlong<Data, State = unknown>({
+  unit,
+  ...options
+}: { unit: LengthUnit } & Pick<SoftOverlongOptions, "maxLength" | "cacheLength"> &
+  Partial<Pick<SoftOverlongOptions, "factor">>): Reward<Data, State> {
+  return makeReward((episode) => makeScore({ length: softOverlongPenalty(lengthOf(episode, unit), options) }), {
+    range: [-(options.factor ?? 1), 0],
+  });
+}

@@ -1,0 +1,24 @@
+import { makeScore } from "../schema/score.ts";
+import { lastText } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward, ScoredEpisode } from "./reward.ts";
+import { type Box, isPointInBox, type Point } from "./scorers/point-in-box.ts";
+import { parseUiAction } from "./scorers/ui-r1.ts";
+
+export interface PointInBoxOptions<Data, State> {
+  box: (task: Data) => Box;
+  /** Where was clicked, null for nowhere; by default what the last turn's `<answer>` says. */
+  point?: (episode: ScoredEpisode<Data, State>) => Point | null;
+}
+
+/** 1 where the click lies in the box, edges included, else 0. */
+export function pointInBox<Data, State = unknown>(options: PointInBoxOptions<Data, State>): Reward<Data, State> {
+  const { box, point = (episode) => parseUiAction(lastText(episode)).point } = options;
+  return makeReward(
+    (episode) => {
+      const [wanted, clicked] = [box(episode.task), point(episode)];
+      return makeScore({ outcome: clicked !== null && isPointInBox(clicked, wanted) ? 1 : 0 });
+    },
+    { range: [0, 1] },
+  );
+}

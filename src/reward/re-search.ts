@@ -1,0 +1,26 @@
+import { makeScore } from "../schema/score.ts";
+import { type GoldOf, taggedTranscript } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import type { TagRule } from "./scorers/format-tags.ts";
+import { reSearchScore } from "./scorers/re-search.ts";
+
+const tags = { observation: "result", all: ["think", "search", "result", "answer"] };
+
+/**
+ * ReSearch (arXiv 2503.19470) of the whole episode, observations as `<result>`: 0 for a broken format or an episode that was
+ * cut off, F1 of the boxed answer, 0.1 for the format alone.
+ */
+export function reSearch<Data, State = unknown>(
+  gold: GoldOf<Data>,
+  options: { readonly tags?: TagRule } = {},
+): Reward<Data, State> {
+  return makeReward(
+    ({ task, turns, stop }) => {
+      const finished = stop === "completed";
+      const { reward } = reSearchScore(taggedTranscript(turns, tags), gold(task), { finished, ...options });
+      return makeScore({ outcome: reward });
+    },
+    { range: [0, 1] },
+  );
+}

@@ -1,0 +1,21 @@
+import { makeScore } from "../schema/score.ts";
+import { lastText, type TextOptions } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { lastBoxed } from "./scorers/boxed.ts";
+import { reftScore } from "./scorers/math-answer.ts";
+
+export interface ReftOptions<Data, State> extends TextOptions<Data, State> {
+  /** Finds the answer in the text; null where there is none. */
+  extract: (text: string) => string | null;
+}
+
+/** ReFT (arXiv 2401.08967): 1 for the right answer, 0.1 for any that can be extracted, else 0. */
+export function reft<Data, State = unknown>(
+  gold: (task: Data) => string,
+  { text = lastText, extract = lastBoxed }: Partial<ReftOptions<Data, State>> = {},
+): Reward<Data, State> {
+  return makeReward((episode) => makeScore({ outcome: reftScore(text(episode), gold(episode.task), extract) }), {
+    range: [0, 1],
+  });
+}

@@ -1,0 +1,24 @@
+import type { Score } from "../schema/score.ts";
+import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
+import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
+
+/** A check that knows when it does not know. */
+export type Rule<Data = unknown, State = unknown> = (
+  episode: ScoredEpisode<Data, State>,
+) => Score | undefined | Promise<Score | undefined>;
+
+/**
+ * A rule where it decides, a judge where it does not: what can be checked is never left to opinion, and costs no call.
+ *
+ *     ruleFirst(({ answer }) => (answer === "" ? makeScore({ outcome: 0 }) : undefined), judge({ … }))
+ */
+export function ruleFirst<Data, State = unknown>(
+  rule: Rule<Data, State>,
+  judge: Reward<Data, State>,
+  range: RewardRange = rangeOf(judge),
+): Reward<Data, State> {
+  return makeReward(async (episode) => (await rule(episode)) ?? (await judge(episode)), {
+    range,
+    warnings: warningsOf(judge),
+  });
+}

@@ -1,0 +1,15 @@
+import { makeScore } from "../schema/score.ts";
+import type { GoldOf, TextOptions } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { substringMatchScore } from "./scorers/normalize-answer.ts";
+
+/** 1 where the answer holds a gold one, both in SQuAD's normal form, else 0. A policy can win by listing many answers. */
+export function substringMatch<Data, State = unknown>(
+  gold: GoldOf<Data>,
+  { text = ({ answer }) => answer }: Partial<TextOptions<Data, State>> = {},
+): Reward<Data, State> {
+  return makeReward((episode) => makeScore({ outcome: substringMatchScore(text(episode), gold(episode.task)) }), {
+    range: [0, 1],
+  });
+}

@@ -1,0 +1,18 @@
+import { makeScore } from "../schema/score.ts";
+import { lastText, type TextOptions } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { type SweRlTask, sweRlScore } from "./scorers/swe-rl.ts";
+
+/**
+ * SWE-RL (arXiv 2502.18449) of the last turn: −1 for a broken format, else how near the patch is to the gold one. Solved is
+ * the same patch. On small files a wrong fix scores almost as high: prefer tests where there are some.
+ */
+export function sweRl<Data, State = unknown>(
+  change: (task: Data) => SweRlTask,
+  { text = lastText }: Partial<TextOptions<Data, State>> = {},
+): Reward<Data, State> {
+  return makeReward((episode) => makeScore({ outcome: sweRlScore(text(episode), change(episode.task)).reward }), {
+    range: [-1, 1],
+  });
+}

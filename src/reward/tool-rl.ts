@@ -1,0 +1,39 @@
+import { makeScore } from "../schema/score.ts";
+import { lastText, type TextOptions } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward, RewardRange } from "./reward.ts";
+import { type ToolRlOptions, type ToolRlReference, toolRlRanges, toolRlScore } from "./scorers/toolrl.ts";
+
+export interface ToolRlRewardOptions<Data, State> extends Omit<ToolRlOptions, "step">, TextOptions<Data, State> {
+  /** The training step, for what changes over training. */
+  step: () => number;
+}
+
+/** ToolRL (arXiv 2504.13958) of the last turn: format, correctness of its calls, and length where that is on. */
+export function toolRl<Data, State = unknown>(
+  reference: (task: Data) => ToolRlReference,
+  { text = lastText, step = () => 0, ...options }: Partial<ToolRlRewardOptions<Data, State>> = {},
+): Reward<Data, State> {
+  return makeReward(
+    (episode) => {
+      const now = { ...options, step: step() };
+      const wanted = reference(episode.task);
+      const { format, correctness, length } = toolRlScore(text(episode), wanted, now);
+      const ranges = toolRlRanges(now);
+      const isRight =
+        wanted.calls.length === 0 ? format === ranges.format[1] : correctness > ranges.correctness[1] - 1e-9;
+      return makeScore({ format, correctness, length }, isRight);
+    },
+    { range: widest(options) },
+  );
+}
+
+/** Schedules start at step 0 and are flat from 150 on; the range holds for all of training. */
+function widest(options: Partial<ToolRlOptions>): RewardRange {
+  const ranges = [0, 30, 150].flatMap((step) => {
+    const { format, correctness, length } = toolRlRanges({ ...options, step });
+    const sum = (end: 0 | 1) => format[end] + correctness[end] + length[end];
+    return [sum(0), sum(1)];
+  });
+  return [Math.min(...ranges), Math.max(...ranges)];
+}

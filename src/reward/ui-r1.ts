@@ -1,0 +1,19 @@
+import { makeScore } from "../schema/score.ts";
+import { lastText, type TextOptions } from "./episode-text.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward } from "./reward.ts";
+import { type UiGold, type UiR1Options, uiR1Score } from "./scorers/ui-r1.ts";
+
+/** UI-R1 (arXiv 2503.21620): 1 each for the action's type, its point and the format. Solved is the right type and point. */
+export function uiR1<Data, State = unknown>(
+  gold: (task: Data) => UiGold,
+  { text = lastText, ...options }: Partial<UiR1Options & TextOptions<Data, State>> = {},
+): Reward<Data, State> {
+  return makeReward(
+    (episode) => {
+      const { type, coordinate, format } = uiR1Score(text(episode), gold(episode.task), options);
+      return makeScore({ type, coordinate, format }, type === 1 && coordinate === 1);
+    },
+    { range: [0, 3] },
+  );
+}

@@ -1,0 +1,145 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import type { Server } from "node:http";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { LudusError } from "../errors.ts";
+import { isLoopback, onlyLoopbackNames, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
+import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
+import { type Diagnose, Findings } from "./dashboard/findings.ts";
+import { liveRoutes } from "./dashboard/live-routes.ts";
+import { type Environments, PlayRoom } from "./dashboard/play-routes.ts";
+import { statusOf } from "./dashboard/request.ts";
+import { RunFolder } from "./dashboard/run-folder.ts";
+import { runRoutes } from "./dashboard/run-routes.ts";
+import { RunSummaries } from "./dashboard/run-summaries.ts";
+import { staticFiles } from "./dashboard/static-files.ts";
+import { trajectoryRoutes } from "./dashboard/trajectory-routes.ts";
+
+export interface DashboardOptions {
+  /** A folder of runs, or one run's own. */
+  runs: string;
+  /** Loopback by default. With any other, everyone who has the token and reaches this machine can look. */
+  host: string;
+  /** 0 takes any that is free. */
+  port: number;
+  /** Made anew at each start by default. */
+  token: string;
+  /** What can be played by hand. */
+  environments: Environments;
+  /** The doctor that is asked about a run besides what the run said itself. */
+  diagnose?: Diagnose;
+  loadEngine: LoadEngine;
+  /** The built page. */
+  assets: string;
+  /** How often a watched run is looked at. */
+  liveMs: number;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+export interface Dashboard {
+  /** With the token: whoever has it can look. */
+  readonly url: string;
+  readonly port: number;
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+const wallClock = () => performance.timeOrigin + performance.now();
+
+/** Serves the dashboard over a folder of runs, live while they are written. It only reads. */
+export async function serveDashboard(
+  options: Pick<DashboardOptions, "runs"> & Partial<DashboardOptions>,
+): Promise<Dashboard> {
+  const root = resolve(options.runs);
+  if (!existsSync(root)) {
+    throw new LudusError("no-runs", {
+      got: `"${options.runs}", which is not there`,
+      expected: "a folder of runs",
+      hint: 'Training with `run: "runs/first"` makes one.',
+    });
+  }
+  const { host = "127.0.0.1", port = 0, token = randomBytes(18).toString("base64url") } = options;
+  const parts = openParts(root, options);
+  const server = await listen(makeApp(parts, { ...options, host, token }), host, port);
+  const address = server.address();
+  const taken = typeof address === "object" && address !== null ? address.port : port;
+  const name = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: `http://${name}:${taken}/?token=${encodeURIComponent(token)}`,
+    port: taken,
+    token,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+      await parts.room.close();
+      await parts.policies.close();
+      await parts.runs.close();
+    },
+  };
+}
+
+type Parts = ReturnType<typeof openParts>;
+
+function openParts(root: string, options: Partial<DashboardOptions>) {
+  const { environments = {}, diagnose, loadEngine = loadEmbedded, now = wallClock } = options;
+  const runs = new RunFolder(root, () => performance.now());
+  const policies = new CheckpointPolicies(loadEngine);
+  return {
+    ...{ runs, policies },
+    summaries: new RunSummaries(runs, now),
+    findings: new Findings(runs, diagnose),
+    room: new PlayRoom(environments, runs, policies),
+  };
+}
+
+type AppOptions = Partial<DashboardOptions> & Pick<DashboardOptions, "host" | "token">;
+
+function makeApp(parts: Parts, { host, token, assets = builtPage, liveMs = 1000 }: AppOptions): Hono {
+  const app = new Hono();
+  // browsers keep cookies by host alone; its own name keeps two dashboards on one machine apart
+  const cookie = `ludus-${token.slice(0, 6).replace(/\W/g, "")}`;
+  app.use(strictHeaders);
+  if (isLoopback(host)) app.use(onlyLoopbackNames());
+  app.use("/api/*", requireToken(token, cookie), async (context, next) => {
+    await next();
+    context.res.headers.set("cache-control", "no-store");
+  });
+  app.route("/api", runRoutes(parts));
+  app.route("/api", trajectoryRoutes(parts.runs, parts.policies));
+  app.route("/api", liveRoutes(parts.runs, liveMs));
+  app.route("/api", parts.room.routes);
+  app.all("/api/*", (context) => {
+    return context.json({ error: { code: "no-such-path", message: `Nothing is at ${context.req.path}.` } }, 404);
+  });
+  app.get("*", takeToken(token, cookie), staticFiles(assets));
+  app.onError((error, context) => {
+    const isExpected = error instanceof LudusError;
+    const code = isExpected ? error.code : "bug";
+    return context.json({ error: { code, message: error.message } }, isExpected ? statusOf(error) : 500);
+  });
+  return app;
+}
+
+// the same number of folders up from src/server and from dist/server
+const builtPage = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
+
+async function listen(app: Hono, hostname: string, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server)) as Server;
+    server.once("error", (error) => reject(cannotListen(error, hostname, port)));
+  });
+}
+
+function cannotListen(error: Error, host: string, port: number): Error {
+  const isTaken = "code" in error && error.code === "EADDRINUSE";
+  return new LudusError("cannot-listen", {
+    got: error.message,
+    expected: `to listen on ${host} port ${port}`,
+    ...(isTaken ? { hint: "Choose another with --port, or 0 for any that is free." } : {}),
+    cause: error,
+  });
+}

@@ -1,0 +1,195 @@
+import type { Message, RunEndReason, Score, StopReason, ToolSpec } from "../../schema/index.ts";
+import type { StoredEvent, TrajectorySummary } from "../../store/index.ts";
+
+// What the dashboard's server says, as JSON. A number that JSON cannot hold (NaN, infinite) is null.
+
+export interface RunsAnswer {
+  readonly runs: readonly RunSummary[];
+  /** Runs that fit the search, on all pages together. */
+  readonly total: number;
+}
+
+/** `silent`: nothing was written for a while, and nobody said that it is over. */
+export type RunStatus = "running" | "silent" | RunEndReason;
+
+export interface RunSummary {
+  /** The run's folder, as seen from the one that is shown. */
+  readonly id: string;
+  readonly status: RunStatus;
+  /** Milliseconds since 1970. */
+  readonly started?: number;
+  readonly changed: number;
+  readonly env?: string;
+  readonly algorithm?: string;
+  /** How many are done. */
+  readonly steps: number;
+  readonly plannedSteps?: number;
+  readonly reward?: number | null;
+  readonly success?: number | null;
+  /** The mean reward over the run, in few points. */
+  readonly curve: readonly (number | null)[];
+  /** Why the run cannot be read. */
+  readonly problem?: string;
+}
+
+export interface RunAnswer {
+  readonly summary: RunSummary;
+  readonly metricNames: readonly string[];
+  readonly config: unknown;
+  /** Steps with a checkpoint. */
+  readonly checkpoints: readonly number[];
+  readonly trajectories: number;
+}
+
+export interface SeriesAnswer {
+  readonly series: readonly Series[];
+}
+
+/** Columns of points; `counts` says how many steps each joins. */
+export interface Series {
+  readonly run: string;
+  readonly name: string;
+  readonly steps: readonly number[];
+  readonly values: readonly (number | null)[];
+  readonly min: readonly (number | null)[];
+  readonly max: readonly (number | null)[];
+  readonly counts: readonly number[];
+}
+
+export interface EventsAnswer {
+  readonly events: readonly StoredEvent[];
+  /** Where to go on; absent when these were the last. */
+  readonly next?: number;
+}
+
+export interface FindingsAnswer {
+  readonly findings: readonly ShownFinding[];
+}
+
+export interface ShownFinding {
+  readonly code: string;
+  readonly severity: "error" | "warning" | "info";
+  readonly message: string;
+  readonly step: number;
+  readonly remedy?: string;
+}
+
+export interface TrajectoriesAnswer {
+  readonly trajectories: readonly ShownSummary[];
+  readonly next?: number;
+}
+
+export interface ShownSummary extends Omit<TrajectorySummary, "reward"> {
+  readonly reward: number | null;
+}
+
+/** The beginning of a text, and how long all of it is. */
+export interface LongText {
+  readonly text: string;
+  readonly length: number;
+}
+
+export interface TrajectoryAnswer {
+  readonly summary: ShownSummary;
+  readonly task: { readonly id: string; readonly seed: number; readonly data: LongText };
+  readonly score: Score;
+  readonly weights: string;
+  readonly temperature: number;
+  readonly failure?: LongText;
+  readonly turns: readonly ShownTurn[];
+  readonly tokens: TokenColumns;
+}
+
+export interface ShownTurn {
+  readonly start: number;
+  readonly end: number;
+  readonly text: LongText;
+  readonly reward: number | null;
+  readonly observation: LongText;
+  readonly calls: readonly ShownCall[];
+  readonly stateKey?: string;
+  readonly info?: Readonly<Record<string, number | string | boolean>>;
+}
+
+export interface ShownCall {
+  readonly name: string;
+  readonly arguments: LongText;
+  readonly outcome: string;
+  readonly observation: LongText;
+}
+
+/** Tokens `from` to `from + ids.length - 1` of `total`. */
+export interface TokenColumns {
+  readonly from: number;
+  readonly total: number;
+  readonly ids: readonly number[];
+  /** A character that several tokens make stands at the last of them. Absent where the run has no tokenizer. */
+  readonly texts?: readonly string[];
+  readonly mask: readonly number[];
+  readonly logprobs: readonly (number | null)[];
+  readonly versions: readonly number[];
+}
+
+export interface GroupAnswer {
+  readonly step: number;
+  readonly split: string;
+  readonly meanReward: number | null;
+  readonly members: readonly ShownSummary[];
+}
+
+/** What a checkpoint makes of a trajectory's tokens, index by index; 0 where nothing was sampled. */
+export interface LookAnswer {
+  readonly checkpoint: number;
+  readonly logprobs: readonly (number | null)[];
+  readonly entropies: readonly (number | null)[];
+}
+
+export interface EnvironmentsAnswer {
+  readonly environments: readonly { readonly name: string; readonly description: string }[];
+}
+
+export interface PlayAnswer {
+  readonly session: string;
+  readonly env: string;
+  readonly taskId: string;
+  readonly tools: readonly ToolSpec[];
+  /** Who is to speak; absent at the end. */
+  readonly role?: string;
+  /** All that was said so far. */
+  readonly messages: readonly Message[];
+  /** The tokens the policy would be given, as text: with a checkpoint by its own tokenizer, else by bytes. */
+  readonly prompt: string;
+  readonly promptTokens: number;
+  /** What may be said now, where the environment lists it. */
+  readonly possible: readonly string[];
+  readonly hasExpert: boolean;
+  readonly reward: number;
+  readonly end?: { readonly stop: StopReason; readonly failure?: string; readonly score: Score };
+  readonly checkpoint?: number;
+}
+
+/** What a checkpoint would say, token by token, and what else it might have said at each. */
+export interface SuggestionAnswer {
+  readonly text: string;
+  readonly stop: string;
+  readonly tokens: readonly SuggestedToken[];
+}
+
+export interface SuggestedToken {
+  readonly id: number;
+  readonly text: string;
+  readonly logprob: number | null;
+  /** Chosen by a person, not sampled. */
+  readonly isGiven: boolean;
+  readonly choices: readonly { readonly id: number; readonly text: string; readonly logprob: number | null }[];
+}
+
+export interface LiveChange {
+  readonly run: string;
+  readonly step: number;
+  readonly changed: number;
+}
+
+export interface ErrorAnswer {
+  readonly error: { readonly code: string; readonly message: string };
+}

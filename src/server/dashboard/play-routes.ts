@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto";
+import { Hono } from "hono";
+import { z } from "zod";
+import { Checkpoints } from "../../checkpoint/checkpoints.ts";
+import type { Env } from "../../env/env.ts";
+import { LudusError } from "../../errors.ts";
+import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
+import { chatRenderer } from "../../policy/chat-renderer.ts";
+import { compactRenderer } from "../../policy/compact-renderer.ts";
+import type { Tokenizer } from "../../policy/tokenizer.ts";
+import type { EnvironmentsAnswer } from "./answers.ts";
+import type { CheckpointPolicies } from "./checkpoint-policies.ts";
+import { type PlaySeat, PlaySession } from "./play-session.ts";
+import { pathText, readBody } from "./request.ts";
+import type { RunFolder } from "./run-folder.ts";
+
+const StartBody = z.object({
+  env: z.string(),
+  split: z.string().default("train"),
+  index: z.int().min(0).default(0),
+  /** Whose newest checkpoint sits beside. */
+  run: z.string().optional(),
+  renderer: z.enum(["compact", "chat"]).optional(),
+});
+
+const SayBody = z.object({ text: z.string().max(100_000).optional(), tokens: z.array(z.int().min(0)).optional() });
+
+const SuggestBody = z.object({
+  seed: z.int().default(0),
+  temperature: z.number().min(0).max(10).default(1),
+  given: z.array(z.int().min(0)).max(10_000).default([]),
+  maxTokens: z.int().min(1).optional(),
+});
+
+const maxSessions = 32;
+
+/** Environments by name, each made when it is asked for. */
+export type Environments = Readonly<Record<string, () => Env>>;
+
+/** Episodes that people play. */
+export class PlayRoom {
+  readonly routes: Hono;
+  readonly #sessions = new Map<string, PlaySession>();
+  readonly #environments: Environments;
+  readonly #runs: RunFolder;
+  readonly #policies: CheckpointPolicies;
+
+  constructor(environments: Environments, runs: RunFolder, policies: CheckpointPolicies) {
+    this.#environments = environments;
+    this.#runs = runs;
+    this.#policies = policies;
+    this.routes = this.#makeRoutes();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+    this.#sessions.clear();
+  }
+
+  #makeRoutes(): Hono {
+    const routes = new Hono();
+    routes.get("/environments", (context) => {
+      const environments = Object.values(this.#environments).map((make) => make());
+      const answer: EnvironmentsAnswer = {
+        environments: environments.map(({ name, description }) => ({ name, description })),
+      };
+      return context.json(answer);
+    });
+    routes.post("/play", async (context) => {
+      const id = await this.#start(await readBody(context, StartBody));
+      return context.json(this.#session(id).view(id));
+    });
+    routes.get("/play/:session", (context) => {
+      const id = pathText(context, "session");
+      return context.json(this.#session(id).view(id));
+    });
+    routes.post("/play/:session/say", async (context) => {
+      const [id, { text, tokens }] = [pathText(context, "session"), await readBody(context, SayBody)];
+      const session = this.#session(id);
+      await (tokens === undefined ? session.say(text ?? "") : session.sayTokens(tokens));
+      return context.json(session.view(id));
+    });
+    routes.post("/play/:session/expert", (context) => {
+      const text = this.#session(pathText(context, "session")).expertSays();
+      return context.json({ text: text ?? null });
+    });
+    routes.post("/play/:session/suggest", async (context) => {
+      const [session, options] = [this.#session(pathText(context, "session")), await readBody(context, SuggestBody)];
+      const { run } = session.seat;
+      if (run === undefined) {
+        throw new LudusError("no-such-checkpoint", { got: "an episode without a run", expected: "one with a run" });
+      }
+      const use = this.#policies.use(run.directory, run.step, (policy) => session.suggest(policy, options));
+      return context.json(await use);
+    });
+    return routes;
+  }
+
+  #session(id: string): PlaySession {
+    const session = this.#sessions.get(id);
+    if (session !== undefined) return session;
+    throw new LudusError("no-such-session", {
+      got: `"${id}"`,
+      expected: "an episode that is being played",
+      hint: "Begin a new one: the server was started anew, or many others were begun since.",
+    });
+  }
+
+  async #start({ env: name, split, index, run, renderer }: z.infer<typeof StartBody>): Promise<string> {
+    const make = Object.hasOwn(this.#environments, name) ? this.#environments[name] : undefined;
+    if (make === undefined) {
+      const expected = `one of ${Object.keys(this.#environments).join(", ")}`;
+      throw new LudusError("no-such-environment", { got: `"${name}"`, expected });
+    }
+    const env = make();
+    const seat = await this.#seat(run, renderer);
+    const session = new PlaySession(env, await env.tasks.at(split, index), seat);
+    await session.start();
+    const id = randomBytes(9).toString("base64url");
+    this.#sessions.set(id, session);
+    const [oldest] = this.#sessions;
+    if (this.#sessions.size > maxSessions && oldest !== undefined) {
+      this.#sessions.delete(oldest[0]);
+      await oldest[1].close();
+    }
+    return id;
+  }
+
+  async #seat(runId: string | undefined, wanted: "compact" | "chat" | undefined): Promise<PlaySeat> {
+    if (runId === undefined) return { tokenizer: byteTokenizer(), renderer: rendererOf(byteTokenizer(), wanted) };
+    const { directory } = this.#runs.find(runId);
+    const step = new Checkpoints(directory).steps().at(-1);
+    const tokenizer = await this.#policies.tokenizer(directory);
+    if (tokenizer === undefined || step === undefined) {
+      throw new LudusError("no-such-checkpoint", {
+        got: `a run without checkpoints, ${runId}`,
+        expected: "one that has saved its policy",
+      });
+    }
+    const renderer = rendererOf(tokenizer, wanted ?? (await this.#rendererIn(runId, tokenizer)));
+    return { tokenizer, renderer, run: { directory, step } };
+  }
+
+  /** A chat template opens with a control token, the compact way with words: what was recorded shows which it was. */
+  async #rendererIn(runId: string, tokenizer: Tokenizer): Promise<"compact" | "chat"> {
+    return this.#runs.read(runId, async (reader) => {
+      const [last] = (await reader.trajectories({}, { limit: 1 })).trajectories;
+      if (last === undefined) return "compact";
+      const { tokens_T } = (await reader.trajectory(last.key)).trajectory;
+      const controls = new Set(tokenizer.controlTokens.values());
+      const speaksAt = tokens_T.findIndex((id) => controls.has(id));
+      return speaksAt === 0 ? "chat" : "compact";
+    });
+  }
+}
+
+function rendererOf(tokenizer: Tokenizer, wanted: "compact" | "chat" | undefined) {
+  return wanted === "chat" ? chatRenderer({ tokenizer }) : compactRenderer({ tokenizer });
+}

@@ -1,0 +1,111 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { Checkpoints } from "../../checkpoint/checkpoints.ts";
+import type { MetricPoint, RunReader } from "../../store/index.ts";
+import type { EventsAnswer, RunAnswer, RunsAnswer, Series, SeriesAnswer } from "./answers.ts";
+import type { Findings } from "./findings.ts";
+import { pathText, readQuery, step } from "./request.ts";
+import type { RunFolder } from "./run-folder.ts";
+import { finite, type RunSummaries } from "./run-summaries.ts";
+
+const RunsQuery = z.object({
+  search: z.string().max(200).default(""),
+  skip: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(100).default(25),
+});
+
+const SeriesQuery = z.object({
+  run: z.array(z.string()).min(1).max(16),
+  name: z.array(z.string()).min(1).max(32),
+  points: z.coerce.number().int().min(2).max(2000).default(400),
+  from: step.optional(),
+  to: step.optional(),
+});
+
+const EventsQuery = z.object({
+  after: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+});
+
+interface RunParts {
+  readonly runs: RunFolder;
+  readonly summaries: RunSummaries;
+  readonly findings: Findings;
+}
+
+/** Runs, their curves, events and findings. */
+export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
+  const routes = new Hono();
+  routes.get("/runs", async (context) => {
+    const { search, skip, limit } = readQuery(context, RunsQuery);
+    const words = search.toLowerCase().split(/\s+/);
+    const found = runs.list().filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)));
+    const page = found.slice(skip, skip + limit);
+    const answer: RunsAnswer = { runs: await inTurn(page, (file) => summaries.of(file)), total: found.length };
+    return context.json(answer);
+  });
+  routes.get("/series", async (context) => {
+    const { run: ids, name: names, ...options } = readQuery(context, SeriesQuery, ["run", "name"]);
+    const answer: SeriesAnswer = { series: (await inTurn(ids, (id) => readSeries(runs, id, names, options))).flat() };
+    return context.json(answer);
+  });
+  routes.get("/runs/:run", async (context) => {
+    const id = pathText(context, "run");
+    const summary = await summaries.of(runs.find(id));
+    const answer = await runs.read(id, async (reader, { directory }): Promise<RunAnswer> => {
+      const [metricNames, config] = [await reader.metricNames(), (await reader.config()) ?? null];
+      const checkpoints = new Checkpoints(directory).steps();
+      return { summary, metricNames, config, checkpoints, trajectories: await reader.countTrajectories() };
+    });
+    return context.json(answer);
+  });
+  routes.get("/runs/:run/events", async (context) => {
+    const { after, limit } = readQuery(context, EventsQuery);
+    const events = await runs.read(pathText(context, "run"), (reader) => reader.events({ after, limit }));
+    const last = events.at(-1);
+    const answer: EventsAnswer = {
+      events,
+      ...(events.length < limit || last === undefined ? {} : { next: last.order }),
+    };
+    return context.json(answer);
+  });
+  routes.get("/runs/:run/findings", async (context) =>
+    context.json({ findings: await findings.of(runs.find(pathText(context, "run"))) }),
+  );
+  return routes;
+}
+
+interface SeriesRange {
+  readonly points: number;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+function readSeries(runs: RunFolder, run: string, names: readonly string[], range: SeriesRange): Promise<Series[]> {
+  return runs.read(run, (reader) =>
+    inTurn(names, async (name) => columns(run, name, await readPoints(reader, name, range))),
+  );
+}
+
+function readPoints(reader: RunReader, name: string, { points, from, to }: SeriesRange): Promise<MetricPoint[]> {
+  const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  return reader.series(name, { maxPoints: points, ...range });
+}
+
+function columns(run: string, name: string, points: readonly MetricPoint[]): Series {
+  return {
+    ...{ run, name },
+    steps: points.map(({ step }) => step),
+    values: points.map(({ value }) => finite(value)),
+    min: points.map(({ min }) => finite(min)),
+    max: points.map(({ max }) => finite(max)),
+    counts: points.map(({ count }) => count),
+  };
+}
+
+/** One after the other: the store answers at once, so nothing is gained by asking together. */
+async function inTurn<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
+  const values: Value[] = [];
+  for (const item of items) values.push(await work(item));
+  return values;
+}

@@ -1,0 +1,99 @@
+import { mkdir } from "node:fs/promises";
+import { metric } from "../../monitor/metric-names.ts";
+import type { Rng } from "../../random.ts";
+import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
+import type { Trajectory, TrajectoryGroup } from "../../schema/index.ts";
+import { openRun, type RunWrites } from "../../store/index.ts";
+
+export interface FakeRunOptions {
+  /** Steps to write, from `firstStep` on. */
+  steps: number;
+  firstStep: number;
+  groupsPerStep: number;
+  groupSize: number;
+  /** Says that it is over. */
+  isEnded: boolean;
+  /** What some trajectories should be like: of the first group of each step. */
+  fields: Partial<Trajectory>;
+  now: () => number;
+}
+
+const defaults: FakeRunOptions = {
+  ...{ steps: 20, firstStep: 0, groupsPerStep: 2, groupSize: 4, isEnded: true, fields: {} },
+  now: () => 1_700_000_000_000,
+};
+
+/** A folder with a run of anything at all in it: for tests of what shows runs. */
+export async function writeFakeRun(directory: string, rng: Rng, options: Partial<FakeRunOptions> = {}): Promise<void> {
+  const { steps, firstStep, isEnded, now, ...sizes } = { ...defaults, ...options };
+  await mkdir(directory, { recursive: true });
+  const run = await openRun(directory, { now });
+  for (let step = firstStep; step < firstStep + steps; step++) {
+    await run.transaction((write) => writeFakeStep(write, step, rng, sizes));
+  }
+  if (isEnded) {
+    const last = firstStep + steps - 1;
+    await run.transaction((write) => write.recordEvent(last, { type: "run-end", reason: "finished" }));
+  }
+  await run.close();
+}
+
+type StepOptions = Pick<FakeRunOptions, "groupsPerStep" | "groupSize" | "fields">;
+
+export function writeFakeStep(write: RunWrites, step: number, rng: Rng, options: StepOptions): void {
+  if (step === 0) write.setConfig(fakeConfig);
+  write.recordMetrics(step, fakeMetrics(step, rng));
+  for (let index = 0; index < options.groupsPerStep; index++) {
+    write.recordGroup(step, fakeGroup(`train/${index}`, step, rng, options, index === 0), "train");
+  }
+  write.recordEvent(step, { type: "step-end", step, metrics: {} });
+  if (step % 10 === 5) {
+    const message = "All groups of the last steps have equal rewards: nothing is learned from them.";
+    write.recordEvent(step, { type: "finding", step, code: "uniform-groups", message });
+  }
+}
+
+const fakeConfig = {
+  env: { name: "guess", limits: { turns: 8 } },
+  algorithm: { name: "grpo", groupSize: 4, sampling: { temperature: 1 } },
+  policy: { parameters: 860_000 },
+  steps: 100,
+  seed: 7,
+};
+
+function fakeGroup(id: string, step: number, rng: Rng, options: StepOptions, isChosen: boolean): TrajectoryGroup {
+  const trajectories = Array.from({ length: options.groupSize }, (_, i) => {
+    const rollout = `${step}/${id}/${i}`;
+    const fields = isChosen && i === 0 ? options.fields : {};
+    return fakeTrajectory(rng, { id: rollout, rollout, taskId: id, ...fields }, { vocabularySize: 256 });
+  });
+  return { task: fakeTask(rng, id), trajectories };
+}
+
+function fakeMetrics(step: number, rng: Rng): Record<string, number> {
+  const learned = 1 - Math.exp(-step / 40);
+  const noise = (scale: number) => scale * rng.normal();
+  return {
+    [metric.reward]: learned + noise(0.05),
+    [metric.success]: Math.min(1, Math.max(0, learned + noise(0.04))),
+    [metric.rewardPart("outcome")]: 0.8 * learned + noise(0.02),
+    [metric.rewardPart("format")]: 0.2 * learned + noise(0.01),
+    [metric.stop("completed")]: 0.2 + 0.7 * learned,
+    [metric.stop("max-turns")]: 0.6 * (1 - learned),
+    [metric.stop("parse-error")]: 0.2 - 0.1 * learned,
+    [metric.deviation]: 0.4 * (1 - learned) + 0.1 + noise(0.02),
+    [metric.entropy]: 2.2 - 1.4 * learned + noise(0.05),
+    [metric.klOldNew]: 0.002 + Math.abs(noise(0.001)),
+    [metric.klReference]: 0.2 * learned + Math.abs(noise(0.004)),
+    [metric.clipLow]: Math.abs(noise(0.01)),
+    [metric.clipHigh]: 0.01 + Math.abs(noise(0.01)),
+    [metric.gradientNorm]: Math.exp(noise(0.5)),
+    [metric.loss]: 0.1 - 0.1 * learned + noise(0.01),
+    [metric.learningRate]: 1e-3,
+    [metric.sampledTokens]: 2000 + 400 * learned,
+    [metric.seconds("rollout")]: 0.6 + Math.abs(noise(0.05)),
+    [metric.seconds("credit")]: 0.02,
+    [metric.seconds("update")]: 0.3 + Math.abs(noise(0.03)),
+    [metric.tokensPerSecond]: 3000 + noise(100),
+  };
+}

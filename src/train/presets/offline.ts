@@ -1,0 +1,147 @@
+import type { Credit } from "../../credit/credit.ts";
+import { keepAll } from "../../credit/keep-all.ts";
+import { zerosLike } from "../../credit/spread.ts";
+import type { Aggregation } from "../../loss/aggregation.ts";
+import { type DpoOptions as DpoLossOptions, dpo as dpoLoss } from "../../loss/dpo.ts";
+import { imitation } from "../../loss/imitation.ts";
+import { type KtoOptions as KtoLossOptions, kto as ktoLoss } from "../../loss/kto.ts";
+import type { Trajectory } from "../../schema/trajectory.ts";
+import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import type { Algorithm, Optimizer } from "../algorithm.ts";
+import { type LearnRow, plainRow, temperatureOf } from "../learn-row.ts";
+import type { Example, OfflineAlgorithm } from "../offline-algorithm.ts";
+import { type PairSide, type PreferencePair, trajectoryPairs } from "../pairs.ts";
+import { type CommonOptions, commonDefaults, preset } from "./preset.ts";
+
+export interface OfflineOptions extends Optimizer {
+  /** Which rollouts are learned from. */
+  keep: (trajectory: Trajectory) => boolean;
+}
+
+const optimizer: Optimizer = { learningRate: 5e-4, weightDecay: 0, beta2: 0.99, maxGradientNorm: 1 };
+
+export interface ImitateOfflineOptions extends OfflineOptions {
+  aggregation: Aggregation;
+}
+
+/** Supervised fine-tuning: says what was said, and learns nothing from what was read. All sound rollouts by default. */
+export function imitateOffline(options: Partial<ImitateOfflineOptions> = {}): OfflineAlgorithm {
+  const chosen = { ...optimizer, keep: () => true, aggregation: "token-mean" as const, ...options };
+  const { keep, aggregation, learningRate, weightDecay, beta2, maxGradientNorm } = chosen;
+  return {
+    name: "imitate-offline",
+    loss: imitation({ aggregation }),
+    optimizer: { learningRate, weightDecay, beta2, maxGradientNorm },
+    examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, keep)),
+  };
+}
+
+export interface RejectionTuningOptions extends Omit<CommonOptions, "entropy" | "corrections"> {
+  /** What is imitated; what succeeded by default. */
+  keep: (trajectory: Trajectory) => boolean;
+}
+
+/**
+ * Rejection fine-tuning (STaR, RFT): attempts are sampled, a verifier rejects some, the others are imitated. The same object
+ * serves `train`, where attempts are the policy's own of each step, and `trainOffline`.
+ */
+export function rejectionTuning(options: Partial<RejectionTuningOptions> = {}): Algorithm & OfflineAlgorithm {
+  const chosen = { ...commonDefaults, keep: ({ score }: Trajectory) => score.success, ...options };
+  const loss = imitation({ aggregation: "token-mean" });
+  return {
+    ...preset("rejection-tuning", chosen, { credit: noCredit, loss, filter: () => keepAll(), learnFrom: chosen.keep }),
+    examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, chosen.keep)),
+  };
+}
+
+/** For losses that do not ask how well something was done. */
+const noCredit: Credit = {
+  name: "none",
+  needs: {},
+  assign: (rows) => ({ advantages_B_T: zerosLike(rows), metrics: {} }),
+};
+
+export interface DpoOptions extends Optimizer, DpoLossOptions {
+  /** Which pairs to make of a group: `trajectoryPairs` by default; or `successPairs`, `stepPairs`, or your own. */
+  pairs: (group: TrajectoryGroup) => readonly PreferencePair[];
+  reference: "snapshot" | "stored";
+}
+
+/** Direct preference optimization on pairs of attempts, or of single turns. */
+export function dpo(options: Partial<DpoOptions> = {}): OfflineAlgorithm {
+  const defaults = { beta: 0.1, labelSmoothing: 0, variant: "sigmoid" as const };
+  const chosen = { ...optimizer, ...defaults, pairs: trajectoryPairs, reference: "snapshot" as const, ...options };
+  const { pairs, reference, beta, labelSmoothing, variant, ...rest } = chosen;
+  return {
+    name: "dpo",
+    loss: dpoLoss({ beta, labelSmoothing, variant }),
+    optimizer: optimizerOf(rest),
+    reference,
+    examples: (groups) => groups.flatMap((group) => pairs(group).map((pair) => pairExample(pair, reference))),
+  };
+}
+
+export interface KtoOptions extends Optimizer, KtoLossOptions {
+  /** What is to be done more often; what succeeded by default. */
+  isDesirable: (trajectory: Trajectory) => boolean;
+  reference: "snapshot" | "stored";
+}
+
+/** Kahneman-Tversky optimization: good and bad attempts, without pairs. */
+export function kto(options: Partial<KtoOptions> = {}): OfflineAlgorithm {
+  const defaults = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1, reference: "snapshot" as const };
+  const isSuccess = ({ score }: Trajectory) => score.success;
+  const { isDesirable, reference, beta, desirableWeight, undesirableWeight, ...rest } = {
+    ...{ ...optimizer, ...defaults, isDesirable: isSuccess },
+    ...options,
+  };
+  return {
+    name: "kto",
+    loss: ktoLoss({ beta, desirableWeight, undesirableWeight }),
+    optimizer: optimizerOf(rest),
+    reference,
+    examples: (groups) =>
+      groups.flatMap((group, g) =>
+        rolloutTrajectories(group, () => true).map((trajectories) =>
+          trajectories.map((trajectory): LearnRow => {
+            const row = comparedRow({ trajectory }, `${g}`, reference);
+            return { ...row, preference: { chosen: isDesirable(trajectory) } };
+          }),
+        ),
+      ),
+  };
+}
+
+function optimizerOf({ learningRate, weightDecay, beta2, maxGradientNorm }: Optimizer): Optimizer {
+  return { learningRate, weightDecay, beta2, maxGradientNorm };
+}
+
+/** The trajectories of each rollout and role that is kept. */
+function rolloutTrajectories(group: TrajectoryGroup, keep: (trajectory: Trajectory) => boolean): Trajectory[][] {
+  const sound = learnable(group).filter((trajectory) => trajectory.mask_T.includes(1) && keep(trajectory));
+  return [...Map.groupBy(sound, ({ rollout, role }) => `${rollout} ${role}`).values()];
+}
+
+function rolloutExamples(group: TrajectoryGroup, key: string, keep: (trajectory: Trajectory) => boolean): Example[] {
+  return rolloutTrajectories(group, keep).map((members) => members.map((trajectory) => plainRow(trajectory, key)));
+}
+
+function pairExample({ chosen, rejected }: PreferencePair, reference: "snapshot" | "stored"): Example {
+  const rows = (sides: readonly PairSide[], isChosen: boolean) =>
+    sides.map((side): LearnRow => {
+      const row = comparedRow(side, isChosen ? "chosen" : "rejected", reference);
+      return { ...row, preference: { pair: 0, chosen: isChosen } };
+    });
+  return [...rows(chosen, true), ...rows(rejected, false)];
+}
+
+function comparedRow({ trajectory, turn }: PairSide, key: string, reference: "snapshot" | "stored"): LearnRow {
+  const isStored = reference === "stored";
+  const row = plainRow(trajectory, key, isStored ? temperatureOf(trajectory) : 1);
+  const compared = isStored ? { ...row, referenceLogprobs_T: row.behaviourLogprobs_T } : row;
+  if (turn === undefined) return compared;
+  const { start, end } = trajectory.turns[turn]!.span;
+  const mask_T = new Uint8Array(row.mask_T.length);
+  mask_T.set(row.mask_T.subarray(start, end), start);
+  return { ...compared, mask_T };
+}

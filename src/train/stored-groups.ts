@@ -1,0 +1,29 @@
+import type { Trajectory } from "../schema/trajectory.ts";
+import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
+import type { RunReader, TrajectoryFilter } from "../store/index.ts";
+
+/** The groups of a run, in the order they were made: whole groups, of which at least one trajectory fits the filter. */
+export async function* storedGroups(run: RunReader, filter: TrajectoryFilter = {}): AsyncGenerator<TrajectoryGroup> {
+  let last = -1;
+  for await (const { group: key } of summaries(run, filter)) {
+    if (key === last) continue;
+    last = key;
+    const { task, trajectories } = await run.group(key);
+    yield { task, trajectories };
+  }
+}
+
+/** The trajectories of a run, one by one. */
+export async function* storedTrajectories(run: RunReader, filter: TrajectoryFilter = {}): AsyncGenerator<Trajectory> {
+  for await (const { key } of summaries(run, filter)) yield (await run.trajectory(key)).trajectory;
+}
+
+async function* summaries(run: RunReader, filter: TrajectoryFilter) {
+  let after: { after?: number } = {};
+  for (;;) {
+    const page = await run.trajectories(filter, { order: "oldest", limit: 200, ...after });
+    yield* page.trajectories;
+    if (page.next === undefined) return;
+    after = { after: page.next };
+  }
+}

@@ -1,0 +1,39 @@
+import { policyWeights } from "../engine/engine.ts";
+import type { Policy } from "../rollout/rollout.ts";
+import type { Algorithm } from "./algorithm.ts";
+import type { LearningPolicy } from "./train.ts";
+
+/** Frozen weights that divergence from these is measured from. */
+export function referenceOf(weights: string): string {
+  return weights === policyWeights ? "reference" : `reference/${weights}`;
+}
+
+/** The separate critic of these weights. */
+export function criticOf(weights: string): string {
+  return weights === policyWeights ? "critic" : `critic/${weights}`;
+}
+
+/** The weights that a role speaks with. */
+export function weightsOf({ weights }: Pick<Policy, "weights">, role: string): string {
+  return weights?.[role] ?? policyWeights;
+}
+
+/** Weights that roles speak with and that are not there yet start as copies of the policy. */
+export async function makeWeights({ engine, weights = {} }: LearningPolicy): Promise<void> {
+  for (const name of new Set(Object.values(weights))) {
+    if (!engine.info.weights.includes(name)) await engine.snapshot(name, { trainable: true });
+  }
+}
+
+/** Before learning from experience: the weights as they are now, to measure divergence from; and a critic's beginning. */
+export async function copyWeights(
+  { engine }: LearningPolicy,
+  { loss, klInReward, critic }: Pick<Algorithm, "loss" | "klInReward" | "critic">,
+  learners: readonly string[],
+): Promise<void> {
+  const needsReference = loss.needs.reference === true || klInReward !== undefined;
+  for (const from of learners) {
+    if (needsReference) await engine.snapshot(referenceOf(from), { from });
+    if (critic?.kind === "separate") await engine.snapshot(criticOf(from), { from, trainable: true });
+  }
+}

@@ -1,0 +1,97 @@
+"""Rows become packs: one long sequence without padding, with the bounds of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass
+class Rows:
+    """A batch as it came: everything flat, row b from bounds[b] to bounds[b + 1]."""
+
+    lengths: np.ndarray
+    tokens: np.ndarray
+    mask: np.ndarray
+    candidate_count: int
+    candidates: np.ndarray | None
+
+    def __post_init__(self) -> None:
+        self.bounds = np.concatenate([[0], np.cumsum(self.lengths)])
+        self.wanted = self.mask != 0
+        self.wanted[self.bounds[:-1]] = False  # nothing precedes the first token
+
+    @property
+    def total(self) -> int:
+        return int(self.bounds[-1])
+
+    def wanted_in(self, row: int, among: np.ndarray) -> np.ndarray:
+        """Flat positions of a row that are wanted, of those that `among` allows."""
+        start, end = self.bounds[row], self.bounds[row + 1]
+        return start + np.flatnonzero(among[start:end])
+
+
+@dataclass
+class Pack:
+    """What one pass of the model computes."""
+
+    rows: list[int]
+    tokens: Tensor
+    positions: Tensor
+    bounds: Tensor
+    lengths: list[int]
+    #: Which states predict wanted tokens, which tokens those are, and where they lie in the batch.
+    states: Tensor
+    targets: Tensor
+    where: np.ndarray
+    candidates: Tensor | None
+
+
+def plan(lengths: dict[int, int], budget: int) -> list[list[int]]:
+    """Rows, longest first, in packs of at most `budget` tokens; a longer row is a pack of its own. By lengths alone, never timing."""
+    packs: list[list[int]] = []
+    used = budget
+    for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
+        if used + lengths[row] > budget:
+            packs.append([])
+            used = 0
+        packs[-1].append(row)
+        used += lengths[row]
+    return packs
+
+
+def computed_length(batch: Rows, row: int, among: np.ndarray) -> int:
+    """Tokens that are read: the last wanted one is only predicted. 0 where nothing is wanted."""
+    wanted = batch.wanted_in(row, among)
+    return 0 if wanted.size == 0 else int(wanted[-1] - batch.bounds[row])
+
+
+def make_pack(batch: Rows, rows: list[int], among: np.ndarray, device: torch.device) -> Pack:
+    lengths = [computed_length(batch, row, among) for row in rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    where = [batch.wanted_in(row, among) for row in rows]
+    states = [w - batch.bounds[row] - 1 + offset for w, row, offset in zip(where, rows, offsets)]
+    tokens = [batch.tokens[batch.bounds[row] : batch.bounds[row] + length] for row, length in zip(rows, lengths)]
+    flat = np.concatenate(where)
+
+    def on_device(array: np.ndarray, dtype: torch.dtype) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(device=device, dtype=dtype)
+
+    count = batch.candidate_count
+    candidates = None
+    if count > 0:
+        candidates = on_device(batch.candidates.reshape(-1, count)[flat], torch.long)
+    return Pack(
+        rows=rows,
+        tokens=on_device(np.concatenate(tokens), torch.long),
+        positions=on_device(np.concatenate([np.arange(length) for length in lengths]), torch.long),
+        bounds=on_device(offsets, torch.int32),
+        lengths=lengths,
+        states=on_device(np.concatenate(states), torch.long),
+        targets=on_device(batch.tokens[flat], torch.long),
+        where=flat,
+        candidates=candidates,
+    )
