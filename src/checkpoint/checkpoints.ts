@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
@@ -22,7 +32,7 @@ export class Checkpoints {
 
   /** Steps that were saved, in order. */
   steps(): number[] {
-    if (!existsSync(this.#directory)) return [];
+    if (statSync(this.#directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
     const found = readdirSync(this.#directory).flatMap((name) => folderPattern.exec(name)?.[1] ?? []);
     return found.map(Number).sort((a, b) => a - b);
   }

@@ -6,7 +6,7 @@ import type { TaskSource } from "../task/task-source.ts";
 import { type ToolOptions, tool } from "../tool/define-tool.ts";
 import type { StandardSchema } from "../tool/standard-schema.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { ActContext, Acted, Env, Limits, Start, StartContext } from "./env.ts";
+import type { ActContext, Acted, Env, FinishedEpisode, Limits, ScoreParts, Start, StartContext } from "./env.ts";
 
 export const defaultLimits: Limits = {
   turns: 10,
@@ -23,7 +23,7 @@ export type ToolMaker<State> = <Schema extends StandardSchema>(options: ToolOpti
 
 /** What an author writes: `Env` without what has a default. Properties come in this order, so that types are inferred. */
 export interface EnvDefinition<Data, State>
-  extends Pick<Env<Data, State>, "name" | "remind" | "expert" | "actions" | "stateKey" | "close" | "score"> {
+  extends Pick<Env<Data, State>, "name" | "remind" | "expert" | "actions" | "stateKey" | "close"> {
   description?: string;
   tasks: TaskSource<Data>;
   /** Told once, before everything. */
@@ -32,6 +32,7 @@ export interface EnvDefinition<Data, State>
   /** Tools, or a function that makes them: in the latter `tool` knows the type of the state. */
   tools?: ToolSet<NoInfer<State>> | ((tool: ToolMaker<NoInfer<State>>) => ToolSet<NoInfer<State>>);
   act?(context: ActContext<Data, NoInfer<State>>): Acted | Promise<Acted>;
+  score?(episode: FinishedEpisode<NoInfer<Data>, NoInfer<State>>): ScoreParts | Promise<ScoreParts>;
   limits?: Partial<Limits>;
   format?: CallFormat;
   malformed?: "observe" | "stop";

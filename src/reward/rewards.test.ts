@@ -1,7 +1,6 @@
 import { makeScore } from "../schema/score.ts";
 import { agentR1 } from "./agent-r1.ts";
 import { alphaSchedule } from "./alpha-schedule.ts";
-import { codeTests } from "./code-tests.ts";
 import { composite } from "./composite.ts";
 import { countdown } from "./countdown.ts";
 import { ensemble } from "./ensemble.ts";
@@ -33,7 +32,8 @@ import { webArena } from "./web-arena.ts";
 import { webShop } from "./web-shop.ts";
 import { weighted } from "./weighted.ts";
 
-// Every reward keeps the contract; what each is worth is in its own test file.
+// Every reward keeps the contract; what each is worth is in its own test file. The judge's is in judge.test.ts, that of
+// codeTests, which starts a process for each episode, in code-tests.slow.test.ts.
 
 const task = { answer: "4" };
 type Task = typeof task;
@@ -102,14 +102,3 @@ const rewards: Readonly<Record<string, () => Reward<Task>>> = {
 };
 
 for (const [name, make] of Object.entries(rewards)) rewardContract(name, make, episodes);
-
-// each run starts a process
-rewardContract(
-  "codeTests",
-  () =>
-    codeTests({
-      tests: () => [{ name: "four", expression: "four", expected: 4 }],
-      limits: { testMs: 200, timeoutMs: 1_000, heapMb: 64 },
-    }),
-  [fakeEpisode(task, ["```js\nconst four = 4\n```"])],
-);

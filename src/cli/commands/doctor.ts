@@ -1,37 +1,30 @@
-import { LudusError } from "../../errors.ts";
-import { checklist, diagnoseFully, storedView } from "../../monitor/index.ts";
-import { openRun } from "../../store/index.ts";
 import type { Command } from "../command.ts";
-import { type DoctorReport, doctorText } from "../doctor-report.ts";
-import { openRecomputer, type Recomputer } from "../recompute-logprobs.ts";
+import { type OptionTable, parseOptions, usageError } from "../parse-options.ts";
+
+const options = {
+  json: { type: "boolean", summary: "Print one JSON value" },
+} as const satisfies OptionTable;
 
 export const doctor: Command = {
   name: "doctor",
-  summary: "Say what is wrong with a run, by what it is seen and what to do",
+  summary: "Say what is wrong with a run, how it shows and what to do",
+  usage: "<run folder>",
+  options,
+  details: `Looks at a run that has ended or is going on: failure modes of training, invariants of what was stored, and a checklist.
+The exit status is 1 when there is an error among the findings.`,
   example: "ludus doctor runs/first",
   async run(args, { stdout }) {
-    const isJson = args.includes("--json");
-    const [directory, ...others] = args.filter((arg) => arg !== "--json");
-    if (directory === undefined || directory.startsWith("-") || others.length > 0) {
-      const got = args.length === 0 ? "nothing" : args.join(" ");
-      throw new LudusError("bad-arguments", { got, expected: "ludus doctor <run folder> [--json]" });
+    const { values, positionals } = parseOptions(args, options);
+    const [directory, ...others] = positionals;
+    if (directory === undefined || others.length > 0) {
+      const got = positionals.length === 0 ? "nothing" : positionals.join(" ");
+      throw usageError("bad-usage", { got, expected: "the folder of one run", hint: "See ludus doctor --help." });
     }
-    const report = await examine(directory);
-    stdout.write(isJson ? `${JSON.stringify(report, undefined, 2)}\n` : doctorText(report));
+    // the engine and the store are loaded when needed
+    const { examineRun } = await import("../examine-run.ts");
+    const { doctorText } = await import("../doctor-report.ts");
+    const report = await examineRun(directory);
+    stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : doctorText(report));
     return report.findings.some(({ severity }) => severity === "error") ? 1 : 0;
   },
 };
-
-async function examine(directory: string): Promise<DoctorReport> {
-  const reader = await openRun(directory, { readOnly: true });
-  let recomputer: Recomputer | undefined;
-  try {
-    recomputer = await openRecomputer(directory);
-    const view = await storedView(reader, { steps: recomputer.steps });
-    const diagnosis = await diagnoseFully(view, { recompute: recomputer.recompute });
-    return { run: directory, ...diagnosis, checklist: checklist(view) };
-  } finally {
-    await recomputer?.close();
-    await reader.close();
-  }
-}

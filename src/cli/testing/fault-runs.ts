@@ -56,7 +56,7 @@ export const soundRuns: readonly FaultRun[] = [
   faultRun("sound-ppo", nothing, () => ({
     ...{ env: copyEnv(), policy: critical, algorithm: soundPpo, tasksPerStep: 64, steps: 24 },
   })),
-  faultRun("sound-cut-context", nothing, () => ({
+  faultRun("sound-cut-context", [[], ["zero-variance", "echo-trap"]], () => ({
     env: walkEnv(),
     warmStart: steady(),
     rollout: { context: lastTurns(1) },
@@ -67,7 +67,9 @@ export const faultRuns: readonly FaultRun[] = [
   faultRun("mask-off", [["observation-unmasked"], ["learning-stalled", "entropy-collapse"]], () => ({
     ...{ env: copyEnv(), policy: unmaskedEngine(policy), algorithm: withoutMask(sound) },
   })),
-  faultRun("hackable-grader", [["grader-hacking"], []], () => ({ env: copyEnv({ hackable: true }) })),
+  faultRun("hackable-grader", [["grader-hacking"], ["reward-distribution", "echo-trap"]], () => ({
+    env: copyEnv({ hackable: true }),
+  })),
   faultRun(
     "pays-by-turn",
     [
@@ -90,24 +92,38 @@ export const faultRuns: readonly FaultRun[] = [
     env: drawerEnv({ crashing: true }),
     warmStart: demonstrations({ demonstrations: 900, steps: 150, noise: 0.3 }),
   })),
-  faultRun("learning-rate-high", [["entropy-collapse", "echo-trap"], ["learning-stalled"]], () => ({
-    ...{ env: copyEnv(), algorithm: grpo({ groupSize: 8, learningRate: 3e-2, maxGradientNorm: 1e9 }) },
-  })),
-  faultRun("many-epochs", [["clip-fraction", "kl-explosion"], []], () => ({
-    ...{ env: copyEnv(), algorithm: grpo({ groupSize: 8, learningRate: 5e-3, epochs: 8 }) },
-  })),
+  faultRun(
+    "learning-rate-high",
+    [
+      ["echo-trap", "zero-variance"],
+      ["length-explosion", "reward-distribution", "learning-stalled", "entropy-collapse"],
+    ],
+    () => ({
+      ...{ env: copyEnv(), algorithm: grpo({ groupSize: 8, learningRate: 3e-2, maxGradientNorm: 1e9 }) },
+    }),
+  ),
+  faultRun(
+    "many-epochs",
+    [
+      ["clip-fraction", "kl-explosion", "entropy-collapse"],
+      ["zero-variance", "echo-trap", "learning-stalled"],
+    ],
+    () => ({
+      ...{ env: copyEnv(), algorithm: grpo({ groupSize: 8, learningRate: 5e-3, epochs: 8 }) },
+    }),
+  ),
   faultRun("cold-sampler", [["train-sample-mismatch", "logprob-invariant"], []], () => ({
     ...{ env: copyEnv(), policy: coldEngine(critical), algorithm: soundPpo, tasksPerStep: 64 },
   })),
   faultRun("learning-rate-zero", [["learning-stalled"], []], () => ({
     ...{ env: copyEnv(), algorithm: grpo({ groupSize: 8, learningRate: 0 }) },
   })),
-  faultRun("wild-critic", [["value-function"], []], () => ({
-    ...{
-      env: copyEnv(),
-      policy: critical,
-      algorithm: ppo({ learningRate: 5e-4, critic: { kind: "separate", learningRate: 0.1 } }),
-    },
-    tasksPerStep: 64,
+  faultRun("wild-critic", [["value-function"], ["learning-stalled"]], () => ({
+    ...{ env: copyEnv(), policy: critical, tasksPerStep: 64 },
+    algorithm: ppo({ learningRate: 2e-5, critic: { kind: "separate", learningRate: 0.1 } }),
+  })),
+  faultRun("idle-critic", [["value-function"], ["learning-stalled"]], () => ({
+    ...{ env: copyEnv(), policy: critical, tasksPerStep: 64 },
+    algorithm: ppo({ learningRate: 2e-5, valueCoefficient: 0 }),
   })),
 ];

@@ -1,0 +1,141 @@
+import { useMemo } from "react";
+import type { RunAnswer, Series, SeriesAnswer } from "../../../src/server/dashboard/answers.ts";
+import { useAnswer } from "../api.ts";
+import { Curves } from "../curves.tsx";
+import { useLive } from "../live.ts";
+import { short } from "../numbers.ts";
+import { Empty, Panel, ProblemNote } from "../pieces.tsx";
+import { href, Link, setQuery, usePlace } from "../router.tsx";
+import { RunPicker } from "../run-picker.tsx";
+
+const maxRuns = 8;
+
+/** Several runs beside each other: what differs in how they were set up, where they stand, and their curves. */
+export const ComparePage = () => {
+  const { query } = usePlace();
+  const ids = query.getAll("run").join("\n");
+  const runs = useMemo(() => ids.split("\n").filter((id) => id !== "").slice(0, maxRuns), [ids]);
+  const version = useLive(runs);
+  return (
+    <>
+      <div className="head">
+        <h1>Compare</h1>
+      </div>
+      <div className="tools overlay">
+        <RunPicker label="Add a run" onPick={(id) => setQuery({ run: [...new Set([...runs, id])] })} />
+        {runs.map((id, i) => (
+          <span key={id} className={`chip key c${i}`}>
+            <i />
+            <Link href={href(["runs", id])}>
+              <bdi>{id}</bdi>
+            </Link>
+            <button
+              type="button"
+              aria-label={`Leave out ${id}`}
+              onClick={() => setQuery({ run: runs.filter((other) => other !== id) })}
+            >
+              ×
+            </button>
+          </span>
+        ))}
+      </div>
+      {runs.length < 2 && <Empty>Choose two runs or more.</Empty>}
+      {runs.length > 0 && <Compared runs={runs} version={version} />}
+    </>
+  );
+};
+
+const Compared = ({ runs, version }: { runs: readonly string[]; version: number }) => {
+  const [first, second] = runs;
+  const a = useAnswer<RunAnswer>(`/runs/${encodeURIComponent(first!)}`, version);
+  const b = useAnswer<RunAnswer>(second === undefined ? undefined : `/runs/${encodeURIComponent(second)}`, version);
+  const names = [...new Set([...(a.answer?.metricNames ?? []), ...(b.answer?.metricNames ?? [])])].join("\n");
+  const metricNames = useMemo(() => (names === "" ? [] : names.split("\n")), [names]);
+  return (
+    <>
+      <ProblemNote problem={a.problem ?? b.problem} />
+      {a.answer !== undefined && b.answer !== undefined && (
+        <div className="two">
+          <ConfigDifferences a={a.answer} b={b.answer} />
+          <LastValues a={first!} b={second!} metricNames={metricNames} version={version} />
+        </div>
+      )}
+      <Curves runs={runs} metricNames={metricNames} findings={[]} version={version} />
+    </>
+  );
+};
+
+const ConfigDifferences = ({ a, b }: { a: RunAnswer; b: RunAnswer }) => {
+  const [left, right] = [flat(a.config), flat(b.config)];
+  const keys = [...new Set([...left.keys(), ...right.keys()])].filter((key) => left.get(key) !== right.get(key)).sort();
+  return (
+    <Panel title="Set up differently">
+      {keys.length === 0 ? (
+        <Empty>Nothing.</Empty>
+      ) : (
+        <table>
+          <tbody>
+            {keys.slice(0, 100).map((key) => (
+              <tr key={key}>
+                <th>{key}</th>
+                <td>{left.get(key) ?? "–"}</td>
+                <td>{right.get(key) ?? "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+};
+
+function flat(value: unknown, path = "", found = new Map<string, string>()): Map<string, string> {
+  if (typeof value !== "object" || value === null) return found.set(path, JSON.stringify(value) ?? "undefined");
+  for (const [key, part] of Object.entries(value)) flat(part, path === "" ? key : `${path}.${key}`, found);
+  return found;
+}
+
+interface LastProps {
+  readonly a: string;
+  readonly b: string;
+  readonly metricNames: readonly string[];
+  readonly version: number;
+}
+
+const lastMetrics = /^(rollout\/(reward|success|turns|tokens)|eval\/|policy\/entropy|kl\/|update\/gradient-norm|speed\/)/;
+
+/** The last tenth of each run. */
+const LastValues = ({ a, b, metricNames, version }: LastProps) => {
+  const names = metricNames.filter((name) => lastMetrics.test(name)).slice(0, 20);
+  const query = new URLSearchParams({ points: "20" });
+  for (const run of [a, b]) query.append("run", run);
+  for (const name of names) query.append("name", name);
+  const { answer } = useAnswer<SeriesAnswer>(names.length === 0 ? undefined : `/series?${query}`, version);
+  const of = (run: string, name: string) => lastMean(answer?.series.find((each) => each.run === run && each.name === name));
+  return (
+    <Panel title="Last tenth of each run">
+      <table>
+        <tbody>
+          {names.map((name) => {
+            const [left, right] = [of(a, name), of(b, name)];
+            const difference = left === undefined || right === undefined ? undefined : right - left;
+            return (
+              <tr key={name}>
+                <th>{name}</th>
+                <td>{short(left)}</td>
+                <td>{short(right)}</td>
+                <td className="quiet">{difference === undefined ? "" : `${difference > 0 ? "+" : ""}${short(difference)}`}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </Panel>
+  );
+};
+
+function lastMean(series: Series | undefined): number | undefined {
+  const values = (series?.values ?? []).filter((value) => value !== null);
+  const last = values.slice(-Math.max(1, Math.round(values.length / 10)));
+  return last.length === 0 ? undefined : last.reduce((sum, value) => sum + value, 0) / last.length;
+}

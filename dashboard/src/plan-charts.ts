@@ -1,0 +1,75 @@
+import { metric } from "../../src/monitor/metric-names.ts";
+
+export interface ChartPlan {
+  readonly title: string;
+  readonly names: readonly string[];
+  readonly colour: number;
+  readonly isStacked: boolean;
+  /** Of stacked ones: the metric whose steps they are drawn on, and what labels leave out. */
+  readonly grid?: string;
+  readonly prefix: string;
+}
+
+export interface ChartSection {
+  readonly title: string;
+  readonly charts: readonly ChartPlan[];
+}
+
+const stopPrefix = metric.stop("");
+const partPrefix = metric.rewardPart("");
+const timePrefix = metric.seconds("");
+
+/** Which charts a run has, by what it measured: the ones to look at first in sections, the rest one by one. */
+export function planCharts(metricNames: readonly string[]): { sections: ChartSection[]; others: ChartPlan[] } {
+  const known = new Set(metricNames);
+  const used = new Set<string>();
+  const line = (title: string, ...names: string[]) => ({ title, names, colour: 0, isStacked: false, prefix: "" });
+  const stack = (title: string, prefix: string, grid: string) => {
+    return { title, prefix, grid, colour: 0, isStacked: true, names: metricNames.filter((name) => name.startsWith(prefix)) };
+  };
+  const section = (title: string, ...charts: ChartPlan[]): ChartSection => ({ title, charts });
+  const wanted = [
+    section(
+      "Learning",
+      line("Reward", metric.reward),
+      line("Success", metric.success),
+      line("Held-out tasks", metric.evalSuccess, metric.evalReward),
+      stack("Reward parts, stacked", partPrefix, metric.reward),
+      stack("How episodes end", stopPrefix, metric.reward),
+      line("Turns", metric.turns),
+    ),
+    section(
+      "Health",
+      line("Deviation within groups", metric.deviation),
+      line("Groups with equal rewards", metric.uniform, metric.uniformFail, metric.uniformPass),
+      line("Entropy", metric.entropy),
+      line("KL of one update", metric.klOldNew),
+      line("KL to the reference", metric.klReference),
+      line("Clipped share", metric.clipLow, metric.clipHigh),
+      line("Gradient norm", metric.gradientNorm),
+      line("Sampled and computed log-probabilities differ by", metric.mismatchMean, metric.mismatchMax),
+      line("Repeated turns, failed and unknown calls", metric.repeats, metric.toolErrors, metric.toolUnknown),
+    ),
+    section(
+      "Update",
+      line("Loss", metric.loss),
+      line("Learning rate", metric.learningRate),
+      line("Squared error of values", metric.valueError),
+    ),
+    section(
+      "Speed",
+      line("Tokens per second", metric.tokensPerSecond),
+      stack("Where the time goes, seconds a step", timePrefix, metric.reward),
+      line("Sampled tokens a step", metric.sampledTokens),
+    ),
+  ];
+  const sections = wanted.flatMap(({ title, charts }) => {
+    const present = charts
+      .map((chart) => ({ ...chart, names: chart.names.filter((name) => known.has(name)) }))
+      .filter((chart) => chart.names.length > 0 && (chart.grid === undefined || known.has(chart.grid)));
+    for (const name of present.flatMap(({ names }) => names)) used.add(name);
+    return present.length === 0 ? [] : [{ title, charts: present }];
+  });
+  const others = metricNames.filter((name) => !used.has(name)).map((name) => line(name, name));
+  return { sections, others };
+}

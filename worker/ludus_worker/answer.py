@@ -1,0 +1,109 @@
+"""A request being answered, with what has been sampled so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from .draws import uniform_at
+from .errors import LudusError
+
+
+@dataclass
+class Request:
+    tokens: list[int]
+    max_tokens: int
+    seed: int
+    temperature: float = 1.0
+    top_p: float | None = None
+    top_k: int | None = None
+    stop_tokens: frozenset[int] = frozenset()
+    stop_strings: tuple[str, ...] = ()
+    rollout: str = ""
+    weights: str = "policy"
+    alternatives: int = 0
+
+
+@dataclass
+class Answer:
+    request: Request
+    #: Called once, with the answer itself or with what went wrong; not when it is aborted.
+    finish: Callable[[Answer | Exception], None]
+    token_bytes: Callable[[int], bytes] | None = None
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    cut_logprobs: list[float] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
+    alternative_tokens: list[int] = field(default_factory=list)
+    alternative_logprobs: list[float] = field(default_factory=list)
+    stop: str | None = None
+    aborted: bool = False
+
+    def __post_init__(self) -> None:
+        if self.request.stop_strings and self.token_bytes is None:
+            raise LudusError(
+                "no-tokenizer",
+                "stop strings",
+                "an engine with a tokenizer",
+                "Pass `tokenizer` when the engine is made, or stop at tokens.",
+            )
+        self._needles = [text.encode() for text in self.request.stop_strings]
+        self._keep = max((len(needle) - 1 for needle in self._needles), default=0)
+        self._tail = b""
+
+    @property
+    def cuts(self) -> bool:
+        return (self.request.top_p or 1) < 1 or self.request.top_k is not None
+
+    @property
+    def needs_logits(self) -> bool:
+        """The draw on the device is not enough."""
+        return self.cuts or self.request.alternatives > 0
+
+    def take(self, token: int, logprob: float, version: int, length: int, context: int) -> bool:
+        """Adds the token that makes the sequence `length` long; true when the answer ends with it."""
+        self.tokens.append(token)
+        self.logprobs.append(logprob)
+        self.versions.append(version)
+        self.stop = self._stop_at(token, length, context)
+        return self.stop is not None
+
+    def _stop_at(self, token: int, length: int, context: int) -> str | None:
+        if token in self.request.stop_tokens:
+            return "stop-token"
+        if self._needles:
+            text = self._tail + self.token_bytes(token)
+            self._tail = text[max(0, len(text) - self._keep) :] if self._keep else b""
+            if any(needle in text for needle in self._needles):
+                return "stop-string"
+        if len(self.tokens) >= self.request.max_tokens:
+            return "max-tokens"
+        return "context-full" if length >= context else None
+
+    def choose(self, logits: Tensor, token: int, logprob: float, position: int) -> tuple[int, float]:
+        """What a row with a cut or with alternatives takes from its logits `[V]` instead of the device's draw."""
+        request = self.request
+        scaled = logits.float() / (request.temperature or 1)
+        logprobs = torch.log_softmax(scaled, -1)
+        # stable: ties go to the lower id, as on every engine
+        order = torch.sort(logprobs, descending=True, stable=True)
+        if request.alternatives > 0:
+            self.alternative_tokens += order.indices[: request.alternatives].tolist()
+            self.alternative_logprobs += order.values[: request.alternatives].tolist()
+        if not self.cuts:
+            return token, logprob
+        if request.temperature == 0:
+            self.cut_logprobs.append(0.0)
+            return token, logprob
+        likely = order.values[: request.top_k or logits.shape[0]].double().exp()
+        running = likely.cumsum(0)
+        kept = int(((running - likely) < (request.top_p or 1)).sum())
+        running = running[:kept]
+        goal = uniform_at(request.seed, position) * running[-1]
+        pick = min(int((running <= goal).sum()), max(0, int((likely[:kept] > 0).sum()) - 1))
+        logprob = order.values[pick].item()
+        self.cut_logprobs.append(logprob - running[-1].log().item())
+        return int(order.indices[pick]), logprob

@@ -1,0 +1,168 @@
+"""The transformer that is trained: transformers' own modules with our attention, in whole or under PEFT's adapters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from . import attention
+from .errors import LudusError
+
+families = ("llama", "qwen2", "qwen3")
+
+
+@dataclass
+class Lora:
+    rank: int
+    alpha: float
+    targets: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ModelOptions:
+    config: dict
+    device: torch.device
+    dtype: torch.dtype
+    seed: int = 0
+    lora: Lora | None = None
+    checkpoint_activations: bool = False
+    compile: bool = False
+
+
+def read_config(folder: str) -> dict:
+    path = Path(folder) / "config.json"
+    if not path.exists():
+        raise LudusError(
+            "checkpoint-not-found",
+            f'"{folder}"',
+            "a folder with config.json and model.safetensors, where the worker runs",
+            "A folder written by save() or by transformers' save_pretrained().",
+        )
+    return json.loads(path.read_text())
+
+
+def check_config(raw: dict) -> None:
+    def refuse(what: str, expected: str) -> None:
+        raise LudusError("unsupported-model", f"{what} = {json.dumps(raw.get(what))}", expected)
+
+    if raw.get("model_type") not in families:
+        refuse("model_type", f"one of {', '.join(families)}")
+    rope = raw.get("rope_scaling") or raw.get("rope_parameters") or {}
+    if (rope.get("rope_type") or rope.get("type")) == "longrope":
+        refuse("rope_scaling", "a rotation that does not depend on the length of the row")
+    if raw.get("attention_dropout"):
+        refuse("attention_dropout", "0: Ludus trains without dropout")
+    if raw.get("use_sliding_window"):
+        refuse("use_sliding_window", "false")
+
+
+class Model:
+    """One module with weights of its own; with LoRA, the frozen base that all adapters share."""
+
+    def __init__(self, options: ModelOptions):
+        from transformers import AutoModelForCausalLM
+        from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+        self.options = options
+        raw = options.config
+        self.config = CONFIG_MAPPING[raw["model_type"]].from_dict(dict(raw))
+        attention.register()
+        with torch.device(options.device):
+            self.causal = AutoModelForCausalLM.from_config(
+                self.config, attn_implementation=attention.name, dtype=options.dtype
+            )
+        self.causal.train()
+        self.peft = None
+        if options.checkpoint_activations:
+            self.causal.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        if options.compile:
+            for layer in self.inner.layers:
+                layer.compile()
+
+    @property
+    def inner(self) -> nn.Module:
+        return self.causal.model
+
+    @property
+    def head(self) -> nn.Parameter:
+        return self.causal.lm_head.weight
+
+    @property
+    def head_name(self) -> str:
+        return "model.embed_tokens.weight" if self.config.tie_word_embeddings else "lm_head.weight"
+
+    @property
+    def head_width(self) -> int:
+        return getattr(self.config, "head_dim", None) or self.config.hidden_size // self.config.num_attention_heads
+
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """Under their Hugging Face names, without what is tied."""
+        return dict(self.causal.named_parameters())
+
+    def fuse(self) -> None:
+        """Puts the weights of joint projections into one tensor, of which the modules then hold views: decoding needs no copy."""
+        for layer in self.inner.layers:
+            attn, mlp = layer.self_attn, layer.mlp
+            join([attn.q_proj, attn.k_proj, attn.v_proj])
+            join([mlp.gate_proj, mlp.up_proj])
+
+    def add_adapters(self) -> None:
+        from peft import LoraConfig, get_peft_model
+
+        lora = self.options.lora
+        torch.manual_seed(self.options.seed)
+        self.lora_config = LoraConfig(
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=0.0,
+            target_modules=lora.targets or "all-linear",
+            task_type="CAUSAL_LM",
+        )
+        self.peft = get_peft_model(self.causal, self.lora_config, autocast_adapter_dtype=False)
+        self.adapter_count = 1
+
+    def new_adapter(self) -> str:
+        name = f"set{self.adapter_count}"
+        self.adapter_count += 1
+        self.peft.add_adapter(name, self.lora_config)
+        return name
+
+    def adapter_parameters(self, adapter: str) -> dict[str, nn.Parameter]:
+        """Under the names that PEFT saves them by."""
+        part = f".{adapter}."
+        return {
+            name.replace(part, "."): parameter
+            for name, parameter in self.peft.named_parameters()
+            if part in name and "lora_" in name
+        }
+
+    def activate(self, adapter: str | None) -> None:
+        if self.peft is None:
+            return
+        if adapter is None:
+            self.peft.base_model.disable_adapter_layers()
+        else:
+            self.peft.base_model.enable_adapter_layers()
+            self.peft.set_adapter(adapter)
+
+
+@torch.no_grad()
+def join(linears: list[nn.Linear]) -> None:
+    for part in ("weight", "bias"):
+        parameters = [getattr(linear, part) for linear in linears]
+        if parameters[0] is None:
+            continue
+        together = torch.cat([parameter.data for parameter in parameters])
+        for parameter, piece in zip(parameters, together.split([p.shape[0] for p in parameters])):
+            parameter.data = piece
+
+
+def joined(parameters: list[Tensor]) -> Tensor:
+    """The tensor that `join` made, from its pieces."""
+    first = parameters[0]
+    rows = sum(p.shape[0] for p in parameters)
+    return first.data.as_strided((rows, *first.shape[1:]), first.stride())

@@ -1,0 +1,177 @@
+"""Named weights: the policy, its frozen snapshots, further trainable sets; each with gradient and optimizer of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from .distributed import Group, local
+from .errors import LudusError
+from .model import Model
+
+value_head_name = "value_head.weight"
+
+
+@dataclass
+class StepOptions:
+    learning_rate: float
+    weight_decay: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    max_gradient_norm: float | None = None
+
+
+class WeightSet:
+    def __init__(self, name: str, model: Model, group: Group, *, adapter: str | None, value_head: bool, trainable: bool):
+        self.name, self.model, self.group, self.adapter, self.trainable = name, model, group, adapter, trainable
+        self.version = 0
+        self.steps = 0
+        width, device = model.config.hidden_size, model.options.device
+        self.value = nn.Parameter(torch.zeros(1, width, device=device)) if value_head else None
+        if model.options.lora is None:
+            self.parameters = model.parameters()
+        else:
+            self.parameters = model.adapter_parameters(adapter) if adapter is not None else {}
+            for parameter in self.parameters.values():
+                parameter.data = parameter.data.to(model.options.dtype)
+        if self.value is not None:
+            self.parameters[value_head_name] = self.value
+        for parameter in self.parameters.values():
+            parameter.requires_grad_(trainable)
+        #: Of this process, float32: the parameter itself where it is float32 already, or never trained.
+        self.masters = {
+            name: values if values.dtype == torch.float32 or not trainable else values.float()
+            for name, values in ((name, local(p).data) for name, p in self.parameters.items())
+        }
+        self.gradients: dict[str, Tensor] | None = None
+        self.optimizer: torch.optim.AdamW | None = None
+
+    def activate(self) -> None:
+        self.model.activate(self.adapter)
+        if self.adapter is not None:
+            for parameter in self.parameters.values():
+                parameter.requires_grad_(self.trainable)
+
+    @torch.no_grad()
+    def copy_from(self, other: WeightSet) -> None:
+        for name, master in self.masters.items():
+            master.copy_(other.masters[name])
+        self.write_parameters()
+        self.version = other.version
+
+    @torch.no_grad()
+    def write_parameters(self) -> None:
+        """Rounds the float32 weights into those that compute, where they differ."""
+        pairs = [(local(self.parameters[name]).data, master) for name, master in self.masters.items()]
+        pairs = [(parameter, master) for parameter, master in pairs if parameter.data_ptr() != master.data_ptr()]
+        if pairs:
+            torch._foreach_copy_([p for p, _ in pairs], [m for _, m in pairs])
+
+    @torch.no_grad()
+    def fold(self, extra: dict[str, Tensor]) -> None:
+        """Adds the gradient of one pack, which is complete, to what has accumulated in float32."""
+        gradients = self.gradients if self.gradients is not None else {}
+        for name, parameter in self.parameters.items():
+            parts = [extra.get(name)]
+            if parameter.grad is not None:
+                parts.append(local(parameter.grad))
+                parameter.grad = None
+            for part in parts:
+                if part is None:
+                    continue
+                if name in gradients:
+                    gradients[name] += part
+                else:
+                    gradients[name] = part.float()
+        self.gradients = gradients
+
+    def drop_partial(self) -> None:
+        for parameter in self.parameters.values():
+            parameter.grad = None
+
+    def check_trainable(self) -> None:
+        if not self.trainable:
+            raise LudusError(
+                "frozen-weights",
+                f'training of "{self.name}"',
+                "trainable weights",
+                "Make them with snapshot(name, { trainable: true }).",
+            )
+
+    @torch.no_grad()
+    def step(self, options: StepOptions) -> tuple[float, bool, bool]:
+        """Norm before clipping, whether it was applied, whether it was clipped."""
+        self.check_trainable()
+        if self.gradients is None:
+            raise LudusError(
+                "no-gradient",
+                "a step without a gradient",
+                "at least one backward() with a non-zero derivative since the last step",
+                "Skip the step when every advantage is zero.",
+            )
+        gradients = {
+            name: self.gradients[name] if name in self.gradients else torch.zeros_like(master)
+            for name, master in self.masters.items()
+        }
+        self.gradients = None
+        norm = self.group.gradient_norm(gradients, self.parameters)
+        if norm != norm or norm == float("inf"):
+            return norm, False, False
+        limit = options.max_gradient_norm
+        clipped = limit is not None and norm > limit
+        if clipped:
+            torch._foreach_mul_(list(gradients.values()), limit / (norm + 1e-6))
+        optimizer = self.prepared_optimizer()
+        for parameters in optimizer.param_groups:
+            decay = options.weight_decay if parameters["decays"] else 0.0
+            parameters.update(lr=options.learning_rate, weight_decay=decay, eps=options.epsilon)
+            parameters["betas"] = (options.beta1, options.beta2)
+        for name, master in self.masters.items():
+            master.grad = gradients[name]
+        optimizer.step()
+        for master in self.masters.values():
+            master.grad = None
+        self.write_parameters()
+        self.steps += 1
+        self.version += 1
+        return norm, True, clipped
+
+    def prepared_optimizer(self) -> torch.optim.AdamW:
+        if self.optimizer is None:
+            # decoupled decay touches matrices only; a shard of a matrix has as many axes as the matrix
+            matrices = [m for m in self.masters.values() if m.dim() > 1]
+            others = [m for m in self.masters.values() if m.dim() <= 1]
+            groups = [{"params": matrices, "decays": True}, {"params": others, "decays": False}]
+            is_cuda = self.model.options.device.type == "cuda"
+            self.optimizer = torch.optim.AdamW([g for g in groups if g["params"]], lr=0.0, fused=is_cuda or None)
+            for master in self.masters.values():
+                self.optimizer.state[master] = {
+                    "step": torch.tensor(float(self.steps), device=master.device if is_cuda else "cpu"),
+                    "exp_avg": torch.zeros_like(master),
+                    "exp_avg_sq": torch.zeros_like(master),
+                }
+        return self.optimizer
+
+    def moments(self, which: str) -> dict[str, Tensor]:
+        """`exp_avg` or `exp_avg_sq`, of this process."""
+        if self.optimizer is None:
+            return {name: torch.zeros_like(master) for name, master in self.masters.items()}
+        return {name: self.optimizer.state[master][which] for name, master in self.masters.items()}
+
+    @torch.no_grad()
+    def restore(self, version: int, steps: int | None, weights: dict, first: dict | None, second: dict | None) -> None:
+        for name, master in self.masters.items():
+            if name in weights:
+                master.copy_(self.group.shard(weights[name], self.parameters[name]))
+            else:
+                master.zero_()  # a model made by others has no value head yet
+        self.write_parameters()
+        self.version, self.steps, self.gradients, self.optimizer = version, steps or 0, None, None
+        if steps:
+            states = self.prepared_optimizer().state
+            for name, master in self.masters.items():
+                for which, loaded in (("exp_avg", first), ("exp_avg_sq", second)):
+                    states[master][which].copy_(self.group.shard(loaded[name], self.parameters[name]))
