@@ -56,8 +56,21 @@ export {
 } from "./eval/index.ts";
 export type { Guide, MakeGuide } from "./guide/guide.ts";
 export { inOrder } from "./guide/in-order.ts";
-export { metric } from "./monitor/metric-names.ts";
-export type { Monitor } from "./monitor/monitor.ts";
+export {
+  type ConsoleMonitorOptions,
+  consoleMonitor,
+  diagnose,
+  type Finding,
+  type JsonlMonitorOptions,
+  jsonlMonitor,
+  type LiveDoctorOptions,
+  liveDoctor,
+  type Monitor,
+  metric,
+  storedView,
+  type TensorboardMonitorOptions,
+  tensorboardMonitor,
+} from "./monitor/index.ts";
 export {
   type ByteLevelOptions,
   byteTokenizer,

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, expectTypeOf, test } from "vitest";
 import { defineEnv } from "../src/env/define-env.ts";
 import type { Env } from "../src/env/env.ts";
 import { Episode } from "../src/env/episode.ts";
@@ -20,16 +20,6 @@ interface State {
   readonly tries: number;
 }
 
-// a reward is an environment's score: of its task, of its task and state, of any task
-export const scores = (
-  ofTask: Reward<Question>,
-  ofState: Reward<Question, State>,
-  ofAny: Reward,
-): Env<Question, State>["score"][] => [ofTask, ofState, ofAny];
-
-// @ts-expect-error of another task it is not
-export const wrong = (other: Reward<{ gold: string }>): NonNullable<Env<Question, State>["score"]> => other;
-
 const question: Question = { question: "2+2", answer: "4" };
 const start = ({ task }: { task: Question }) => ({ state: { tries: 0 }, say: task.question });
 const tasks = listed<Question>([question]);
@@ -45,6 +35,14 @@ async function play(score: Reward<Question>, says: string) {
     result: await episode.finish(await episode.step(says).then((end) => ("stop" in end ? end : { stop: "completed" }))),
   };
 }
+
+test("a reward is an environment's score: of its task, of its task and state, of any task", () => {
+  type EnvScore = NonNullable<Env<Question, State>["score"]>;
+  expectTypeOf<Reward<Question>>().toExtend<EnvScore>();
+  expectTypeOf<Reward<Question, State>>().toExtend<EnvScore>();
+  expectTypeOf<Reward>().toExtend<EnvScore>();
+  expectTypeOf<Reward<{ gold: string }>>().not.toExtend<EnvScore>();
+});
 
 test("a composite scores an episode, and its warnings can be read off the environment", async () => {
   const light = composite({

@@ -16,7 +16,10 @@ async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
   const response = await fetch(`/api${path}`, init);
   const body: unknown = await response.json().catch(() => undefined);
   if (response.ok) return body as Answer;
-  const { code, message } = (body as ErrorAnswer | undefined)?.error ?? { code: "failed", message: response.statusText };
+  const { code, message } = (body as ErrorAnswer | undefined)?.error ?? {
+    code: "failed",
+    message: response.statusText,
+  };
   throw new Problem(response.status, code, message);
 }
 

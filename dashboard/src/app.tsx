@@ -12,7 +12,12 @@ import { toggleTheme, useTheme } from "./theme.ts";
 export const App = () => {
   const { path } = usePlace();
   const theme = useTheme();
-  useKeys(useCallback(() => path.length > 0 && go(href(path.slice(0, path[0] === "runs" && path.length === 2 ? 0 : -1))), [path]));
+  useKeys(
+    useCallback(
+      () => path.length > 0 && go(href(path.slice(0, path[0] === "runs" && path.length === 2 ? 0 : -1))),
+      [path],
+    ),
+  );
   return (
     <>
       <header className="top">

@@ -43,7 +43,10 @@ export const Chart = ({ title, lines, data, isLog = false, marks = [], zoom, onZ
   const shape = JSON.stringify([lines, isLog, theme]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for all that cannot be changed in place
   useEffect(() => {
-    const made = new UPlot(options(lines, isLog, latest, setAt, place.current!.clientWidth), [[], ...lines.map(() => [])]);
+    const made = new UPlot(options(lines, isLog, latest, setAt, place.current!.clientWidth), [
+      [],
+      ...lines.map(() => []),
+    ]);
     place.current!.append(made.root);
     plot.current = made;
     show(made, latest.current.data, latest.current.zoom);
@@ -106,7 +109,7 @@ function show(plot: UPlot, data: Columns, zoom: Zoom | undefined): void {
 }
 
 interface Latest {
-  readonly current: Pick<ChartProps, "marks" | "onZoom">;
+  readonly current: { readonly [Name in "marks" | "onZoom"]: ChartProps[Name] | undefined };
 }
 
 function options(
@@ -122,13 +125,22 @@ function options(
     ...{ width, height, legend: { show: false }, padding: [8, 8, 0, 0] },
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
     axes: [
-      { ...axis, font, size: 24, values: (_, splits) => splits.map((step) => (Number.isInteger(step) ? short(step) : "")) },
+      {
+        ...axis,
+        font,
+        size: 24,
+        values: (_, splits) => splits.map((step) => (Number.isInteger(step) ? short(step) : "")),
+      },
       { ...axis, font, size: 46, values: (_, splits) => splits.map((value) => (value === null ? "" : short(value))) },
     ],
     series: [{}, ...lines.map(seriesOf)],
     cursor: {
-      ...{ drag: { x: true, y: false, setScale: false }, points: { size: 5 }, sync: { key: "steps", setSeries: false } },
-      bind: { dblclick: () => () => (latest.current.onZoom?.(undefined), null) },
+      ...{
+        drag: { x: true, y: false, setScale: false },
+        points: { size: 5 },
+        sync: { key: "steps", setSeries: false },
+      },
+      bind: { dblclick: () => () => unzoom(latest) },
     },
     hooks: {
       setCursor: [(plot) => setAt(plot.cursor.idx ?? null)],
@@ -143,6 +155,11 @@ function options(
       draw: [(plot) => drawMarks(plot, latest.current.marks ?? [])],
     },
   };
+}
+
+function unzoom({ current: { onZoom } }: Latest): null {
+  onZoom?.(undefined);
+  return null;
 }
 
 function seriesOf(line: ChartLine): UPlot.Series {
@@ -164,7 +181,9 @@ function drawMarks(plot: UPlot, marks: readonly ShownFinding[]): void {
   for (const { step, severity } of marks) {
     if (step < min! || step > max!) continue;
     const x = Math.round(plot.valToPos(step, "x", true)) + 0.5;
-    context.strokeStyle = context.fillStyle = colour(severity === "error" ? "bad" : severity === "info" ? "muted" : "warn");
+    context.strokeStyle = context.fillStyle = colour(
+      severity === "error" ? "bad" : severity === "info" ? "muted" : "warn",
+    );
     context.setLineDash([3, 3]);
     context.beginPath();
     context.moveTo(x, bbox.top);

@@ -152,7 +152,8 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
   }
   const { answer, problem } = useAnswer<SeriesAnswer>(isSeen ? `/series?${query}` : undefined, version);
   const { lines, data } = useMemo(
-    () => (plan.isStacked ? stackedChart(plan, answer?.series ?? []) : lineChart(plan, runs, answer?.series ?? [], settings)),
+    () =>
+      plan.isStacked ? stackedChart(plan, answer?.series ?? []) : lineChart(plan, runs, answer?.series ?? [], settings),
     [plan, runs, answer, settings],
   );
   return (
@@ -170,7 +171,9 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
 function useSeen(place: { readonly current: HTMLElement | null }): boolean {
   const [isSeen, setSeen] = useState(false);
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry!.isIntersecting && setSeen(true), { rootMargin: "300px" });
+    const observer = new IntersectionObserver(([entry]) => entry!.isIntersecting && setSeen(true), {
+      rootMargin: "300px",
+    });
     observer.observe(place.current!);
     return () => observer.disconnect();
   }, [place]);

@@ -1,7 +1,13 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import "uplot/dist/uPlot.min.css";
-import "./style.css";
+import "./style/theme.css";
+import "./style/layout.css";
+import "./style/charts.css";
+import "./style/lists.css";
+import "./style/trajectories.css";
+import "./style/play.css";
+import "./style/phone.css";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();

@@ -25,7 +25,14 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
   const used = new Set<string>();
   const line = (title: string, ...names: string[]) => ({ title, names, colour: 0, isStacked: false, prefix: "" });
   const stack = (title: string, prefix: string, grid: string) => {
-    return { title, prefix, grid, colour: 0, isStacked: true, names: metricNames.filter((name) => name.startsWith(prefix)) };
+    return {
+      title,
+      prefix,
+      grid,
+      colour: 0,
+      isStacked: true,
+      names: metricNames.filter((name) => name.startsWith(prefix)),
+    };
   };
   const section = (title: string, ...charts: ChartPlan[]): ChartSection => ({ title, charts });
   const wanted = [

@@ -2,13 +2,19 @@ import type { LongText } from "../../src/server/dashboard/answers.ts";
 import { whole } from "./numbers.ts";
 import { setQuery } from "./router.tsx";
 
-const invisible = /[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+/** Control characters but tab and line feed, and those that are formats (direction, joiners, byte order). */
+const invisible = /(?![\t\n])[\p{Cc}\p{Cf}]/gu;
+// emoji are made with these
+const joiners = new Set(["\u200d", "\u200c"]);
 
 /** Characters that hide or reorder others are written out: what a policy said is to be seen as it is. */
 export function visible(text: string): string {
   return text.replace(invisible, (character) => {
+    if (joiners.has(character)) return character;
     const code = character.codePointAt(0)!;
-    return code < 0x20 ? String.fromCodePoint(0x2400 + code) : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+    return code < 0x20
+      ? String.fromCodePoint(0x2400 + code)
+      : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 }
 

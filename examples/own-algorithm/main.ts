@@ -16,7 +16,10 @@ const byRank: Credit = {
   assign(rows) {
     const advantages_B_T = rows.map(({ group, reward, mask_T }) => {
       const others = rows.filter((row) => row.group === group);
-      const [worse, better] = [others.filter((row) => row.reward < reward), others.filter((row) => row.reward > reward)];
+      const [worse, better] = [
+        others.filter((row) => row.reward < reward),
+        others.filter((row) => row.reward > reward),
+      ];
       return Float32Array.from(mask_T, (m) => (m * (worse.length - better.length)) / others.length);
     });
     return { advantages_B_T, metrics: {} };
@@ -46,7 +49,12 @@ const { before, after, seconds, policy } = await train({
   env: countdown({ counts: [2, 2], maxNumber: 9, minTarget: 1, maxTarget: 81 }),
   policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
   warmStart: imitate({ demonstrations: 500, noise: 0.5, steps: 150 }),
-  algorithm: { ...grpo({ groupSize: 8, learningRate: 5e-4, epochs: 2 }), name: "mine", credit: byRank, loss: softBound },
+  algorithm: {
+    ...grpo({ groupSize: 8, learningRate: 5e-4, epochs: 2 }),
+    name: "mine",
+    credit: byRank,
+    loss: softBound,
+  },
   steps: 40,
 });
 await policy.engine.close();

@@ -63,11 +63,18 @@ if (before !== undefined && after !== undefined) {
   console.log(`before ${episodeText(before.rollouts[Math.max(0, shown)]!)}\n`);
   console.log(`after  ${episodeText(after.rollouts[Math.max(0, shown)]!)}\n`);
   console.log("Next: npx ludus play search-qa (answer some yourself), npx ludus env list (other worlds),");
-  console.log("      examples/quickstart/main.ts (this program), examples/own-algorithm (a loss of your own in 20 lines).");
+  console.log(
+    "      examples/quickstart/main.ts (this program), examples/own-algorithm (a loss of your own in 20 lines).",
+  );
   if (options.json) {
     const round = (value: number) => Math.round(value * 1000) / 1000;
     console.log(
-      JSON.stringify({ before: round(before.success.mean), after: round(after.success.mean), seconds: round(seconds), seed }),
+      JSON.stringify({
+        before: round(before.success.mean),
+        after: round(after.success.mean),
+        seconds: round(seconds),
+        seed,
+      }),
     );
   }
 }

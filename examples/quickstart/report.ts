@@ -11,7 +11,9 @@ export function table(before: EvalReport, after: EvalReport): string {
     ["tokens said", before.sampledTokens.toFixed(1), after.sampledTokens.toFixed(1)],
     ["out of turns", count(before, "max-turns"), count(after, "max-turns")],
   ];
-  return rows.map(([name, ...cells]) => `${name!.padEnd(28)}${cells.map((cell) => cell.padEnd(20)).join("")}`).join("\n");
+  return rows
+    .map(([name, ...cells]) => `${name!.padEnd(28)}${cells.map((cell) => cell.padEnd(20)).join("")}`)
+    .join("\n");
 }
 
 function count({ stops, tasks }: EvalReport, stop: string): string {
@@ -22,7 +24,9 @@ function count({ stops, tasks }: EvalReport, stop: string): string {
 export function episodeText({ task, trajectories, stop }: Rollout): string {
   const { turns, score } = trajectories[0]!;
   const { start, relations, answer } = task.data as { start: string; relations: string[]; answer: string };
-  const lines = turns.map(({ text, observation }) => `         ${text}${observation === "" ? "" : `\n           → ${observation}`}`);
+  const lines = turns.map(
+    ({ text, observation }) => `         ${text}${observation === "" ? "" : `\n           → ${observation}`}`,
+  );
   const verdict = score.success ? "right" : `wrong (${stop}; it is ${answer})`;
   return [`${start} ${relations.join(" ")}?`, ...lines, `         ${verdict}`].join("\n");
 }

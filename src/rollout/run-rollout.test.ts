@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { fakeEngine } from "../engine/fake-engine.ts";
 import { defineEnv, type EnvDefinition } from "../env/define-env.ts";
@@ -269,6 +270,16 @@ describe("a rollout ends", () => {
     const scored = await attempt(["70"], { env: guess({ score: never }), limits: { episodeMs: 5 } });
     expect(scored).toMatchObject({ stop: "episode-timeout", trajectories: [{ stop: "episode-timeout" }] });
   });
+});
+
+test("an environment that opens too late is closed all the same", async () => {
+  let closed = 0;
+  const start = () => sleep(15, { state: { tries: 0 }, say: "at last" });
+  const { stop } = await attempt(["70"], { env: guess({ start, close: () => void closed++ }), limits: { envMs: 2 } });
+  expect(stop).toBe("env-timeout");
+  expect(closed).toBe(0);
+  await sleep(30);
+  expect(closed).toBe(1);
 });
 
 test("without a limit of time a rollout takes the time it takes", async () => {

@@ -10,6 +10,7 @@ import { Conversation } from "./conversation.ts";
 import { DeadlineSignal } from "./deadline-signal.ts";
 import type { Policy, Rollout, RolloutOptions } from "./rollout.ts";
 import { engineSpeaker, type Speaker, type Utterance } from "./speaker.ts";
+import { startGate } from "./start-gate.ts";
 
 /** One attempt of a policy at a task. Never throws: whatever goes wrong is the rollout's stop reason. */
 export async function runRollout<Data, State>(
@@ -41,6 +42,7 @@ export async function runTurns<Data, State>(
   options: RolloutOptions,
   speaker: Speaker,
 ): Promise<Rollout<Data>> {
+  await startGate();
   const started = performance.now();
   const limits = { ...env.limits, ...options.limits };
   const format = options.format ?? env.format;

@@ -1,8 +1,8 @@
 import { uniformAt } from "../random.ts";
 
-/** A seed that depends on a name and a number alone: 32 bits, different for different inputs as far as a hash can be. */
+/** A seed that depends on a seed, a name and a number alone: 32 bits, different for different inputs as far as a hash can be. */
 export function seedOf(seed: number, name: string, index: number): number {
-  return Math.floor(uniformAt(hashText(name) * 2 ** 20 + (seed % 2 ** 20), index) * 2 ** 32);
+  return Math.floor(uniformAt(hashText(`${seed} ${name}`), index) * 2 ** 32);
 }
 
 /** FNV-1a, 32 bits, then mixed: texts that differ in their last letter alone must differ in the high bits too. */

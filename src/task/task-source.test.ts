@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { generated, jsonl, listed, mixed, type TaskSource } from "./index.ts";
+import { generated, jsonl, listed, mixed, seedOf, type TaskSource } from "./index.ts";
 
 const numbers = generated((rng) => rng.integer(1000));
 const words = listed(
@@ -81,4 +81,9 @@ test("a bad line is named", () => {
 test("an unknown split is named, with those there are", () => {
   expect(() => numbers.at("validation", 0)).toThrow(/train, test/);
   expect(() => words.at("validation", 0)).toThrow(/train \(/);
+});
+
+test("seeds that are far apart give different seeds", () => {
+  const seeds = [5, 5 + 2 ** 20, 5 + 2 ** 32, -5].map((seed) => seedOf(seed, "turn", 0));
+  expect(new Set(seeds).size).toBe(4);
 });

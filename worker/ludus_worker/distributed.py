@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 
 import torch
 import torch.distributed as dist
@@ -22,7 +23,7 @@ def whole(tensor: Tensor) -> Tensor:
 class Group:
     """The processes that compute together."""
 
-    def __init__(self, device: torch.device | None = None):
+    def __init__(self) -> None:
         self.size = int(os.environ.get("WORLD_SIZE", "1"))
         self.rank = int(os.environ.get("RANK", "0"))
         if self.size > 1 and not dist.is_initialized():
@@ -68,6 +69,25 @@ class Group:
             return tensor
         pieces = torch.chunk(tensor, self.size, 0)
         return pieces[self.rank] if self.rank < len(pieces) else tensor[:0]
+
+    def share(self, secret: str) -> str:
+        """The first process' value, everywhere."""
+        values = [secret]
+        dist.broadcast_object_list(values, device=torch.device("cpu"))
+        return values[0]
+
+    def gather(self, value: str) -> list[str]:
+        if self.size == 1:
+            return [value]
+        values = [""] * self.size
+        dist.all_gather_object(values, value)
+        return values
+
+    def own_host(self) -> str:
+        """Loopback where all processes are on one machine."""
+        if int(os.environ.get("LOCAL_WORLD_SIZE", "1")) == self.size:
+            return "127.0.0.1"
+        return socket.gethostbyname(socket.gethostname())
 
     def barrier(self) -> None:
         if self.size > 1:

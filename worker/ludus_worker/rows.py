@@ -104,6 +104,11 @@ class Rows:
         idle = [row for row in self.by_slot.values() if row.answer is None and row is not spared]
         return min(idle, key=lambda row: row.used, default=None)
 
+    def relocate(self, row: Row, slot: int) -> None:
+        del self.by_slot[row.slot]
+        row.slot = slot
+        self.by_slot[slot] = row
+
     def move(self, slots: list[int]) -> None:
         """Slot `slots[i]` has become slot i."""
         moved = {old: new for new, old in enumerate(slots)}

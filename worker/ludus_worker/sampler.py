@@ -35,7 +35,8 @@ def length_bucket(length: int) -> int:
 class Result:
     """A step whose numbers are on their way to the host."""
 
-    rows: list[Row]
+    #: Row, answer and slot as they were: a row may since have ended and begun its next turn.
+    rows: list[tuple[Row, Answer, int]]
     version: int
     tokens: Tensor
     logprobs: Tensor
@@ -248,18 +249,16 @@ class Sampler:
 
     def _decode(self, name: str, alone: bool) -> None:
         rows = [row for row in self.rows.active if row.ready and row.weights == name]
-        # a slot ends before the row does: make it longer
-        longest = max(len(row.tokens) for row in rows) + 2
-        if longest >= self.cache.length:
-            self._fits(longest, rows[0].answer)
-            rows = [row for row in rows if row.alive and row.ready]
-            if not rows:
-                return
+        longest = max(rows, key=lambda row: len(row.tokens))
+        if not self._fits(len(longest.tokens) + 2, longest.answer):
+            self.rows.free(longest)
+        self._compact(rows)
         if self.changed or not alone:
             self.drain()
-            rows = [row for row in rows if row.alive and row.answer is not None]
-            if not rows:
-                return
+        rows = [row for row in rows if row.alive and row.answer is not None]
+        if not rows:
+            return
+        if self.changed or not alone:
             self._upload(rows)
             self.changed = not alone
         weights, version = self.weights(name)
@@ -277,6 +276,19 @@ class Sampler:
         if not (self.run_ahead and alone):
             self.drain()
 
+    def _compact(self, rows: list[Row]) -> None:
+        """When few are left, and far up, they move down: a step computes every slot below the highest."""
+        goal = slot_bucket(len(rows))
+        high = [row for row in rows if row.slot >= goal]
+        free = [slot for slot in range(min(goal, self.cache.slots)) if slot not in self.rows.by_slot]
+        if not high or 2 * goal > slot_bucket(max(row.slot for row in high) + 1) or len(free) < len(high):
+            return
+        self.drain()
+        for row, slot in zip([row for row in high if row.alive and row.answer is not None], free):
+            self.cache.copy(row.slot, [slot], row.cached)
+            self.rows.relocate(row, slot)
+        self.changed = True
+
     def _upload(self, rows: list[Row]) -> None:
         state = self.state
         state.host.zero_()
@@ -290,13 +302,14 @@ class Sampler:
         state.upload()
 
     def _fetch(self, rows: list[Row], tokens: Tensor, logprobs: Tensor, version: int) -> Result:
+        taken = [(row, row.answer, row.slot) for row in rows]
         if self.device.type != "cuda":
-            return Result(rows, version, tokens, logprobs, None)
+            return Result(taken, version, tokens, logprobs, None)
         # asynchronous, and before the next step overwrites them
         host = [torch.empty(t.shape, dtype=t.dtype, pin_memory=True).copy_(t, non_blocking=True) for t in (tokens, logprobs)]
         arrived = torch.cuda.Event()
         arrived.record()
-        return Result(rows, version, host[0], host[1], arrived)
+        return Result(taken, version, host[0], host[1], arrived)
 
     def drain(self) -> None:
         """Waits for the step under way and takes its results."""
@@ -308,10 +321,10 @@ class Sampler:
         if result.arrived is not None:
             result.arrived.synchronize()
         tokens, logprobs = result.tokens.tolist(), result.logprobs.tolist()
-        for row in result.rows:
-            # aborted, ended one step ago, or to be computed again with changed weights
-            if row.alive and row.answer is not None and row.ready:
-                self._append(row, tokens[row.slot], logprobs[row.slot], result.version)
+        for row, answer, slot in result.rows:
+            # else it was aborted, or ended one step ago
+            if row.alive and row.answer is answer:
+                self._append(row, tokens[slot], logprobs[slot], result.version)
 
     def _take_with_logits(self, rows: list[Row], tokens: Tensor, logprobs: Tensor, logits: Tensor, version: int) -> None:
         drawn, known = tokens.tolist(), logprobs.tolist()

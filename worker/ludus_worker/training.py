@@ -85,7 +85,7 @@ class Trainer:
     # -- backward
 
     def backward(self, id: int, derivatives: dict[str, np.ndarray | None]) -> None:
-        record = self.records.pop(id, None)
+        record = self.records.get(id)
         if record is None:
             raise LudusError(
                 "unknown-forward",
@@ -94,6 +94,7 @@ class Trainer:
                 "Each forward pass serves one backward pass; call forward() again.",
             )
         record.weights.check_trainable()
+        del self.records[id]
         rows = record.rows
         wanted = rows.wanted & _touched(rows, derivatives)
         if not wanted.any():

@@ -58,7 +58,9 @@ class WeightSet:
     @torch.no_grad()
     def copy_from(self, other: WeightSet) -> None:
         for name, master in self.masters.items():
-            master.copy_(other.masters[name])
+            # an adapter that is off has no tensors: the copy stays as PEFT makes it, which changes nothing
+            if name in other.masters:
+                master.copy_(other.masters[name])
         self.write_parameters()
         self.version = other.version
 

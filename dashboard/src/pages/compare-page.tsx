@@ -14,7 +14,14 @@ const maxRuns = 8;
 export const ComparePage = () => {
   const { query } = usePlace();
   const ids = query.getAll("run").join("\n");
-  const runs = useMemo(() => ids.split("\n").filter((id) => id !== "").slice(0, maxRuns), [ids]);
+  const runs = useMemo(
+    () =>
+      ids
+        .split("\n")
+        .filter((id) => id !== "")
+        .slice(0, maxRuns),
+    [ids],
+  );
   const version = useLive(runs);
   return (
     <>
@@ -102,7 +109,8 @@ interface LastProps {
   readonly version: number;
 }
 
-const lastMetrics = /^(rollout\/(reward|success|turns|tokens)|eval\/|policy\/entropy|kl\/|update\/gradient-norm|speed\/)/;
+const lastMetrics =
+  /^(rollout\/(reward|success|turns|tokens)|eval\/|policy\/entropy|kl\/|update\/gradient-norm|speed\/)/;
 
 /** The last tenth of each run. */
 const LastValues = ({ a, b, metricNames, version }: LastProps) => {
@@ -111,7 +119,8 @@ const LastValues = ({ a, b, metricNames, version }: LastProps) => {
   for (const run of [a, b]) query.append("run", run);
   for (const name of names) query.append("name", name);
   const { answer } = useAnswer<SeriesAnswer>(names.length === 0 ? undefined : `/series?${query}`, version);
-  const of = (run: string, name: string) => lastMean(answer?.series.find((each) => each.run === run && each.name === name));
+  const of = (run: string, name: string) =>
+    lastMean(answer?.series.find((each) => each.run === run && each.name === name));
   return (
     <Panel title="Last tenth of each run">
       <table>
@@ -124,7 +133,9 @@ const LastValues = ({ a, b, metricNames, version }: LastProps) => {
                 <th>{name}</th>
                 <td>{short(left)}</td>
                 <td>{short(right)}</td>
-                <td className="quiet">{difference === undefined ? "" : `${difference > 0 ? "+" : ""}${short(difference)}`}</td>
+                <td className="quiet">
+                  {difference === undefined ? "" : `${difference > 0 ? "+" : ""}${short(difference)}`}
+                </td>
               </tr>
             );
           })}

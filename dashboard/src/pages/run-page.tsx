@@ -76,7 +76,10 @@ const RunHead = ({ run, answer }: { run: string; answer: RunAnswer | undefined }
         <Link className="button" href={href(["compare"], { run: [run] })}>
           Compare
         </Link>
-        <Link className="button" href={href(["play"], { env: summary?.env, run: answer?.checkpoints.length ? run : undefined })}>
+        <Link
+          className="button"
+          href={href(["play"], { env: summary?.env, run: answer?.checkpoints.length ? run : undefined })}
+        >
           Play
         </Link>
       </p>

@@ -35,12 +35,16 @@ export const RunsPage = () => {
         </button>
       </div>
       <ProblemNote problem={problem} />
-      <div className="table runs" role="list">
+      <ul className="table runs">
         {answer?.runs.map((run) => (
           <RunRow key={run.id} run={run} isChosen={chosen.includes(run.id)} onChoose={(is) => choose(run.id, is)} />
         ))}
-      </div>
-      {answer?.total === 0 && <Empty>{search === "" ? "No runs yet. Training writes one; it shows up here." : "No run has such a name."}</Empty>}
+      </ul>
+      {answer?.total === 0 && (
+        <Empty>
+          {search === "" ? "No runs yet. Training writes one; it shows up here." : "No run has such a name."}
+        </Empty>
+      )}
       <Pager skip={skip} total={answer?.total ?? 0} />
     </>
   );
@@ -49,7 +53,11 @@ export const RunsPage = () => {
 const Pager = ({ skip, total }: { skip: number; total: number }) =>
   total <= pageSize ? null : (
     <div className="tools">
-      <button type="button" disabled={skip === 0} onClick={() => setQuery({ skip: Math.max(0, skip - pageSize) || undefined })}>
+      <button
+        type="button"
+        disabled={skip === 0}
+        onClick={() => setQuery({ skip: Math.max(0, skip - pageSize) || undefined })}
+      >
         Newer
       </button>
       <span className="quiet">
@@ -68,7 +76,7 @@ interface RowProps {
 }
 
 const RunRow = ({ run, isChosen, onChoose }: RowProps) => (
-  <div className="row" role="listitem">
+  <li className="row">
     <input
       type="checkbox"
       aria-label={`Choose ${run.id} to compare`}
@@ -98,5 +106,5 @@ const RunRow = ({ run, isChosen, onChoose }: RowProps) => (
       <span className="what broken">{run.problem}</span>
     )}
     <span className="when">{ago(run.changed)}</span>
-  </div>
+  </li>
 );

@@ -22,7 +22,7 @@ export interface PpoOptions extends CommonOptions {
   gamma: number;
   lambda: number;
   /** Credit by token, by turn, or first by turn and then by token (RAGEN's bi-level). */
-  level: "token" | "step" | BiLevelGaeOptions;
+  level: "token" | "step" | Partial<BiLevelGaeOptions>;
   valueCoefficient: number;
   /** How far a value may move in one update; rewards of about 1 want no clipping here. */
   valueClip: number;

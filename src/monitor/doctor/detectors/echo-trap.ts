@@ -76,11 +76,14 @@ function narrowedAt(view: RunView): { step: number; first: number; last: number 
   return lastAbove === points.length - 1 ? undefined : { step: points[lastAbove + 1]!.step, first, last };
 }
 
-/** The first gradient after `from` that is far above the median of those before. */
-function firstSpike(points: readonly SeriesPoint[], from: number): { step: number; times: number } | undefined {
-  const before = points.filter(({ step }) => step < from).map(({ value }) => value);
-  const median = quantile(before, 0.5);
-  if (before.length < limits.beginning || median <= 0) return undefined;
+/** The first gradient far above the median since the groups began to agree; a moving average is late by its own length. */
+function firstSpike(points: readonly SeriesPoint[], narrowed: number): { step: number; times: number } | undefined {
+  const median = quantile(
+    points.map(({ value }) => value),
+    0.5,
+  );
+  if (points.length < limits.beginning || median <= 0) return undefined;
+  const from = narrowed - 1 / limits.average;
   const spike = points.find(({ step, max }) => step >= from && max > limits.spike * median);
   return spike && { step: spike.step, times: spike.max / median };
 }

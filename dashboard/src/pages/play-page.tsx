@@ -1,0 +1,193 @@
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import type { EnvironmentsAnswer, PlayAnswer } from "../../../src/server/dashboard/answers.ts";
+import { Problem, post, useAnswer } from "../api.ts";
+import { short, whole } from "../numbers.ts";
+import { Empty, Panel, ProblemNote } from "../pieces.tsx";
+import { setQuery, usePlace } from "../router.tsx";
+import { RunPicker } from "../run-picker.tsx";
+import { visible } from "../shown-text.tsx";
+import { Suggestion } from "../suggestion.tsx";
+
+/** An environment played by hand, with what a policy would see, and a checkpoint beside. */
+export const PlayPage = () => {
+  const { query } = usePlace();
+  const { answer: known } = useAnswer<EnvironmentsAnswer>("/environments");
+  const [env, run] = [query.get("env") ?? known?.environments[0]?.name ?? "", query.get("run") ?? ""];
+  const index = Number(query.get("index") ?? 0);
+  const [game, setGame] = useState<PlayAnswer>();
+  const [problem, setProblem] = useState<Problem>();
+  const [isBusy, setBusy] = useState(false);
+  const tell = (path: string, body: unknown) => {
+    setBusy(true);
+    post<PlayAnswer>(path, body)
+      .then((next) => {
+        setGame(next);
+        setProblem(undefined);
+      })
+      .catch((error: unknown) =>
+        setProblem(error instanceof Problem ? error : new Problem(0, "unreachable", String(error))),
+      )
+      .finally(() => setBusy(false));
+  };
+  const begin = () => tell("/play", { env, index, ...(run === "" ? {} : { run }) });
+  return (
+    <>
+      <div className="head">
+        <h1>Play</h1>
+      </div>
+      <div className="tools">
+        <select aria-label="Environment" value={env} onChange={(event) => setQuery({ env: event.target.value })}>
+          {known?.environments.map(({ name, description }) => (
+            <option key={name} value={name}>
+              {name} – {description.slice(0, 60)}
+            </option>
+          ))}
+        </select>
+        <span className="zoom">
+          task
+          <input
+            type="number"
+            min="0"
+            aria-label="Task number"
+            value={index}
+            onChange={(event) => setQuery({ index: event.target.value })}
+          />
+        </span>
+        <RunPicker label="A run's checkpoint beside it" onPick={(id) => setQuery({ run: id })} />
+        {run !== "" && (
+          <button type="button" className="chip" onClick={() => setQuery({ run: undefined })}>
+            <bdi>{run}</bdi> ×
+          </button>
+        )}
+        <button type="button" className="main" disabled={env === "" || isBusy} onClick={begin}>
+          Begin
+        </button>
+      </div>
+      <ProblemNote problem={problem} />
+      {known?.environments.length === 0 && <Empty>There are no environments to play.</Empty>}
+      {game !== undefined && (
+        <Game
+          game={game}
+          isBusy={isBusy}
+          onTell={(body) => tell(`/play/${game.session}/say`, body)}
+          onProblem={setProblem}
+        />
+      )}
+    </>
+  );
+};
+
+interface GameProps {
+  readonly game: PlayAnswer;
+  readonly isBusy: boolean;
+  readonly onTell: (body: { text: string } | { tokens: readonly number[] }) => void;
+  readonly onProblem: (problem: Problem) => void;
+}
+
+const Game = ({ game, isBusy, onTell, onProblem }: GameProps) => (
+  <div className="two play">
+    <Panel title={`${game.env} ${game.taskId}`} aside={<span className="quiet">so far {short(game.reward)}</span>}>
+      <Talk game={game} />
+      {game.end === undefined ? (
+        <Answer key={game.messages.length} game={game} isBusy={isBusy} onTell={onTell} onProblem={onProblem} />
+      ) : (
+        <div className={`end ${game.end.score.success ? "good" : "bad"}`} role="status">
+          <strong>{game.end.stop}</strong> reward {short(game.end.score.total)}{" "}
+          {Object.entries(game.end.score.parts).map(([name, part]) => (
+            <span key={name}>
+              <i>{name}</i> {short(part)}{" "}
+            </span>
+          ))}
+          {game.end.failure !== undefined && <div className="text">{visible(game.end.failure.slice(0, 2000))}</div>}
+        </div>
+      )}
+    </Panel>
+    <div>
+      {game.checkpoint !== undefined && game.end === undefined && (
+        <Suggestion key={game.messages.length} game={game} isBusy={isBusy} onTell={onTell} />
+      )}
+      <Panel title="What the policy sees" aside={<span className="quiet">{whole(game.promptTokens)} tokens</span>}>
+        <div className="text prompt" dir="auto">
+          {visible(game.prompt.slice(-20_000))}
+        </div>
+      </Panel>
+      {game.tools.length > 0 && (
+        <Panel title="Tools">
+          <ul className="tool-list">
+            {game.tools.map(({ name, description, parameters }) => (
+              <li key={name}>
+                <b>{name}</b> {description}
+                <code>{JSON.stringify(parameters.properties ?? {}).slice(0, 400)}</code>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </div>
+  </div>
+);
+
+const Talk = ({ game }: { game: PlayAnswer }) => {
+  const foot = useRef<HTMLDivElement>(null);
+  const count = game.messages.length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with each message the newest is to be seen
+  useEffect(() => foot.current?.scrollTo(0, foot.current.scrollHeight), [count]);
+  return (
+    <div ref={foot} className="talk">
+      {game.messages.map((message, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages never change places
+        <div key={i} className={`message ${message.role}`}>
+          <i>{message.role === "assistant" ? "you" : message.role}</i>
+          <div className="text" dir="auto">
+            {visible(message.content)}
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+};
+
+const Answer = ({ game, isBusy, onTell, onProblem }: GameProps) => {
+  const [text, setText] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    onTell({ text });
+  };
+  const askExpert = () => {
+    post<{ text: string | null }>(`/play/${game.session}/expert`, {})
+      .then((said) => setText(said.text ?? ""))
+      .catch(onProblem);
+  };
+  return (
+    <form className="answer" onSubmit={send}>
+      <div className="possible">
+        {game.possible.map((each) => (
+          <button key={each} type="button" className="chip" disabled={isBusy} onClick={() => onTell({ text: each })}>
+            {visible(each.slice(0, 60))}
+          </button>
+        ))}
+      </div>
+      <textarea
+        ref={field}
+        rows={2}
+        aria-label={`What ${game.role} says`}
+        placeholder={`What ${game.role} says. Enter sends, Shift+Enter is a new line.`}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && send(event)}
+      />
+      <div className="tools">
+        <button type="submit" className="main" disabled={isBusy}>
+          Say
+        </button>
+        {game.hasExpert && (
+          <button type="button" onClick={askExpert}>
+            What an expert would say
+          </button>
+        )}
+      </div>
+    </form>
+  );
+};

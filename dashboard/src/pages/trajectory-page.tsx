@@ -1,0 +1,208 @@
+import { useState } from "react";
+import type { GroupAnswer, LookAnswer, ShownSummary, TrajectoryAnswer } from "../../../src/server/dashboard/answers.ts";
+import { type Problem, post, useAnswer } from "../api.ts";
+import { short, whole } from "../numbers.ts";
+import { ProblemNote } from "../pieces.tsx";
+import { href, Link, setQuery, usePlace } from "../router.tsx";
+import { ShownText } from "../shown-text.tsx";
+import { type Colouring, colourings, TokenNote, type TokenView } from "../tokens.tsx";
+import { Turns } from "../turns.tsx";
+
+interface PageProps {
+  readonly run: string;
+  readonly trajectory: string;
+}
+
+/** One attempt, token by token, among the others of its group. */
+export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
+  const { query } = usePlace();
+  const base = `/runs/${encodeURIComponent(run)}`;
+  const more = new URLSearchParams({
+    ...(query.get("full") && { full: "true" }),
+    ...(query.get("first") && { first: query.get("first")! }),
+  });
+  const { answer, problem } = useAnswer<TrajectoryAnswer>(
+    `${base}/trajectories/${encodeURIComponent(trajectory)}?${more}`,
+  );
+  const groupPath = answer === undefined ? undefined : `${base}/groups/${answer.summary.group}`;
+  const { answer: group } = useAnswer<GroupAnswer>(groupPath);
+  const { look, lookProblem, ask } = useLook(`${base}/trajectories/${encodeURIComponent(trajectory)}/look`);
+  const colouring = (query.get("colour") ?? "probability") as Colouring;
+  const isWide = query.get("group") === "true";
+  if (answer === undefined) return <ProblemNote problem={problem} />;
+  const view: TokenView = { tokens: answer.tokens, colouring, look, advantage: advantageOf(answer.summary, group) };
+  const choose = (name: string) => {
+    setQuery({ colour: name });
+    if (name === "entropy" || name === "drift") ask();
+  };
+  return (
+    <>
+      <TrajectoryHead run={run} answer={answer} />
+      <ProblemNote problem={problem ?? lookProblem} />
+      <div className="tools">
+        <label>
+          Colour by
+          <select value={colouring} onChange={(event) => choose(event.target.value)}>
+            {Object.entries(colourings).map(([name, label]) => (
+              <option key={name} value={name}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <input
+            type="checkbox"
+            checked={isWide}
+            onChange={(event) => setQuery({ group: event.target.checked ? "true" : undefined })}
+          />
+          Group side by side
+        </label>
+        <TokenPages answer={answer} />
+      </div>
+      {group !== undefined && <Members run={run} group={group} current={answer.summary.key} />}
+      {isWide && group !== undefined ? (
+        <SideBySide base={base} group={group} colouring={colouring} />
+      ) : (
+        <Turns answer={answer} view={view} />
+      )}
+      <TokenNote tokens={answer.tokens} look={look} />
+    </>
+  );
+};
+
+function useLook(path: string) {
+  const [state, setState] = useState<{ path?: string; look?: LookAnswer; problem?: Problem }>({});
+  const ask = () => {
+    if (state.path === path && state.look !== undefined) return;
+    post<LookAnswer>(path, {})
+      .then((look) => setState({ path, look }))
+      .catch((problem: Problem) => setState({ path, problem }));
+  };
+  const isOwn = state.path === path;
+  return { look: isOwn ? state.look : undefined, lookProblem: isOwn ? state.problem : undefined, ask };
+}
+
+function advantageOf(summary: ShownSummary, group: GroupAnswer | undefined): number {
+  const mean = group?.meanReward ?? null;
+  if (group === undefined || mean === null) return 0;
+  const largest = Math.max(...group.members.map(({ reward }) => Math.abs((reward ?? mean) - mean)));
+  return largest === 0 ? 0 : ((summary.reward ?? mean) - mean) / largest;
+}
+
+const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer }) => {
+  const { summary, score, task, failure, temperature } = answer;
+  return (
+    <div className="head">
+      <h1>
+        <Link href={href(["runs", run, "trajectories"])}>
+          <bdi>{run}</bdi>
+        </Link>{" "}
+        <bdi>{summary.taskId}</bdi>
+      </h1>
+      <p className="facts">
+        <span className={`dot ${summary.success ? "good" : "bad"}`} />
+        <span>
+          <i>reward</i> {short(summary.reward)}
+        </span>
+        {Object.entries(score.parts).map(([name, part]) => (
+          <span key={name}>
+            <i>{name}</i> {short(part)}
+          </span>
+        ))}
+        <span>
+          <i>step</i> {summary.step}
+        </span>
+        <span>{summary.stop}</span>
+        <span>
+          {summary.turns} turns, {whole(summary.tokens)} tokens
+        </span>
+        <span>
+          <i>temperature</i> {short(temperature)}
+        </span>
+      </p>
+      <details className="task">
+        <summary>Task</summary>
+        <ShownText text={task.data} />
+      </details>
+      {failure !== undefined && <ShownText text={failure} className="failure" />}
+    </div>
+  );
+};
+
+/** Long trajectories come in stretches. */
+const TokenPages = ({ answer: { tokens } }: { answer: TrajectoryAnswer }) => {
+  const end = tokens.from + tokens.ids.length;
+  if (tokens.from === 0 && end >= tokens.total) return null;
+  return (
+    <span className="zoom">
+      tokens {whole(tokens.from)}–{whole(end)} of {whole(tokens.total)}
+      <button
+        type="button"
+        disabled={tokens.from === 0}
+        onClick={() => setQuery({ first: Math.max(0, tokens.from - 6000) || undefined })}
+      >
+        Before
+      </button>
+      <button type="button" disabled={end >= tokens.total} onClick={() => setQuery({ first: end })}>
+        After
+      </button>
+    </span>
+  );
+};
+
+const Members = ({ run, group, current }: { run: string; group: GroupAnswer; current: number }) => {
+  const at = group.members.findIndex(({ key }) => key === current);
+  const to = (key: number) => `${href(["runs", run, "trajectories", key])}${location.search}`;
+  const neighbour = (by: number, name: string, label: string) => {
+    const member = group.members[at + by];
+    return member === undefined ? null : (
+      <Link data-member={name} href={to(member.key)} aria-label={`${name} of the group`}>
+        {label}
+      </Link>
+    );
+  };
+  return (
+    <nav className="members" aria-label="Group">
+      <span className="quiet">Group, mean {short(group.meanReward)}</span>
+      {neighbour(-1, "previous", "‹")}
+      {group.members.slice(0, 64).map((member) => (
+        <Link
+          key={member.key}
+          href={to(member.key)}
+          className={`member ${member.success ? "good" : "bad"}`}
+          aria-current={member.key === current ? "true" : undefined}
+        >
+          {short(member.reward)}
+        </Link>
+      ))}
+      {neighbour(1, "next", "›")}
+    </nav>
+  );
+};
+
+const SideBySide = ({ base, group, colouring }: { base: string; group: GroupAnswer; colouring: Colouring }) => (
+  <div className="side-by-side">
+    {group.members.slice(0, 16).map((member) => (
+      <MemberColumn key={member.key} path={`${base}/trajectories/${member.key}`} group={group} colouring={colouring} />
+    ))}
+  </div>
+);
+
+const MemberColumn = ({ path, group, colouring }: { path: string; group: GroupAnswer; colouring: Colouring }) => {
+  const { answer } = useAnswer<TrajectoryAnswer>(`${path}?tokens=2000`);
+  if (answer === undefined) return <div className="column" />;
+  const view = { tokens: answer.tokens, colouring, advantage: advantageOf(answer.summary, group) };
+  return (
+    <div className="column">
+      <p className="facts">
+        <span className={`dot ${answer.summary.success ? "good" : "bad"}`} />
+        <span>
+          <i>reward</i> {short(answer.summary.reward)}
+        </span>
+        <span>{answer.summary.stop}</span>
+      </p>
+      <Turns answer={answer} view={view} />
+    </div>
+  );
+};

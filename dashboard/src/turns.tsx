@@ -1,0 +1,78 @@
+import type { ShownCall, ShownTurn, TrajectoryAnswer } from "../../src/server/dashboard/answers.ts";
+import { short } from "./numbers.ts";
+import { ShownText } from "./shown-text.tsx";
+import { Tokens, type TokenView } from "./tokens.tsx";
+
+const maxTurns = 200;
+
+/** What was read and said, in order; calls and what came of them under each turn. */
+export const Turns = ({ answer, view }: { answer: TrajectoryAnswer; view: TokenView }) => {
+  const { turns, tokens } = answer;
+  return (
+    <div className="turns">
+      {turns.slice(0, maxTurns).map((turn, i) => (
+        <TurnBlock key={turn.start} view={view} turn={turn} number={i + 1} readFrom={turns[i - 1]?.end ?? 0} />
+      ))}
+      {turns.length === 0 && (
+        <section className="turn">
+          <Tokens view={view} start={0} end={tokens.total} />
+        </section>
+      )}
+      {turns.length > maxTurns && <p className="empty">{turns.length - maxTurns} more turns are not shown.</p>}
+    </div>
+  );
+};
+
+interface BlockProps {
+  readonly view: TokenView;
+  readonly turn: ShownTurn;
+  readonly number: number;
+  readonly readFrom: number;
+}
+
+const TurnBlock = ({ view, turn, number, readFrom }: BlockProps) => {
+  const { tokens } = view;
+  const hasTexts = tokens.texts !== undefined;
+  const isLoaded = turn.end > tokens.from && readFrom < tokens.from + tokens.ids.length;
+  return (
+    <section className="turn" data-row tabIndex={-1} aria-label={`Turn ${number}`}>
+      <h3>
+        Turn {number}
+        {turn.reward !== 0 && <span className="reward">{short(turn.reward)}</span>}
+        {turn.stateKey !== undefined && <bdi className="quiet">{turn.stateKey.slice(0, 80)}</bdi>}
+      </h3>
+      {isLoaded && readFrom < turn.start && (
+        <div className="read">
+          <h4>read</h4>
+          <Tokens view={view} start={readFrom} end={turn.start} />
+        </div>
+      )}
+      <div className="spoken">
+        <h4>said</h4>
+        {isLoaded && <Tokens view={view} start={turn.start} end={turn.end} />}
+        {!(isLoaded && hasTexts) && <ShownText text={turn.text} />}
+      </div>
+      {turn.calls.map((call, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls never change places
+        <CallBlock key={i} call={call} />
+      ))}
+      {turn.calls.length === 0 && turn.observation.length > 0 && (
+        <div className="observed">
+          <h4>observed</h4>
+          <ShownText text={turn.observation} />
+        </div>
+      )}
+      {turn.info !== undefined && <p className="quiet">{JSON.stringify(turn.info)}</p>}
+    </section>
+  );
+};
+
+const CallBlock = ({ call }: { call: ShownCall }) => (
+  <div className={`call ${call.outcome === "ok" ? "" : "broken"}`}>
+    <h4>
+      called <bdi>{call.name.slice(0, 80)}</bdi> <span className="outcome">{call.outcome}</span>
+    </h4>
+    <ShownText text={call.arguments} className="arguments" />
+    <ShownText text={call.observation} />
+  </div>
+);

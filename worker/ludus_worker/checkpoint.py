@@ -1,0 +1,183 @@
+"""Folders as Hugging Face lays them out, plus ludus.json and what is needed to go on to the bit; the same as the embedded
+engine's. With LoRA the weights are PEFT's adapter files instead."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from .errors import LudusError
+from .weight_set import WeightSet, value_head_name
+
+state_file = "ludus.json"
+policy = "policy"
+
+
+def set_file(name: str, part: str) -> str:
+    if name == policy and part == "weights":
+        return "model.safetensors"
+    return f"{part}.{quote(name, safe='!*()' + chr(39))}.safetensors"
+
+
+def gathered(weights: WeightSet, parts: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Whole tensors in float32 on the host; takes all processes."""
+    group = weights.group
+    whole = {name: group.gathered(part, weights.parameters[name]) for name, part in parts.items()}
+    return {name: tensor.detach().float().cpu().contiguous() for name, tensor in whole.items()}
+
+
+def save(directory: str, config: dict, tokenizer_files: dict[str, str], sets: list[WeightSet]) -> None:
+    for weights in sets:
+        if weights.gradients is not None:
+            raise LudusError(
+                "gradient-pending",
+                f'a gradient of "{weights.name}" that no step has used',
+                "none",
+                "Call step() first: a checkpoint holds weights and optimizer, not half a step.",
+            )
+    group = sets[0].group
+    target = Path(directory).resolve()
+    partial = target.parent / f".{target.name}.{os.getpid()}.partial"
+    is_writer = group.rank == 0
+    try:
+        if is_writer:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+        fill(partial if is_writer else None, config, tokenizer_files, sets)
+        if is_writer:
+            put_in_place(partial, target)
+    except OSError as problem:
+        shutil.rmtree(partial, ignore_errors=True)
+        hint = "Nothing was changed: what had this name is as it was before."
+        raise LudusError("checkpoint-not-written", str(problem), directory, hint) from problem
+    group.barrier()
+
+
+def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], sets: list[WeightSet]) -> None:
+    lora = sets[0].model.options.lora
+    if directory is not None:
+        write_json(directory / "config.json", {**config, "torch_dtype": "float32"})
+        tokens = {key: config.get(key) for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
+        write_json(directory / "generation_config.json", {"_from_model_config": True, **tokens})
+        for name, content in tokenizer_files.items():
+            (directory / name).write_text(content)
+    described = []
+    for weights in sets:
+        parts = {"weights": weights.masters}
+        if weights.trainable:
+            parts |= {"first-moments": weights.moments("exp_avg"), "second-moments": weights.moments("exp_avg_sq")}
+        for part, tensors in parts.items():
+            whole = gathered(weights, tensors)
+            if directory is None:
+                continue
+            if lora is not None and part == "weights" and weights.name == policy:
+                write_adapter(directory, weights, whole)
+            else:
+                write_tensors(directory / set_file(weights.name, part), whole)
+        entry = {"name": weights.name, "version": weights.version}
+        described.append({**entry, "steps": weights.steps} if weights.trainable else entry)
+    if directory is not None:
+        has_values = sets[0].value is not None
+        write_json(directory / state_file, {"format": 1, "valueHead": has_values, "sets": described})
+
+
+def write_adapter(directory: Path, weights: WeightSet, whole: dict[str, Tensor]) -> None:
+    """What PEFT's from_pretrained reads; the value head, ours alone, beside it."""
+    adapter = {name: tensor for name, tensor in whole.items() if name != value_head_name}
+    write_tensors(directory / "adapter_model.safetensors", adapter)
+    weights.model.lora_config.save_pretrained(str(directory))
+    if value_head_name in whole:
+        write_tensors(directory / "value_head.safetensors", {value_head_name: whole[value_head_name]})
+
+
+def put_in_place(partial: Path, target: Path) -> None:
+    """A kill leaves the old folder or the new."""
+    old = partial.with_suffix(".old")
+    if target.exists():
+        target.rename(old)
+    partial.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n")
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    save_file(tensors, path, metadata={"format": "pt"})
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+def read_state(directory: str) -> dict:
+    path = Path(directory) / state_file
+    if not path.exists():
+        return {"valueHead": False, "sets": [{"name": policy, "version": 0}]}
+    return json.loads(path.read_text())
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    if not path.exists():
+        raise LudusError("checkpoint-not-found", f'"{path}"', "a safetensors file")
+    return load_file(path)
+
+
+def read_model(directory: Path) -> dict[str, Tensor]:
+    """model.safetensors, or the shards that its index names."""
+    index = directory / "model.safetensors.index.json"
+    if (directory / "model.safetensors").exists() or not index.exists():
+        return read_tensors(directory / "model.safetensors")
+    shards = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+    return {name: tensor for shard in shards for name, tensor in read_tensors(directory / shard).items()}
+
+
+def read_weights(directory: str, name: str, lora: bool) -> dict[str, Tensor]:
+    folder = Path(directory)
+    if name != policy:
+        return read_tensors(folder / set_file(name, "weights"))
+    if not lora:
+        return read_model(folder)
+    tensors = read_tensors(folder / "adapter_model.safetensors")
+    extra = folder / "value_head.safetensors"
+    return tensors | (read_tensors(extra) if extra.exists() else {})
+
+
+@dataclass
+class SavedSet:
+    name: str
+    version: int
+    steps: int | None
+    trainable: bool
+    has_adapter: bool
+    weights: dict[str, Tensor]
+    first_moments: dict[str, Tensor] | None = None
+    second_moments: dict[str, Tensor] | None = None
+
+
+def read_sets(directory: str, like: WeightSet) -> list[SavedSet]:
+    return [read_set(directory, entry, like) for entry in read_state(directory)["sets"]]
+
+
+def read_set(directory: str, entry: dict, like: WeightSet) -> SavedSet:
+    name, steps = entry["name"], entry.get("steps")
+    is_lora = like.model.options.lora is not None
+    weights = read_weights(directory, name, is_lora)
+    has_adapter = is_lora and any("lora_" in key for key in weights)
+    for key, parameter in like.parameters.items():
+        if (key == value_head_name and key not in weights) or (is_lora and not has_adapter):
+            continue
+        if key not in weights or weights[key].shape != parameter.shape:
+            got = f"{key} with shape {list(weights[key].shape)}" if key in weights else f"no {key}"
+            raise LudusError("other-model", f'{got} in "{directory}"', f"{list(parameter.shape)}, as in this engine")
+    saved = SavedSet(name, entry["version"], steps, name == policy or steps is not None, has_adapter, weights)
+    if steps:
+        saved.first_moments = read_tensors(Path(directory) / set_file(name, "first-moments"))
+        saved.second_moments = read_tensors(Path(directory) / set_file(name, "second-moments"))
+    return saved

@@ -1,0 +1,26 @@
+"""The messages of engine.proto, made from its descriptor: works with every protobuf that is not ancient."""
+
+from __future__ import annotations
+
+import base64
+from types import SimpleNamespace
+
+from google.protobuf import descriptor_pool, message_factory
+
+from .engine_descriptor import descriptor
+
+#: Raised by every change that an older side would misread.
+protocol = 1
+
+_pool = descriptor_pool.DescriptorPool()
+_pool.AddSerializedFile(base64.b64decode(descriptor))
+service = _pool.FindServiceByName("ludus.engine.v1.Engine")
+
+
+def _message(descriptor):
+    return message_factory.GetMessageClass(descriptor)
+
+
+methods = {method.name: (_message(method.input_type), _message(method.output_type)) for method in service.methods}
+messages = SimpleNamespace(**{kind.__name__: kind for pair in methods.values() for kind in pair})
+messages.Lora = _message(_pool.FindMessageTypeByName("ludus.engine.v1.Lora"))

@@ -1,0 +1,292 @@
+"""The gRPC side: checks who asks, turns messages into calls of the engine and back. The engine has a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import importlib.metadata
+import json
+import logging
+import platform
+import queue
+import threading
+import traceback
+from collections.abc import Callable
+
+import grpc
+import numpy as np
+
+from . import __version__
+from .answer import Answer, Request
+from .engine import Engine, EngineOptions
+from .errors import LudusError
+from .model import Lora
+from .packing import Rows
+from .protocol import messages, methods, protocol, service
+from .ranks import Ranks
+from .weight_set import StepOptions
+
+log = logging.getLogger("ludus")
+unlimited = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+
+class ComputeThread:
+    """Runs calls one after the other, and steps of the sampler in between."""
+
+    def __init__(self) -> None:
+        self.engine: Engine | None = None
+        self.calls: queue.Queue[Callable[[], None]] = queue.Queue()
+        threading.Thread(target=self._run, name="compute", daemon=True).start()
+
+    def post(self, call: Callable[[], None]) -> None:
+        self.calls.put(call)
+
+    async def call(self, function: Callable):
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+
+        def settle(set_it: Callable, value) -> None:
+            loop.call_soon_threadsafe(lambda: None if future.done() else set_it(value))
+
+        def run() -> None:
+            try:
+                settle(future.set_result, function())
+            except BaseException as error:
+                settle(future.set_exception, error)
+
+        self.post(run)
+        return await future
+
+    def _run(self) -> None:
+        while True:
+            busy = self.engine is not None and self.engine.sampler.has_work
+            try:
+                call = self.calls.get(block=not busy)
+            except queue.Empty:
+                self._sample()
+                continue
+            call()
+
+    def _sample(self) -> None:
+        try:
+            self.engine.sampler.step()
+        except Exception as error:
+            log.error("sampling failed\n%s", traceback.format_exc())
+            self.engine.sampler.fail(error)
+
+
+class Service:
+    def __init__(self, token: str, ranks: Ranks):
+        self.token, self.ranks = token, ranks
+        self.compute = ComputeThread()
+        self.session = ""
+
+    def handler(self):
+        handlers = {}
+        for name, (request, reply) in methods.items():
+            handlers[name] = grpc.unary_unary_rpc_method_handler(
+                self._guarded(name), request_deserializer=request.FromString, response_serializer=reply.SerializeToString
+            )
+        return grpc.method_handlers_generic_handler(service.full_name, handlers)
+
+    def _guarded(self, name: str):
+        method = getattr(self, name)
+
+        async def call(request, context: grpc.aio.ServicerContext):
+            try:
+                self._check(name, dict(context.invocation_metadata() or ()))
+                if self.ranks.is_first and name not in ("Hello", "Sample"):
+                    return await self.ranks.everywhere(name, request, method)
+                return await method(request)
+            except LudusError as error:
+                details = {"code": error.code, "got": error.got, "expected": error.expected, "hint": error.hint}
+                status = grpc.StatusCode.FAILED_PRECONDITION
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                log.error("%s failed\n%s", name, traceback.format_exc())
+                got = f"{type(error).__name__}: {error}"
+                details = {"code": "worker-error", "got": got, "expected": f"{name.lower()}() to succeed"}
+                status = grpc.StatusCode.INTERNAL
+            trailer = (("ludus-error-bin", json.dumps(details).encode()),)
+            await context.abort(status, details["code"], trailing_metadata=trailer)
+
+        return call
+
+    def _check(self, name: str, metadata: dict[str, str]) -> None:
+        if not hmac.compare_digest(metadata.get("ludus-token", "").encode(), self.token.encode()):
+            raise LudusError(
+                "wrong-token", "a call without the worker's token", "the token the worker was started with",
+                "Pass torch({ connect, token }); the worker reads LUDUS_WORKER_TOKEN.",
+            )
+        if name in ("Hello", "Open"):
+            return
+        if metadata.get("ludus-session", "") != self.session:
+            raise LudusError(
+                "session-replaced", "a call of an engine that this worker no longer serves", "calls of the engine opened last",
+                "Another program has connected to the worker since; give each its own.",
+            )
+
+    # -- the methods of engine.proto
+
+    async def Hello(self, request):
+        def version(name: str) -> str:
+            try:
+                return importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                return "none"
+
+        names = ("torch", "transformers", "peft", "safetensors", "grpcio")
+        versions = {"python": platform.python_version(), **{name: version(name) for name in names}}
+        return messages.HelloReply(protocol=protocol, worker_version=__version__, versions=versions)
+
+    async def Open(self, request):
+        lengths = np.frombuffer(request.token_lengths, "<i4")
+        ends = np.cumsum(lengths)
+        token_bytes = [request.token_bytes[end - length : end] for end, length in zip(ends, lengths)]
+        lora = request.lora
+        options = EngineOptions(
+            config=json.loads(request.config_json) if request.config_json else None,
+            folder=request.folder,
+            value_head=request.value_head if request.HasField("value_head") else None,
+            seed=request.seed,
+            device=request.device,
+            dtype=request.dtype,
+            threads=request.threads,
+            lora=Lora(lora.rank, lora.alpha, list(lora.targets)) if request.HasField("lora") else None,
+            checkpoint_activations=request.checkpoint_activations,
+            compile=request.compile if request.HasField("compile") else None,
+            micro_batch_tokens=request.micro_batch_tokens,
+            max_rows=request.max_rows,
+            max_cache_bytes=request.max_cache_bytes,
+            tokenizer_files=dict(request.tokenizer_files),
+            token_bytes=token_bytes if token_bytes else None,
+        )
+
+        def open_engine() -> None:
+            if self.compute.engine is not None:
+                self.compute.engine.sampler.fail(LudusError("session-replaced", "a new engine", "the one before"))
+            self.compute.engine = None
+            self.compute.engine = Engine(options)
+
+        await self.compute.call(open_engine)
+        self.session = request.session
+        return self._state()
+
+    def _state(self):
+        engine = self.compute.engine
+        return messages.State(
+            device=f"{engine.device}, {str(engine.dtype).removeprefix('torch.')}"
+            + (f", {engine.group.size} processes" if engine.group.size > 1 else ""),
+            vocabulary_size=engine.vocabulary,
+            context_length=engine.context,
+            parameters=engine.parameters,
+            has_values=engine.has_values,
+            policy_version=engine.policy_version,
+            weights=list(engine.sets),
+        )
+
+    async def Sample(self, request):
+        elsewhere = self.ranks.for_sample(request.rollout)
+        if elsewhere is not None:
+            return await elsewhere("Sample", request)
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        wanted = Request(
+            tokens=np.frombuffer(request.tokens, "<i4").tolist(),
+            max_tokens=request.max_tokens,
+            seed=request.seed,
+            temperature=request.temperature,
+            top_p=request.top_p if request.HasField("top_p") else None,
+            top_k=request.top_k if request.HasField("top_k") else None,
+            stop_tokens=frozenset(request.stop_tokens),
+            stop_strings=tuple(request.stop_strings),
+            rollout=request.rollout,
+            weights=request.weights or "policy",
+            alternatives=request.alternatives,
+        )
+        started: list[Answer] = []
+
+        def finish(result: Answer | Exception) -> None:
+            def settle() -> None:
+                if not future.done():
+                    is_error = isinstance(result, Exception)
+                    (future.set_exception if is_error else future.set_result)(result)
+
+            loop.call_soon_threadsafe(settle)
+
+        def start() -> None:
+            try:
+                started.append(self.compute.engine.answer(wanted, finish))
+            except Exception as error:
+                finish(error)
+
+        self.compute.post(start)
+        try:
+            return _sample_reply(await future)
+        except asyncio.CancelledError:
+            self.compute.post(lambda: [self.compute.engine.sampler.abort(answer) for answer in started])
+            raise
+
+    async def Forward(self, request):
+        rows = Rows(
+            lengths=np.frombuffer(request.lengths, "<i4").astype(np.int64),
+            tokens=np.frombuffer(request.tokens, "<i4").astype(np.int64),
+            mask=np.frombuffer(request.mask, np.uint8),
+            candidate_count=request.candidate_count,
+            candidates=np.frombuffer(request.candidates, "<i4").astype(np.int64) if request.candidate_count else None,
+        )
+        arguments = (request.id, rows, request.weights, request.temperature, request.alternatives, request.deferred)
+        out = await self.compute.call(lambda: self.compute.engine.forward(*arguments))
+        names = ("logprobs", "entropies", "values", "candidates", "alternative_tokens", "alternative_logprobs")
+        found = {name: getattr(out, name) for name in names}
+        return messages.ForwardReply(**{name: array.tobytes() for name, array in found.items() if array is not None})
+
+    async def Backward(self, request):
+        parts = {name: getattr(request, name) for name in ("logprobs", "entropies", "values", "candidates")}
+        derivatives = {name: np.frombuffer(data, "<f4") if data else None for name, data in parts.items()}
+        await self.compute.call(lambda: self.compute.engine.backward(request.id, derivatives))
+        return self._state()
+
+    async def Step(self, request):
+        options = StepOptions(
+            learning_rate=request.learning_rate,
+            weight_decay=request.weight_decay,
+            beta1=request.beta1,
+            beta2=request.beta2,
+            epsilon=request.epsilon,
+            max_gradient_norm=request.max_gradient_norm if request.HasField("max_gradient_norm") else None,
+        )
+        norm, applied, clipped = await self.compute.call(lambda: self.compute.engine.step(request.weights, options))
+        version = self.compute.engine.policy_version
+        return messages.StepReply(gradient_norm=norm, applied=applied, clipped=clipped, policy_version=version)
+
+    async def Snapshot(self, request):
+        source = getattr(request, "from")
+        await self.compute.call(lambda: self.compute.engine.snapshot(request.name, source, request.trainable))
+        return self._state()
+
+    async def Release(self, request):
+        forwards = list(request.forwards)
+        await self.compute.call(lambda: self.compute.engine.release(request.weights, request.rollout, forwards))
+        return self._state()
+
+    async def Save(self, request):
+        await self.compute.call(lambda: self.compute.engine.save(request.directory, request.adapter_only))
+        return self._state()
+
+    async def Load(self, request):
+        await self.compute.call(lambda: self.compute.engine.load(request.directory))
+        return self._state()
+
+
+def _sample_reply(answer: Answer):
+    return messages.SampleReply(
+        tokens=np.asarray(answer.tokens, "<i4").tobytes(),
+        logprobs=np.asarray(answer.logprobs, "<f4").tobytes(),
+        cut_logprobs=np.asarray(answer.cut_logprobs, "<f4").tobytes(),
+        versions=np.asarray(answer.versions, "<i4").tobytes(),
+        stop=answer.stop,
+        alternative_tokens=np.asarray(answer.alternative_tokens, "<i4").tobytes(),
+        alternative_logprobs=np.asarray(answer.alternative_logprobs, "<f4").tobytes(),
+    )
