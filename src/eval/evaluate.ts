@@ -1,10 +1,11 @@
 import type { Env } from "../env/env.ts";
+import { LudusError } from "../errors.ts";
 import { mapWithLimit } from "../rollout/map-with-limit.ts";
 import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { runGroup } from "../rollout/run-group.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { seedOf } from "../task/seeds.ts";
-import { clusteredInterval, type Interval, wilson } from "./interval.ts";
+import { clusteredInterval, type Interval, successInterval } from "./interval.ts";
 import { passAtK, passHatK } from "./pass-rates.ts";
 
 export interface EvalOptions extends Pick<RolloutOptions, "limits" | "format" | "context" | "topP" | "topK"> {
@@ -26,7 +27,7 @@ export interface EvalReport {
   /** Mean over all attempts (avg@k), with a 95 % interval that counts tasks, not attempts. */
   readonly success: Interval;
   readonly reward: Interval;
-  /** By k, for k = 1, 2, 4, … up to the number of attempts. */
+  /** By k, for k = 1, 2, 4, … up to the number of attempts; of tasks with at least k attempts that were not spoiled. */
   readonly passAtK: Readonly<Record<number, number>>;
   readonly passHatK: Readonly<Record<number, number>>;
   /** Attempts by how they ended. */
@@ -48,6 +49,9 @@ export async function evaluate<Data, State>(
 ): Promise<EvalReport> {
   const { split, tasks, attempts, seed, ...rest } = { ...evalDefaults, ...options };
   const count = Math.min(tasks, env.tasks.size(split));
+  if (!(Number.isInteger(tasks) && tasks >= 1)) {
+    throw new LudusError("bad-eval", { got: `${tasks} tasks`, expected: "a whole number of at least 1" });
+  }
   const groups = await mapWithLimit(Array.from({ length: count }), count, async (_, index) => {
     const task = await env.tasks.at(split, index);
     const id = `eval-${split}/${index}`;
@@ -67,14 +71,17 @@ function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string,
   const rollouts = rollouts_P_G.flat();
   const sound = sound_P_G.flat();
   const success_P_G = sound_P_G.map((group) => group.map((rollout) => (isSuccess(rollout) ? 1 : 0)));
-  const full_P_G = success_P_G.filter(({ length }) => length === attempts);
   const rates = (rate: typeof passAtK) =>
     Object.fromEntries(
-      powersUpTo(attempts).map((k) => [k, mean(full_P_G.map((group) => rate(attempts, sum(group), k)))]),
+      powersUpTo(attempts).flatMap((k) => {
+        // a task of which attempts were spoiled still tells of fewer attempts
+        const enough = success_P_G.filter(({ length }) => length >= k);
+        return enough.length === 0 ? [] : [[k, mean(enough.map((group) => rate(group.length, sum(group), k)))]];
+      }),
     );
   return {
     ...{ split, tasks: rollouts_P_G.length, attempts, rollouts, spoiled: rollouts.length - sound.length },
-    success: attempts === 1 ? wilson(sum(success_P_G.flat()), sound.length) : clusteredInterval(success_P_G),
+    success: successInterval(success_P_G),
     reward: clusteredInterval(sound_P_G.map((group) => group.map(rewardOf))),
     ...{ passAtK: rates(passAtK), passHatK: rates(passHatK) },
     stops: Object.fromEntries(
@@ -88,7 +95,7 @@ function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string,
 }
 
 /** Of the first role: with several, each has a score of its own. */
-function isSuccess({ trajectories }: Rollout): boolean {
+export function isSuccess({ trajectories }: Rollout): boolean {
   return trajectories[0]?.score.success ?? false;
 }
 

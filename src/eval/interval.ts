@@ -24,7 +24,7 @@ const studentT = [
 /** 95 % for the mean of values such as one result per seed (Student's t). */
 export function meanInterval(values: readonly number[]): Interval {
   const n = values.length;
-  const mean = values.reduce((a, b) => a + b, 0) / n;
+  const mean = n === 0 ? 0 : values.reduce((a, b) => a + b, 0) / n;
   if (n < 2) return { mean, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1);
   const half = (studentT[n - 2] ?? 1.96) * Math.sqrt(variance / n);
@@ -37,4 +37,15 @@ export function meanInterval(values: readonly number[]): Interval {
  */
 export function clusteredInterval(values_P_G: readonly (readonly number[])[]): Interval {
   return meanInterval(values_P_G.map((values_G) => values_G.reduce((a, b) => a + b, 0) / values_G.length));
+}
+
+/** 95 % for a share of successes over tasks, each tried once or several times: within 0 and 1. */
+export function successInterval(success_P_G: readonly (readonly number[])[]): Interval {
+  if (success_P_G.every(({ length }) => length === 1))
+    return wilson(
+      success_P_G.flat().reduce((a, b) => a + b, 0),
+      success_P_G.length,
+    );
+  const { mean, low, high } = clusteredInterval(success_P_G);
+  return { mean, low: Math.max(0, low), high: Math.min(1, high) };
 }

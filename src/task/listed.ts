@@ -51,8 +51,10 @@ function isList<Data>(rows: readonly Data[] | Readonly<Record<string, readonly D
   return Array.isArray(rows);
 }
 
-/** By content, not by position: adding rows moves no other row to the other side. */
+/** By content, not by position: adding rows moves no other row to the other side. Of few rows one at least is for testing. */
 function divide<Data>(rows: readonly Data[], testShare: number): Record<string, readonly Data[]> {
-  const isTest = (row: Data) => hashText(JSON.stringify(row)) / 2 ** 32 < testShare;
-  return { train: rows.filter((row) => !isTest(row)), test: rows.filter(isTest) };
+  const places = rows.map((row) => hashText(JSON.stringify(row)) / 2 ** 32);
+  const least = rows.length > 1 && testShare > 0 ? Math.min(...places) : -1;
+  const isTest = (i: number) => places[i]! < testShare || places[i] === least;
+  return { train: rows.filter((_, i) => !isTest(i)), test: rows.filter((_, i) => isTest(i)) };
 }

@@ -14,14 +14,24 @@ export class Monitors {
       try {
         monitor.record(event);
       } catch (error) {
-        this.#monitors = this.#monitors.filter((other) => other !== monitor);
-        const message = error instanceof Error ? error.message : String(error);
-        this.record({ type: "warning", message: `monitor ${monitor.name} failed and is left out: ${message}` });
+        this.#leaveOut(monitor, error);
       }
     }
   }
 
   async close(): Promise<void> {
-    for (const monitor of this.#monitors) await monitor.close?.();
+    for (const monitor of this.#monitors) {
+      try {
+        await monitor.close?.();
+      } catch (error) {
+        this.#leaveOut(monitor, error);
+      }
+    }
+  }
+
+  #leaveOut(failed: Monitor, error: unknown): void {
+    this.#monitors = this.#monitors.filter((monitor) => monitor !== failed);
+    const message = error instanceof Error ? error.message : String(error);
+    this.record({ type: "warning", message: `monitor ${failed.name} failed and is left out: ${message}` });
   }
 }

@@ -88,7 +88,7 @@ export class TrainingRun<Data, State> {
     const saved = SavedState.parse(resumed.state);
     this.guide.restore(saved.guide);
     await this.#replay?.restore(saved.replay, (rollout) => this.#folder.group(rollout));
-
+    if (saved.klCoefficient !== undefined) this.config.algorithm.klInReward?.restore(saved.klCoefficient);
     this.#tokens = saved.tokens;
     this.#successes = saved.successes;
     this.firstStep = this.#folder.lastStep + 1;

@@ -1,4 +1,5 @@
 import { lock } from "../../env/environments/lock.ts";
+import { scaleLoss } from "../../loss/combine.ts";
 import { lastTurns } from "../../rollout/context.ts";
 import {
   fromScratch,
@@ -20,7 +21,7 @@ export interface FaultRun {
   readonly fires: readonly string[];
   /** Further ones that may be: they follow from the fault. */
   readonly mayFire: readonly string[];
-  start(run: string, more?: Pick<TrainConfig, "monitors" | "signal">): Promise<TrainResult>;
+  start(run: string, more?: Pick<TrainConfig, "monitors" | "signal" | "seed">): Promise<TrainResult>;
 }
 
 type Changes<Data, State> = Partial<TrainConfig<Data, State>> & Pick<TrainConfig<Data, State>, "env">;
@@ -32,6 +33,12 @@ const shown = (options: Partial<ImitateOptions> = {}) =>
 const well = (options: Partial<ImitateOptions> = {}) => shown({ steps: 150, noise: 0.2, ...options });
 const sound = grpo({ groupSize: 8, learningRate: 5e-4 });
 const soundPpo = ppo({ learningRate: 5e-4 });
+
+/** What may be seen once a policy has collapsed. */
+const aftermath = [
+  ...["zero-variance", "echo-trap", "learning-stalled", "reward-distribution", "entropy-collapse", "length-explosion"],
+  ...["clip-fraction", "kl-explosion", "loops", "grader-hacking"],
+];
 
 function faultRun<Data, State>(
   name: string,
@@ -78,40 +85,37 @@ export const faultRuns: readonly FaultRun[] = [
   faultRun("unknown-tool", { fires: ["tool-hallucination"], mayFire: ["learning-stalled"] }, () => ({
     ...{ env: drawerEnv({ hallucinating: true }), warmStart: well() },
   })),
-  faultRun("impossible-tasks", { fires: ["zero-variance", "reward-distribution", "learning-stalled"] }, () => ({
-    ...{ env: lock({ secret: "random", digits: 4 }), warmStart: shown({ noise: 0 }) },
-  })),
+  faultRun(
+    "impossible-tasks",
+    { fires: ["zero-variance", "reward-distribution", "learning-stalled", "sample-efficiency"] },
+    () => ({
+      ...{ env: lock({ secret: "random", digits: 4 }), warmStart: shown({ noise: 0 }) },
+    }),
+  ),
   faultRun("crashing-tool", { fires: ["infrastructure-failures"], mayFire: ["learning-stalled"] }, () => ({
     ...{ env: drawerEnv({ crashing: true }), warmStart: well({ demonstrations: 900, noise: 0.3 }) },
   })),
+  faultRun("echo-trap", { fires: ["echo-trap", "entropy-collapse"], mayFire: aftermath }, () => ({
+    ...{ env: walkEnv(), steps: 60, algorithm: grpo({ learningRate: 5e-3, maxGradientNorm: 1e9 }) },
+  })),
+  faultRun("many-epochs", { fires: ["kl-explosion"], mayFire: aftermath }, () => ({
+    ...{ env: copyEnv(), algorithm: grpo({ learningRate: 5e-3, epochs: 8 }) },
+  })),
+  faultRun("narrow-clip", { fires: ["clip-fraction"], mayFire: ["learning-stalled"] }, () => ({
+    ...{ env: copyEnv(), algorithm: grpo({ learningRate: 5e-4, epochs: 4, clip: 0.01 }) },
+  })),
   faultRun(
-    "echo-trap",
-    { fires: ["echo-trap"], mayFire: ["zero-variance", "entropy-collapse", "learning-stalled"] },
+    "cold-sampler",
+    { fires: ["train-sample-mismatch", "logprob-invariant"], mayFire: ["entropy-collapse"] },
     () => ({
-      ...{ env: walkEnv(), steps: 60, algorithm: grpo({ learningRate: 5e-3, maxGradientNorm: 1e9 }) },
+      ...{ env: copyEnv(), policy: coldEngine(critical), algorithm: soundPpo, tasksPerStep: 64, steps: 24 },
     }),
   ),
-  faultRun(
-    "learning-rate-high",
-    {
-      fires: ["echo-trap", "zero-variance"],
-      mayFire: ["length-explosion", "reward-distribution", "learning-stalled", "entropy-collapse"],
-    },
-    () => ({ env: copyEnv(), algorithm: grpo({ learningRate: 3e-2, maxGradientNorm: 1e9 }) }),
-  ),
-  faultRun(
-    "many-epochs",
-    {
-      fires: ["clip-fraction", "kl-explosion", "entropy-collapse"],
-      mayFire: ["zero-variance", "echo-trap", "learning-stalled", "reward-distribution"],
-    },
-    () => ({ env: copyEnv(), algorithm: grpo({ learningRate: 5e-3, epochs: 8 }) }),
-  ),
-  faultRun("cold-sampler", { fires: ["train-sample-mismatch", "logprob-invariant"] }, () => ({
-    ...{ env: copyEnv(), policy: coldEngine(critical), algorithm: soundPpo, tasksPerStep: 64, steps: 24 },
-  })),
   faultRun("learning-rate-zero", { fires: ["learning-stalled"] }, () => ({
     ...{ env: copyEnv(), algorithm: grpo({ learningRate: 0 }) },
+  })),
+  faultRun("overflowing-loss", { fires: ["skipped-updates"], mayFire: ["learning-stalled"] }, () => ({
+    ...{ env: copyEnv(), algorithm: { ...sound, loss: scaleLoss(sound.loss, 1e38) } },
   })),
   faultRun("idle-critic", { fires: ["value-function"], mayFire: ["learning-stalled"] }, () => ({
     ...{ env: copyEnv(), policy: critical, tasksPerStep: 64 },

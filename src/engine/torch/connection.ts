@@ -1,0 +1,152 @@
+import { readFileSync } from "node:fs";
+import {
+  type Client,
+  Code,
+  ConnectError,
+  createClient,
+  decodeBinaryHeader,
+  type Interceptor,
+} from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { z } from "zod";
+import { LudusError } from "../../errors.ts";
+import { Engine as EngineService } from "./engine_pb.ts";
+
+/** Raised by every change of engine.proto that an older side would misread. */
+export const protocol = 1;
+
+export interface ConnectionOptions {
+  /** "host:port" */
+  address: string;
+  token: string;
+  session: string;
+  tls?: TlsOptions | undefined;
+  /** Plain text beyond loopback. */
+  insecure: boolean;
+  /** For a worker of our own: how its death is told from a broken connection. */
+  process?: { hasEnded(): Promise<boolean>; death(during: string): LudusError } | undefined;
+}
+
+export interface TlsOptions {
+  /** PEM file of the authority that signed the worker's certificate, where the system does not know it. */
+  ca?: string;
+  /** The name in the certificate, where it is not the host's. */
+  serverName?: string;
+}
+
+const WorkerError = z.object({
+  code: z.string(),
+  got: z.string(),
+  expected: z.string(),
+  hint: z.string().nullish(),
+});
+
+export type WorkerClient = Client<typeof EngineService>;
+
+/** The line to a worker: who may speak, and what went wrong in words of ours. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #sessions: Http2SessionManager;
+  readonly #client: WorkerClient;
+  #closed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    const { address, tls, insecure } = options;
+    if (tls === undefined && !insecure && !isLoopback(address)) {
+      throw new LudusError("plain-text-refused", {
+        got: `"${address}", which is not on this machine, without TLS`,
+        expected: "an encrypted connection: prompts and the token would travel readable",
+        hint: "Start the worker with --tls-certificate and pass `tls`, go through an SSH tunnel, or set `insecure`.",
+      });
+    }
+    const baseUrl = `${tls === undefined ? "http" : "https"}://${address}`;
+    const nodeOptions =
+      tls === undefined
+        ? {}
+        : {
+            ...(tls.ca === undefined ? {} : { ca: readFileSync(tls.ca) }),
+            ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+          };
+    const keepAlive = { pingIntervalMs: 60_000, pingTimeoutMs: 60_000, idleConnectionTimeoutMs: 24 * 3600_000 };
+    this.#sessions = new Http2SessionManager(baseUrl, keepAlive, nodeOptions);
+    const transport = createGrpcTransport({
+      baseUrl,
+      nodeOptions,
+      sessionManager: this.#sessions,
+      interceptors: [this.#identify],
+      acceptCompression: [],
+    });
+    this.#client = createClient(EngineService, transport);
+  }
+
+  get session(): string {
+    return this.#options.session;
+  }
+
+  readonly #identify: Interceptor = (next) => (request) => {
+    request.header.set("ludus-token", this.#options.token);
+    request.header.set("ludus-session", this.#options.session);
+    return next(request);
+  };
+
+  async call<Reply>(
+    name: string,
+    call: (client: WorkerClient, options: { signal?: AbortSignal }) => Promise<Reply>,
+    signal?: AbortSignal,
+  ): Promise<Reply> {
+    if (this.#closed) throw closedError(name);
+    try {
+      return await call(this.#client, signal === undefined ? {} : { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw await this.#explain(error, name);
+    }
+  }
+
+  async #explain(error: unknown, name: string): Promise<unknown> {
+    if (!(error instanceof ConnectError)) return error;
+    const details = error.metadata.get("ludus-error-bin");
+    if (details !== null) {
+      const text = new TextDecoder().decode(decodeBinaryHeader(details));
+      const { code, got, expected, hint } = WorkerError.parse(JSON.parse(text));
+      return new LudusError(code, { got, expected, ...(hint == null ? {} : { hint }) });
+    }
+    if (this.#closed) return closedError(name);
+    const worker = this.#options.process;
+    if (worker !== undefined && (await worker.hasEnded())) return worker.death(`${name}()`);
+    const isGone = [Code.Unavailable, Code.Aborted, Code.Canceled, Code.Internal, Code.Unknown].includes(error.code);
+    return new LudusError(isGone ? "connection-lost" : "worker-error", {
+      got: error.rawMessage,
+      expected: `${name}() at ${this.#options.address} to succeed`,
+      hint: "Is the worker running, at that port, with or without TLS as asked? What it has not saved is lost if it ended.",
+      cause: error,
+    });
+  }
+
+  /** Both sides must speak the same protocol. */
+  async hello(): Promise<Record<string, string>> {
+    const reply = await this.call("hello", (client, options) => client.hello({ protocol }, options));
+    if (reply.protocol === protocol) return reply.versions;
+    const isOurs = reply.protocol > protocol;
+    throw new LudusError("protocol-mismatch", {
+      got: `a worker (${reply.workerVersion}) that speaks protocol ${reply.protocol}`,
+      expected: `protocol ${protocol}, as this side does`,
+      hint: isOurs ? "Upgrade this side: npm install ludus@latest." : "Upgrade the worker: pip install ./worker there.",
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#sessions.abort();
+  }
+}
+
+function closedError(name: string): LudusError {
+  return new LudusError("engine-closed", { got: `${name}() after close()`, expected: "an open engine" });
+}
+
+export function isLoopback(address: string): boolean {
+  const host = address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

@@ -1,0 +1,167 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type Alternatives,
+  type Derivatives,
+  type Forward,
+  type ForwardOptions,
+  type OptimizerOptions,
+  policyWeights,
+  type Sample,
+  type SampleRequest,
+  type SampleStop,
+  type TokenBatch,
+} from "../engine.ts";
+import type {
+  BackwardRequestSchema,
+  ForwardReply,
+  ForwardRequestSchema,
+  SampleReply,
+  SampleRequestSchema,
+  StepRequestSchema,
+} from "./engine_pb.ts";
+
+// Between the contract's objects and the messages of engine.proto. Arrays are little-endian, as every machine Node runs on is.
+
+export function bytesOf(array: Int32Array | Float32Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
+// copied: the bytes of a message may lie at any address
+export const integersOf = (bytes: Uint8Array): Int32Array => new Int32Array(bytes.slice().buffer);
+export const floatsOf = (bytes: Uint8Array): Float32Array => new Float32Array(bytes.slice().buffer);
+
+export function sampleMessage(request: SampleRequest): MessageInitShape<typeof SampleRequestSchema> {
+  const { topP, topK } = request;
+  return {
+    tokens: bytesOf(Int32Array.from(request.tokens)),
+    maxTokens: request.maxTokens,
+    seed: BigInt(request.seed),
+    temperature: request.temperature ?? 1,
+    ...(topP === undefined ? {} : { topP }),
+    ...(topK === undefined ? {} : { topK }),
+    stopTokens: [...(request.stopTokens ?? [])],
+    stopStrings: [...(request.stopStrings ?? [])],
+    rollout: request.rollout ?? "",
+    weights: request.weights ?? policyWeights,
+    alternatives: request.alternatives ?? 0,
+  };
+}
+
+export function toSample(reply: SampleReply, { topP = 1, topK, alternatives: count }: SampleRequest): Sample {
+  return {
+    tokens: integersOf(reply.tokens),
+    logprobs: floatsOf(reply.logprobs),
+    versions: integersOf(reply.versions),
+    stop: reply.stop as SampleStop,
+    ...(topP < 1 || topK !== undefined ? { cutLogprobs: floatsOf(reply.cutLogprobs) } : {}),
+    ...(count === undefined
+      ? {}
+      : {
+          alternatives: {
+            count,
+            tokens: integersOf(reply.alternativeTokens),
+            logprobs: floatsOf(reply.alternativeLogprobs),
+          },
+        }),
+  };
+}
+
+export function forwardMessage(
+  id: number,
+  { rows }: TokenBatch,
+  { weights = policyWeights, temperature = 1, alternatives = 0, sampled }: ForwardOptions,
+): MessageInitShape<typeof ForwardRequestSchema> {
+  const total = rows.reduce((sum, row) => sum + row.tokens.length, 0);
+  const count = rows[0]!.candidates?.count ?? 0;
+  const tokens = new Int32Array(total);
+  const mask = new Uint8Array(total).fill(1);
+  const candidates = new Int32Array(total * count);
+  let at = 0;
+  for (const row of rows) {
+    tokens.set(row.tokens, at);
+    if (row.mask !== undefined)
+      mask.set(
+        Uint8Array.from(row.mask, (wanted) => (wanted ? 1 : 0)),
+        at,
+      );
+    if (row.candidates !== undefined) candidates.set(row.candidates.tokens, at * count);
+    at += row.tokens.length;
+  }
+  return {
+    id: BigInt(id),
+    lengths: bytesOf(Int32Array.from(rows, (row) => row.tokens.length)),
+    tokens: bytesOf(tokens),
+    mask,
+    candidateCount: count,
+    candidates: bytesOf(candidates),
+    weights,
+    temperature,
+    alternatives,
+    deferred: sampled !== undefined,
+  };
+}
+
+/** Cuts what lies flat, `width` numbers to a token, into rows. */
+function rowsOf<Array extends Int32Array | Float32Array>({ rows }: TokenBatch, flat: Array, width = 1): Array[] {
+  let at = 0;
+  return rows.map(({ tokens }) => {
+    const start = at;
+    at += tokens.length * width;
+    return flat.slice(start, at) as Array;
+  });
+}
+
+export function toForward(
+  reply: ForwardReply,
+  batch: TokenBatch,
+  options: ForwardOptions,
+): Omit<Forward, "id" | "policyVersion"> {
+  const floats = (bytes: Uint8Array, width = 1) => rowsOf(batch, floatsOf(bytes), width);
+  const candidates = batch.rows[0]!.candidates?.count;
+  const count = options.alternatives;
+  return {
+    logprobs_B_T: options.sampled?.logprobs_B_T ?? floats(reply.logprobs),
+    entropies_B_T: floats(reply.entropies),
+    ...(reply.values.length === 0 ? {} : { values_B_T: floats(reply.values) }),
+    ...(candidates === undefined ? {} : { candidates_B_T: floats(reply.candidates, candidates) }),
+    ...(count === undefined ? {} : { alternatives_B_T: alternativesOf(reply, batch, count) }),
+  };
+}
+
+function alternativesOf(reply: ForwardReply, batch: TokenBatch, count: number): Alternatives[] {
+  const tokens = rowsOf(batch, integersOf(reply.alternativeTokens), count);
+  const logprobs = rowsOf(batch, floatsOf(reply.alternativeLogprobs), count);
+  return tokens.map((row, b) => ({ count, tokens: row, logprobs: logprobs[b]! }));
+}
+
+export function backwardMessage(id: number, derivatives: Derivatives): MessageInitShape<typeof BackwardRequestSchema> {
+  const flat = (rows: readonly Float32Array[] | undefined) => {
+    const all = new Float32Array((rows ?? []).reduce((sum, row) => sum + row.length, 0));
+    let at = 0;
+    for (const row of rows ?? []) {
+      all.set(row, at);
+      at += row.length;
+    }
+    return bytesOf(all);
+  };
+  return {
+    id: BigInt(id),
+    logprobs: flat(derivatives.logprobs_B_T),
+    entropies: flat(derivatives.entropies_B_T),
+    values: flat(derivatives.values_B_T),
+    candidates: flat(derivatives.candidates_B_T),
+  };
+}
+
+export function stepMessage(options: OptimizerOptions): MessageInitShape<typeof StepRequestSchema> {
+  const { maxGradientNorm } = options;
+  return {
+    weights: options.weights ?? policyWeights,
+    learningRate: options.learningRate,
+    weightDecay: options.weightDecay ?? 0,
+    beta1: options.beta1 ?? 0.9,
+    beta2: options.beta2 ?? 0.999,
+    epsilon: options.epsilon ?? 1e-8,
+    ...(maxGradientNorm === undefined ? {} : { maxGradientNorm }),
+  };
+}

@@ -1,0 +1,30 @@
+import type { Env } from "../env/env.ts";
+import type { Policy } from "../rollout/rollout.ts";
+import { type EvalOptions, type EvalReport, evaluate } from "./evaluate.ts";
+
+/** Success as a function of how many turns an episode may take: the same tasks with each limit (WebAgent-R1). */
+export async function budgetCurve<Data, State>(
+  env: Env<Data, State>,
+  policy: Policy,
+  turns: readonly number[],
+  options: Partial<EvalOptions> = {},
+): Promise<{ readonly turns: number; readonly report: EvalReport }[]> {
+  const curve: { turns: number; report: EvalReport }[] = [];
+  for (const limit of turns) {
+    const limits = { ...options.limits, turns: limit };
+    curve.push({ turns: limit, report: await evaluate(env, policy, { ...options, limits }) });
+  }
+  return curve;
+}
+
+/** One report for each split: by default all but the one that is trained on, most of which are out of distribution. */
+export async function evaluateSplits<Data, State>(
+  env: Env<Data, State>,
+  policy: Policy,
+  options: Partial<Omit<EvalOptions, "split">> & { splits?: readonly string[] } = {},
+): Promise<Record<string, EvalReport>> {
+  const { splits = env.tasks.splits.filter((split) => split !== "train"), ...rest } = options;
+  const reports: Record<string, EvalReport> = {};
+  for (const split of splits) reports[split] = await evaluate(env, policy, { ...rest, split });
+  return reports;
+}

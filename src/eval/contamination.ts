@@ -1,0 +1,90 @@
+import type { Env } from "../env/env.ts";
+import { Episode } from "../env/episode.ts";
+import { LudusError } from "../errors.ts";
+
+export interface ContaminationOptions {
+  /** Words in a row that count as copied. */
+  n: number;
+  /** A text is dirty when this share of its words is in such a row, clean below the other. */
+  dirty: number;
+  clean: number;
+}
+
+export interface ContaminationReport {
+  /** For each test text the share of its words that stand in training texts as part of `n` or more in a row. */
+  readonly shares: readonly number[];
+  readonly mean: number;
+  /** Shares of test texts; what is neither is in between. */
+  readonly dirty: number;
+  readonly clean: number;
+  /** The dirtiest first. */
+  readonly worst: readonly { readonly index: number; readonly share: number; readonly text: string }[];
+}
+
+const defaults: ContaminationOptions = { n: 10, dirty: 0.8, clean: 0.2 };
+const shown = 5;
+
+/**
+ * Whether test texts can be found in training texts (AgentTuning's check with 10-grams). Case and punctuation do not count. A
+ * text of fewer than `n` words is copied when all of it stands in a training text.
+ */
+export function contamination(
+  train: Iterable<string>,
+  test: readonly string[],
+  options: Partial<ContaminationOptions> = {},
+): ContaminationReport {
+  const { n, dirty, clean } = { ...defaults, ...options };
+  if (!(Number.isInteger(n) && n >= 1)) {
+    throw new LudusError("bad-eval", { got: `n = ${n}`, expected: "a whole number of at least 1" });
+  }
+  const texts = test.map(wordsOf);
+  // short texts are rows of words of their own length
+  const lengths = new Set(texts.map(({ length }) => Math.min(n, length)).filter((length) => length > 0));
+  const seen = new Set<string>();
+  for (const text of train) {
+    const words = wordsOf(text);
+    for (const length of lengths) for (const row of rowsOf(words, length)) seen.add(row);
+  }
+  const shares = texts.map((words) => copiedShare(words, Math.min(n, words.length), seen));
+  const part = (isSo: (share: number) => boolean) => shares.filter(isSo).length / Math.max(1, shares.length);
+  const ranked = shares.map((share, index) => ({ index, share, text: test[index]! })).filter(({ share }) => share > 0);
+  return {
+    shares,
+    mean: shares.reduce((a, b) => a + b, 0) / Math.max(1, shares.length),
+    dirty: part((share) => share >= dirty),
+    clean: part((share) => share < clean),
+    worst: ranked.sort((a, b) => b.share - a.share || a.index - b.index).slice(0, shown),
+  };
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function rowsOf(words: readonly string[], length: number): string[] {
+  return Array.from({ length: Math.max(0, words.length - length + 1) }, (_, i) => words.slice(i, i + length).join(" "));
+}
+
+function copiedShare(words: readonly string[], length: number, seen: ReadonlySet<string>): number {
+  if (words.length === 0) return 0;
+  const isCopied = new Uint8Array(words.length);
+  for (const [i, row] of rowsOf(words, length).entries()) if (seen.has(row)) isCopied.fill(1, i, i + length);
+  return isCopied.reduce((sum, copied) => sum + copied, 0) / words.length;
+}
+
+/** What the first role reads at the start of some tasks of a split: the texts to check. */
+export async function openingTexts<Data, State>(
+  env: Env<Data, State>,
+  split: string,
+  tasks: number,
+): Promise<string[]> {
+  const texts: string[] = [];
+  for (let index = 0; index < Math.min(tasks, env.tasks.size(split)); index++) {
+    const episode = new Episode(env, await env.tasks.at(split, index), { signal: new AbortController().signal });
+    const opening = await episode.start();
+    await episode.finish("role" in opening ? { stop: "cancelled" } : opening);
+    const read = "role" in opening ? opening.messages.filter(({ role }) => role !== "system") : [];
+    texts.push(read.map(({ content }) => content).join("\n"));
+  }
+  return texts;
+}

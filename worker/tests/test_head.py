@@ -1,0 +1,76 @@
+import unittest
+
+import torch
+
+from ludus_worker import head
+from ludus_worker.draws import uniform_at, uniforms
+from ludus_worker.decoder import draw
+from ludus_worker.head import Derivatives, Head
+
+
+class HeadTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.states = torch.randn(11, 8, requires_grad=True)
+        self.weight = torch.randn(40, 8, requires_grad=True)
+        self.targets = torch.randint(0, 40, (11,))
+        self.candidates = torch.randint(0, 40, (11, 3))
+        self.before = head.chunk_numbers["cpu"]
+        head.chunk_numbers["cpu"] = 160  # four states to a chunk
+
+    def tearDown(self):
+        head.chunk_numbers["cpu"] = self.before
+
+    def test_numbers_and_gradients_are_those_of_autograd_over_whole_logits(self):
+        d = Derivatives(torch.randn(11), torch.randn(11), None, torch.randn(11, 3))
+        logprobs = torch.log_softmax(self.states @ self.weight.T / 0.7, -1)
+        chosen = logprobs.gather(1, self.targets[:, None])[:, 0]
+        entropies = -(logprobs.exp() * logprobs).sum(-1)
+        picked = logprobs.gather(1, self.candidates)
+        (chosen @ d.logprobs + entropies @ d.entropies + (picked * d.candidates).sum()).backward()
+
+        states, weight = self.states.detach(), self.weight.detach()
+        numbers = Head().numbers(states, weight, self.targets, 0.7, self.candidates, 5)
+        torch.testing.assert_close(numbers.logprobs, chosen.detach())
+        torch.testing.assert_close(numbers.entropies, entropies.detach())
+        torch.testing.assert_close(numbers.candidates, picked.detach())
+        torch.testing.assert_close(numbers.alternative_logprobs, logprobs.detach().topk(5).values)
+        gradient = torch.zeros_like(weight)
+        got = Head().gradient(states, weight, self.targets, 0.7, d, self.candidates, gradient)
+        torch.testing.assert_close(got, self.states.grad)
+        torch.testing.assert_close(gradient, self.weight.grad)
+
+
+class DrawTest(unittest.TestCase):
+    def test_uniform_numbers_are_those_of_the_typescript_side(self):
+        # uniformAt(seed, index) of src/random.ts
+        golden = {
+            (0, 0): 0.5281736897347218,
+            (1, 2): 0.9451334144621168,
+            (26, 5): 0.6006240998684742,
+            (-7, 3): 0.8828744067534211,
+            (1099511627781, 34359738369): 0.9928990606150833,
+            (9007199254740991, 17): 0.4386809918792711,
+        }
+        for (seed, index), expected in golden.items():
+            self.assertEqual(uniform_at(seed, index), expected)
+            self.assertEqual(uniforms(torch.tensor(seed), torch.tensor(index)).item(), expected)
+
+    def test_draws_by_blocks_are_those_of_the_whole_running_sum(self):
+        torch.manual_seed(1)
+        for vocabulary in (5, 128, 300, 1187):
+            logits = torch.randn(64, vocabulary) * 3
+            seeds, positions = torch.arange(64), torch.full((64,), 9)
+            temperature = torch.rand(64) + 0.5
+            greedy = torch.arange(64) % 7 == 0
+            token, logprob = draw(logits, seeds, positions, temperature, greedy)
+            logprobs = torch.log_softmax(logits * temperature[:, None], -1)
+            running = logprobs.double().exp().cumsum(-1)
+            goal = uniforms(seeds, positions)[:, None] * running[:, -1:]
+            expected = torch.where(greedy, logits.argmax(-1), (running <= goal).sum(-1))
+            self.assertEqual(token.tolist(), expected.tolist())
+            torch.testing.assert_close(logprob, logprobs.gather(1, token[:, None])[:, 0])
+
+
+if __name__ == "__main__":
+    unittest.main()
