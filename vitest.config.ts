@@ -3,6 +3,7 @@ import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 // unit     needs nothing but this folder
 // package  packs, installs and imports the published package
 // parity   compares with PyTorch, transformers and TRL; LUDUS_PYTHON names the Python that has them
+// browser  looks at the dashboard with the Chromium that LUDUS_BROWSER names
 // slow     *.slow.test.ts, only with LUDUS_SLOW
 const tests = (pattern: string) => [`src/**/*${pattern}`, `test/**/*${pattern}`];
 const packageTest = "test/package.test.ts";
@@ -21,14 +22,17 @@ const slow = project("slow", tests(".slow.test.ts"), 900);
 const unit = project("unit", tests(".test.ts"), 30, [
   ...tests(".slow.test.ts"),
   ...tests(".parity.test.ts"),
+  ...tests(".browser.test.ts"),
   packageTest,
 ]);
 const packed = project("package", [packageTest], 300);
 const parity = project("parity", tests(".parity.test.ts"), 300);
+const browser = project("browser", tests(".browser.test.ts"), 120);
 
 function chosenProjects(): TestProjectConfiguration[] {
   if (process.env.LUDUS_SLOW) return [slow];
-  return process.env.LUDUS_PYTHON ? [unit, packed, parity] : [unit, packed];
+  const { LUDUS_PYTHON: python, LUDUS_BROWSER: chromium } = process.env;
+  return [unit, packed, ...(python ? [parity] : []), ...(chromium ? [browser] : [])];
 }
 
 export default defineConfig({ test: { projects: chosenProjects() } });

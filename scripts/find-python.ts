@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the parity suites import. */
-const packages = ["torch", "transformers", "trl"];
+/** What the parity suites and the worker import. */
+const packages = ["torch", "transformers", "trl", "peft", "grpc"];
 
 export type PythonSearch = { found: true; python: string } | { found: false; chosen: boolean; reason: string };
 

@@ -1,4 +1,4 @@
-// Runs vitest and adds what vitest cannot know: which Python suites were left out, and the count on one plain line.
+// Runs vitest and adds what vitest cannot know: which Python and browser suites were left out, and the count on one plain line.
 //
 //     npm test                    everything but the slow tests
 //     npm test -- src/tensor -u   any vitest arguments
@@ -10,6 +10,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestCounts } from "./count-reporter.ts";
+import { findBrowser } from "./find-browser.ts";
 import { findPython } from "./find-python.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -20,28 +21,57 @@ function main(): TestCounts {
   if (args.includes("--fast")) return runVitest(["--project", "unit"], {});
   if (args.includes("--slow")) return runVitest(["--passWithNoTests"], { LUDUS_SLOW: "1" });
 
-  const search = findPython(root, process.env.LUDUS_PYTHON || undefined);
-  if (search.found) return runVitest([], { LUDUS_PYTHON: search.python });
-  if (search.chosen) {
-    console.error(
-      `LUDUS_PYTHON cannot run the Python suites: ${search.reason}. Unset it, or run scripts/setup-python.sh.`,
-    );
-    return { passed: 0, failed: 1 };
+  const suites = [pythonSuites(), browserSuites()];
+  const useless = suites.filter(({ search }) => !search.found && search.chosen);
+  for (const { variable, name, search, remedy } of useless) {
+    const reason = search.found ? "" : search.reason;
+    console.error(`${variable} cannot run the ${name} suites: ${reason}. Unset it, or ${remedy}.`);
   }
-  const counts = runVitest([], { LUDUS_PYTHON: "" });
-  return { ...counts, failed: counts.failed + reportLeftOut(search.reason) };
+  if (useless.length > 0) return { passed: 0, failed: useless.length };
+  const counts = runVitest([], Object.fromEntries(suites.map(({ variable, program }) => [variable, program])));
+  const leftOut = suites.map(reportLeftOut).reduce((sum, each) => sum + each, 0);
+  return { ...counts, failed: counts.failed + leftOut };
+}
+
+/** Suites that need a program which may not be there. */
+interface Suites {
+  readonly name: string;
+  readonly pattern: string;
+  readonly variable: string;
+  readonly search: { found: true } | { found: false; chosen: boolean; reason: string };
+  readonly program: string;
+  readonly remedy: string;
+  /** Set in CI: leaving them out is a failure. */
+  readonly isRequired: string;
+}
+
+function pythonSuites(): Suites {
+  const search = findPython(root, process.env.LUDUS_PYTHON || undefined);
+  return {
+    ...{ name: "Python", pattern: "parity", variable: "LUDUS_PYTHON", isRequired: "LUDUS_REQUIRE_PYTHON", search },
+    ...{ program: search.found ? search.python : "", remedy: "run scripts/setup-python.sh" },
+  };
+}
+
+function browserSuites(): Suites {
+  const search = findBrowser(process.env.LUDUS_BROWSER || undefined);
+  return {
+    ...{ name: "browser", pattern: "browser", variable: "LUDUS_BROWSER", isRequired: "LUDUS_REQUIRE_BROWSER", search },
+    ...{ program: search.found ? search.browser : "", remedy: "install chromium-headless-shell" },
+  };
 }
 
 /** Says in one line what was left out and how to get it. Returns how many failures that is. */
-function reportLeftOut(reason: string): number {
-  const suites = globSync("{src,test}/**/*.parity.test.ts", { cwd: root }).sort();
+function reportLeftOut({ name, pattern, search, remedy, isRequired }: Suites): number {
+  if (search.found) return 0;
+  const suites = globSync(`{src,test}/**/*.${pattern}.test.ts`, { cwd: root }).sort();
   if (suites.length === 0) return 0;
-  const isRequired = process.env.LUDUS_REQUIRE_PYTHON === "1";
-  const required = isRequired ? ", though LUDUS_REQUIRE_PYTHON is set" : "";
+  const isFailure = process.env[isRequired] === "1";
+  const required = isFailure ? `, though ${isRequired} is set` : "";
   console.log(
-    `Left out${required}: the Python suites ${suites.join(", ")}; ${reason}. To run them: scripts/setup-python.sh, once.`,
+    `Left out${required}: the ${name} suites ${suites.join(", ")}; ${search.reason}. To run them: ${remedy}, once.`,
   );
-  return isRequired ? suites.length : 0;
+  return isFailure ? suites.length : 0;
 }
 
 function runVitest(extra: readonly string[], env: Record<string, string>): TestCounts {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TestModule } from "vitest/node";
 import { countTests } from "../scripts/count-reporter.ts";
+import { findBrowser } from "../scripts/find-browser.ts";
 import { findPython } from "../scripts/find-python.ts";
 
 describe("findPython", () => {
@@ -39,6 +40,15 @@ describe("findPython", () => {
     expect(findPython(root, python)).toEqual({ found: true, python });
     expect(findPython(root, join(root, "none"))).toMatchObject({ found: false, chosen: true });
   });
+});
+
+test("findBrowser takes the chosen one, else the first that is installed", () => {
+  expect(findBrowser("/mine", (path) => path === "/mine")).toEqual({ found: true, browser: "/mine" });
+  expect(findBrowser("/mine", () => false)).toEqual({ found: false, chosen: true, reason: "/mine is not there" });
+  expect(findBrowser(undefined, (path) => path === "/usr/bin/chromium")).toMatchObject({
+    browser: "/usr/bin/chromium",
+  });
+  expect(findBrowser(undefined, () => false)).toMatchObject({ found: false, chosen: false });
 });
 
 describe("countTests", () => {

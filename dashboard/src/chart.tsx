@@ -78,11 +78,10 @@ export const Chart = ({ title, lines, data, isLog = false, marks = [], zoom, onZ
 };
 
 const Legend = ({ lines, data, at }: Pick<ChartProps, "lines" | "data"> & { at: number | null }) => (
-  <div className="legend">
+  <div className={`legend${lines.filter(({ isFaint }) => !isFaint).length > 2 ? " tall" : ""}`}>
     {lines.map((line, i) => {
       if (line.isFaint) return null;
-      const column = data[i + 1] ?? [];
-      const value = at === null ? column.findLast((each) => each !== null) : column[at];
+      const value = valueAt(lines, data, i, at);
       return (
         <span key={line.label} className={`key c${line.colour % seriesColours}${line.isDashed ? " dashed" : ""}`}>
           <i />
@@ -93,9 +92,18 @@ const Legend = ({ lines, data, at }: Pick<ChartProps, "lines" | "data"> & { at: 
   </div>
 );
 
+/** Under the cursor, else the last. Of piles: what a line adds to the one it lies on. */
+function valueAt(lines: readonly ChartLine[], data: Columns, i: number, at: number | null): number | null | undefined {
+  const column = data[i + 1] ?? [];
+  const place = at ?? column.findLastIndex((each) => each !== null);
+  const value = column[place];
+  const under = lines[i]!.isFilled ? data[i + 2]?.[place] : undefined;
+  return value == null || under == null || value * under < 0 ? value : value - under;
+}
+
 function describe(title: string, lines: readonly ChartLine[], data: Columns): string {
   const values = lines.flatMap((line, i) => {
-    const last = data[i + 1]?.findLast((each) => each !== null);
+    const last = valueAt(lines, data, i, null);
     return line.isFaint || last === undefined ? [] : [`${line.label} ${short(last)}`];
   });
   return `${title}: ${values.join(", ") || "no data"}`;
@@ -123,7 +131,10 @@ function options(
   const font = "11px system-ui, sans-serif";
   return {
     ...{ width, height, legend: { show: false }, padding: [8, 8, 0, 0] },
-    scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
+    scales: {
+      x: { time: false },
+      y: { distr: isLog ? 3 : 1, ...(lines.some(({ isFilled }) => isFilled) ? { range: fromZero } : {}) },
+    },
     axes: [
       {
         ...axis,
@@ -157,6 +168,20 @@ function options(
   };
 }
 
+/** Piles stand on the ground. */
+function fromZero(_plot: UPlot, low: number, high: number): [number, number] {
+  return [Math.min(0, low), Math.max(high, 0) || 1];
+}
+
+/** `share` of a colour on another, both as #rrggbb: piles must not shine through each other. */
+function blend(over: string, under: string, share: number): string {
+  const parts = [1, 3, 5].map((at) => {
+    const [a, b] = [over, under].map((hex) => Number.parseInt(hex.slice(at, at + 2), 16));
+    return Math.round(share * a! + (1 - share) * b!);
+  });
+  return `rgb(${parts.join(" ")})`;
+}
+
 function unzoom({ current: { onZoom } }: Latest): null {
   onZoom?.(undefined);
   return null;
@@ -169,7 +194,7 @@ function seriesOf(line: ChartLine): UPlot.Series {
     stroke: line.isFaint ? `${stroke}44` : stroke,
     width: line.isFaint ? 1 : 1.75,
     ...(line.isDashed ? { dash: [5, 4] } : {}),
-    ...(line.isFilled ? { fill: `${stroke}55`, width: 1 } : {}),
+    ...(line.isFilled ? { fill: blend(stroke, colour("card"), 0.45), width: 1 } : {}),
   };
 }
 
@@ -184,11 +209,14 @@ function drawMarks(plot: UPlot, marks: readonly ShownFinding[]): void {
     context.strokeStyle = context.fillStyle = colour(
       severity === "error" ? "bad" : severity === "info" ? "muted" : "warn",
     );
+    context.globalAlpha = 0.35;
+    context.lineWidth = 1;
     context.setLineDash([3, 3]);
     context.beginPath();
     context.moveTo(x, bbox.top);
     context.lineTo(x, bbox.top + bbox.height);
     context.stroke();
+    context.globalAlpha = 1;
     context.setLineDash([]);
     context.beginPath();
     context.moveTo(x - 5, bbox.top);

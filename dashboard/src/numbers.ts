@@ -6,12 +6,17 @@ export function short(value: number | null | undefined): string {
   const size = Math.abs(value);
   if (size >= 1e6) return `${trim((value / 1e6).toPrecision(3))}M`;
   if (size >= 1e4) return `${trim((value / 1e3).toPrecision(3))}k`;
+  if (size >= 1000) return String(Math.round(value));
   if (size < 1e-3) return value.toExponential(1);
   return trim(value.toPrecision(3));
 }
 
 function trim(text: string): string {
   return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
+}
+
+export function count(number: number, noun: string): string {
+  return `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 export function whole(value: number): string {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import type { LookAnswer, TokenColumns } from "../../src/server/dashboard/answers.ts";
 import { short, whole } from "./numbers.ts";
 import { visible } from "./shown-text.tsx";
@@ -24,6 +24,9 @@ export interface TokenView {
 
 const most = 1500;
 
+/** What each block of tokens shows: the note at the foot is about whichever of them is pointed at. */
+const viewOf = new WeakMap<Element, TokenView>();
+
 /** Tokens `start` to `end - 1`; what was sampled is underlined and coloured, what was read is not. */
 export const Tokens = ({ view, start, end }: { view: TokenView; start: number; end: number }) => {
   const [isAll, setAll] = useState(false);
@@ -33,7 +36,13 @@ export const Tokens = ({ view, start, end }: { view: TokenView; start: number; e
   const last = isAll ? to : Math.min(to, from + most);
   const shown = Array.from({ length: Math.max(0, last - from) }, (_, i) => from + i);
   return (
-    <div className="text tokens" dir="auto">
+    <div
+      className="text tokens"
+      dir="auto"
+      ref={(block) => {
+        if (block !== null) viewOf.set(block, view);
+      }}
+    >
       {shown.map((i) => (
         <Token key={i} view={view} index={i} />
       ))}
@@ -71,9 +80,10 @@ function levelOf({ tokens, colouring, look, advantage }: TokenView, index: numbe
   const logprob = tokens.logprobs[index] ?? 0;
   switch (colouring) {
     case "probability":
-      return Math.min(1, -logprob / 4);
+      // the root, so that small doubts are seen too
+      return Math.sqrt(Math.min(1, -logprob / 5));
     case "entropy":
-      return Math.min(1, (look?.entropies[at] ?? 0) / 3);
+      return Math.sqrt(Math.min(1, (look?.entropies[at] ?? 0) / 4));
     case "drift":
       return look === undefined ? 0 : Math.max(-1, Math.min(1, ((look.logprobs[at] ?? 0) - logprob) / 2));
     case "advantage":
@@ -91,13 +101,14 @@ function levelOf({ tokens, colouring, look, advantage }: TokenView, index: numbe
 }
 
 /** A line at the foot of the page about the token that is pointed at or tapped; its place is always kept. */
-export const TokenNote = ({ tokens, look }: { tokens: TokenColumns; look?: LookAnswer | undefined }) => {
-  const [at, setAt] = useState<number>();
-  const note = useRef<HTMLDivElement>(null);
+export const TokenNote = () => {
+  const [at, setAt] = useState<{ view: TokenView; index: number }>();
   useEffect(() => {
     const point = ({ target }: Event) => {
-      const place = target instanceof HTMLElement ? target.dataset.t : undefined;
-      if (place !== undefined) setAt(Number(place));
+      if (!(target instanceof HTMLElement) || target.dataset.t === undefined) return;
+      const block = target.closest(".tokens");
+      const view = block === null ? undefined : viewOf.get(block);
+      if (view !== undefined) setAt({ view, index: Number(target.dataset.t) });
     };
     document.addEventListener("pointerover", point);
     document.addEventListener("click", point);
@@ -106,43 +117,38 @@ export const TokenNote = ({ tokens, look }: { tokens: TokenColumns; look?: LookA
       document.removeEventListener("click", point);
     };
   }, []);
-  const id = at === undefined ? undefined : tokens.ids[at];
   return (
-    <div ref={note} className="token-note">
-      {at === undefined || id === undefined ? (
-        <span className="quiet">Point at a token, or tap it.</span>
-      ) : (
-        <>
-          <span>
-            <i>token</i> {tokens.from + at}
-          </span>
-          <span>
-            <i>id</i> {id}
-          </span>
-          <code>{JSON.stringify(tokens.texts?.[at] ?? "")}</code>
-          {tokens.mask[at] === 1 ? (
-            <>
-              <span>
-                <i>p</i> {short(Math.exp(tokens.logprobs[at] ?? 0))}
-              </span>
-              <span>
-                <i>log p</i> {short(tokens.logprobs[at])}
-              </span>
-              <span>
-                <i>version</i> {tokens.versions[at]}
-              </span>
-              {look !== undefined && (
-                <span>
-                  <i>now</i> {short(look.logprobs[tokens.from + at])} <i>entropy</i>{" "}
-                  {short(look.entropies[tokens.from + at])}
-                </span>
-              )}
-            </>
-          ) : (
-            <span>read, mask 0</span>
-          )}
-        </>
-      )}
+    <div className="token-note">
+      {at === undefined ? <span className="quiet">Point at a token, or tap it.</span> : <TokenFacts {...at} />}
     </div>
   );
 };
+
+const TokenFacts = ({ view: { tokens, look }, index }: { view: TokenView; index: number }) => {
+  const place = tokens.from + index;
+  const logprob = tokens.logprobs[index];
+  return (
+    <>
+      <Fact name="token">{place}</Fact>
+      <Fact name="id">{tokens.ids[index]}</Fact>
+      <code>{JSON.stringify(tokens.texts?.[index] ?? "").slice(0, 60)}</code>
+      {tokens.mask[index] === 1 ? (
+        <>
+          <Fact name="p">{short(Math.exp(logprob ?? 0))}</Fact>
+          <Fact name="log p">{short(logprob)}</Fact>
+          <Fact name="version">{tokens.versions[index]}</Fact>
+          {look !== undefined && <Fact name="now">{short(look.logprobs[place])}</Fact>}
+          {look !== undefined && <Fact name="entropy">{short(look.entropies[place])}</Fact>}
+        </>
+      ) : (
+        <span>read, mask 0</span>
+      )}
+    </>
+  );
+};
+
+const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <span>
+    <i>{name}</i> {children}
+  </span>
+);

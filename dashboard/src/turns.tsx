@@ -11,7 +11,14 @@ export const Turns = ({ answer, view }: { answer: TrajectoryAnswer; view: TokenV
   return (
     <div className="turns">
       {turns.slice(0, maxTurns).map((turn, i) => (
-        <TurnBlock key={turn.start} view={view} turn={turn} number={i + 1} readFrom={turns[i - 1]?.end ?? 0} />
+        <TurnBlock
+          key={turn.start}
+          view={view}
+          turn={turn}
+          number={i + 1}
+          readFrom={turns[i - 1]?.end ?? 0}
+          isLast={i === turns.length - 1}
+        />
       ))}
       {turns.length === 0 && (
         <section className="turn">
@@ -28,9 +35,11 @@ interface BlockProps {
   readonly turn: ShownTurn;
   readonly number: number;
   readonly readFrom: number;
+  /** What is observed after any other turn is what the next one reads. */
+  readonly isLast: boolean;
 }
 
-const TurnBlock = ({ view, turn, number, readFrom }: BlockProps) => {
+const TurnBlock = ({ view, turn, number, readFrom, isLast }: BlockProps) => {
   const { tokens } = view;
   const hasTexts = tokens.texts !== undefined;
   const isLoaded = turn.end > tokens.from && readFrom < tokens.from + tokens.ids.length;
@@ -56,7 +65,7 @@ const TurnBlock = ({ view, turn, number, readFrom }: BlockProps) => {
         // biome-ignore lint/suspicious/noArrayIndexKey: calls never change places
         <CallBlock key={i} call={call} />
       ))}
-      {turn.calls.length === 0 && turn.observation.length > 0 && (
+      {turn.calls.length === 0 && turn.observation.length > 0 && (isLast || !hasTexts) && (
         <div className="observed">
           <h4>observed</h4>
           <ShownText text={turn.observation} />

@@ -1,11 +1,24 @@
 import type { OptionTable } from "./parse-options.ts";
 
+/** What is written to. Colours and lines that are drawn again are for a TTY alone. */
+export interface Screen {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export type InterruptSignal = "SIGINT" | "SIGTERM";
+
 /** Where a command reads and writes. `process` is one; tests pass their own. */
 export interface Terminal {
-  readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown };
+  readonly stdout: Screen;
+  readonly stderr: Screen;
   /** Nothing is asked where it is absent. */
   readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  /** Ctrl-C and its like; without them nothing interrupts. */
+  on?(signal: InterruptSignal, listener: () => void): unknown;
+  off?(signal: InterruptSignal, listener: () => void): unknown;
+  exit?(status: number): unknown;
 }
 
 /**

@@ -21,8 +21,9 @@ Example:
 /** `ludus <command> --help` */
 export function commandHelp({ name, summary, usage, options = {}, details, example }: Command): string {
   const lines = Object.entries(options).map(
-    ([option, { type, value = type, choices, summary: what }]): [string, string] => {
-      const given = type === "boolean" ? "" : ` <${choices?.join("|") ?? value}>`;
+    ([option, { type, value, choices, isMany, summary: what }]): [string, string] => {
+      const named = value ?? choices?.join("|") ?? (type === "real" ? "number" : type);
+      const given = type === "boolean" ? "" : ` <${named}>${isMany ? " …" : ""}`;
       return [`--${option}${given}`, what];
     },
   );

@@ -40,7 +40,7 @@ async function loadFile(file: string, { style }: ShippedOptions): Promise<Env> {
   });
 }
 
-function isEnv(value: unknown): value is Env {
+export function isEnv(value: unknown): value is Env {
   return (
     typeof value === "object" &&
     value !== null &&

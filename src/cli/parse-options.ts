@@ -3,18 +3,23 @@ import { type ErrorDetails, LudusError } from "../errors.ts";
 import { nearest } from "./nearest.ts";
 
 export interface Option {
-  readonly type: "boolean" | "string" | "number";
+  /** A `number` is whole and at least 0, a `real` any number. */
+  readonly type: "boolean" | "string" | "number" | "real";
   readonly summary: string;
   /** What the help calls the value. */
   readonly value?: string;
   /** The only values there are. */
   readonly choices?: readonly string[];
+  /** May be given several times: the value is a list. */
+  readonly isMany?: boolean;
 }
 export type OptionTable = Readonly<Record<string, Option>>;
 
-type ValueOf<Given extends Option> = Given["type"] extends "boolean"
+type ValueOf<Given extends Option> = Given extends { readonly isMany: true } ? readonly OneOf<Given>[] : OneOf<Given>;
+
+type OneOf<Given extends Option> = Given["type"] extends "boolean"
   ? boolean
-  : Given["type"] extends "number"
+  : Given["type"] extends "number" | "real"
     ? number
     : Given extends { readonly choices: readonly (infer Choice)[] }
       ? Choice
@@ -49,7 +54,9 @@ export function parseOptions<const Options extends OptionTable>(
     if (token.kind !== "option") continue;
     const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
     if (option === undefined) throw unknownOption(token.rawName, Object.keys(options));
-    values[token.name] = readValue(token.rawName, token.value, option);
+    const value = readValue(token.rawName, token.value, option);
+    const earlier = values[token.name];
+    values[token.name] = option.isMany ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
   }
   // each was read by its own entry of the table
   return { values: values as Parsed<Options>["values"], positionals };
@@ -72,16 +79,29 @@ function readValue(name: string, given: string | undefined, { type, choices, val
   }
   const expected = choices === undefined ? `a ${value}` : `one of ${choices.join(", ")}`;
   if (given === undefined) throw usageError("bad-option", { got: `${name} without a value`, expected });
-  const isRight = type === "number" ? isWhole(given) : (choices?.includes(given) ?? true);
-  if (isRight) return type === "number" ? Number(given) : given;
+  if (isRight(given, type, choices)) return type === "string" ? given : Number(given);
   const meant = choices === undefined ? undefined : nearest(given, choices);
   throw usageError("bad-option", {
     got: `${name} ${given}`,
-    expected: type === "number" ? "a whole number of at least 0" : expected,
+    expected: type === "number" ? "a whole number of at least 0" : type === "real" ? "a number" : expected,
     ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
   });
 }
 
-function isWhole(text: string): boolean {
-  return /^\d+$/.test(text) && Number.isSafeInteger(Number(text));
+function isRight(given: string, type: Option["type"], choices: Option["choices"]): boolean {
+  if (type === "number") return /^\d+$/.test(given) && Number.isSafeInteger(Number(given));
+  if (type === "real") return given.trim() !== "" && Number.isFinite(Number(given));
+  return choices?.includes(given) ?? true;
+}
+
+/** What is left over on a command line is refused, with what was expected. */
+export function onlyArguments(
+  positionals: readonly string[],
+  count: { readonly least: number; readonly most: number },
+  expected: string,
+  command: string,
+): readonly string[] {
+  if (positionals.length >= count.least && positionals.length <= count.most) return positionals;
+  const got = positionals.length === 0 ? "nothing" : positionals.join(" ");
+  throw usageError("bad-usage", { got, expected, hint: `See ludus ${command} --help.` });
 }

@@ -18,8 +18,8 @@ import type {
   TrajectoriesAnswer,
   TrajectoryAnswer,
 } from "./dashboard/answers.ts";
-import { writeFakeRun } from "./testing/fake-run.ts";
 import { type Dashboard, serveDashboard } from "./dashboard-server.ts";
+import { writeFakeRun } from "./testing/fake-run.ts";
 
 const guess = (): Env =>
   defineEnv({
@@ -61,7 +61,13 @@ beforeAll(async () => {
       return id === 57 ? 0.1 : 0;
     });
   dashboard = await serveDashboard({
-    ...{ runs: join(folder, "runs"), token: "secret-token", environments: { guess }, liveMs: 20 },
+    ...{
+      runs: join(folder, "runs"),
+      token: "secret-token",
+      environments: { guess: { description: "Find a number", make: guess } },
+      liveMs: 20,
+    },
+    diagnose: async () => [{ code: "flat", severity: "error", message: "No gain.", remedy: "Look.", step: 9 }],
     loadEngine: async () => fakeEngine({ vocabularySize: tokenizer.vocabularySize, distribution }),
   });
 });
@@ -179,6 +185,7 @@ describe("runs", () => {
   test("tell what was found, marked at its step", async () => {
     const { findings } = await get<{ findings: unknown[] }>("/runs/first/findings");
     expect(findings).toMatchObject([
+      { code: "flat", severity: "error", remedy: "Look.", step: 9 },
       { code: "uniform-groups", step: 5 },
       { code: "uniform-groups", step: 15 },
     ]);

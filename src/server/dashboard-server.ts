@@ -8,7 +8,7 @@ import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
 import { isLoopback, onlyLoopbackNames, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
 import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
-import { type Diagnose, Findings } from "./dashboard/findings.ts";
+import { type Diagnose, Findings, lookBriefly } from "./dashboard/findings.ts";
 import { liveRoutes } from "./dashboard/live-routes.ts";
 import { type Environments, PlayRoom } from "./dashboard/play-routes.ts";
 import { statusOf } from "./dashboard/request.ts";
@@ -30,7 +30,7 @@ export interface DashboardOptions {
   /** What can be played by hand. */
   environments: Environments;
   /** The doctor that is asked about a run besides what the run said itself. */
-  diagnose?: Diagnose;
+  diagnose: Diagnose;
   loadEngine: LoadEngine;
   /** The built page. */
   assets: string;
@@ -48,6 +48,7 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
+const clock = () => performance.now();
 const wallClock = () => performance.timeOrigin + performance.now();
 
 /** Serves the dashboard over a folder of runs, live while they are written. It only reads. */
@@ -85,13 +86,13 @@ export async function serveDashboard(
 type Parts = ReturnType<typeof openParts>;
 
 function openParts(root: string, options: Partial<DashboardOptions>) {
-  const { environments = {}, diagnose, loadEngine = loadEmbedded, now = wallClock } = options;
-  const runs = new RunFolder(root, () => performance.now());
+  const { environments = {}, diagnose = lookBriefly, loadEngine = loadEmbedded, now = wallClock } = options;
+  const runs = new RunFolder(root, clock);
   const policies = new CheckpointPolicies(loadEngine);
   return {
     ...{ runs, policies },
     summaries: new RunSummaries(runs, now),
-    findings: new Findings(runs, diagnose),
+    findings: new Findings(runs, diagnose, clock),
     room: new PlayRoom(environments, runs, policies),
   };
 }

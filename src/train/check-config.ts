@@ -1,8 +1,9 @@
 import { LudusError } from "../errors.ts";
 import { createRng } from "../random.ts";
 import type { Algorithm } from "./algorithm.ts";
+import type { LearningPolicy } from "./learning-policy.ts";
 import { noValues } from "./measure-batch.ts";
-import type { LearningPolicy, TrainConfig } from "./train.ts";
+import type { TrainConfig } from "./train.ts";
 import { weightsOf } from "./weights.ts";
 
 /** What can be wrong with a configuration is said before the first rollout. */

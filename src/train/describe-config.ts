@@ -1,5 +1,6 @@
+import type { LearningPolicy } from "./learning-policy.ts";
 import type { RunIdentity } from "./run-folder.ts";
-import type { LearningPolicy, TrainConfig } from "./train.ts";
+import type { TrainConfig } from "./train.ts";
 
 /** The configuration as JSON can hold it, for people and viewers; functions are named, not kept. */
 export function describeConfig<Data, State>(config: TrainConfig<Data, State>, policy: LearningPolicy): unknown {

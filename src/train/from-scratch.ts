@@ -10,7 +10,7 @@ import type { Tokenizer } from "../policy/tokenizer.ts";
 import { trainBpe } from "../policy/train-bpe.ts";
 import { createRng } from "../random.ts";
 import { seedOf } from "../task/seeds.ts";
-import type { MakePolicy } from "./train.ts";
+import type { MakePolicy } from "./learning-policy.ts";
 
 export interface FromScratchOptions {
   /** About 0.3M, 0.8M or 5M parameters; or any model of the family. */

@@ -1,5 +1,6 @@
 export type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
 export { type FromScratchOptions, fromScratch } from "./from-scratch.ts";
+export type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 export { type OfflineConfig, type OfflineResult, trainOffline } from "./offline.ts";
 export type { Example, OfflineAlgorithm } from "./offline-algorithm.ts";
 export {
@@ -77,6 +78,6 @@ export {
 } from "./replay-buffer.ts";
 export { cosine, linear, type Schedule, scheduleAt, warmup } from "./schedule.ts";
 export { storedGroups, storedTrajectories } from "./stored-groups.ts";
-export type { LearningPolicy, MakePolicy, TrainConfig, TrainResult } from "./train.ts";
+export type { TrainConfig, TrainResult } from "./train.ts";
 export { train } from "./train-sync.ts";
 export { type ImitateOptions, imitate, succeeded, type WarmStart } from "./warm-start.ts";

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fakeEngine } from "../engine/fake-engine.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
+import { collect } from "../schema/collect.ts";
 import { openRun } from "../store/index.ts";
 import { attempt, groupOf } from "./fixtures/attempt.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
@@ -134,10 +135,10 @@ describe("the data", () => {
       eval: { tasks: 1 },
     });
     const reader = await openRun(run, { readOnly: true });
-    const groups = await Array.fromAsync(storedGroups(reader));
+    const groups = await collect(storedGroups(reader));
     expect(groups).toHaveLength(120);
     expect(groups.every(({ trajectories }) => trajectories.length === 4)).toBe(true);
-    const successes = await Array.fromAsync(storedTrajectories(reader, { success: true }));
+    const successes = await collect(storedTrajectories(reader, { success: true }));
     expect(successes.length).toBe(
       groups.flatMap(({ trajectories }) => trajectories.filter(({ score }) => score.success)).length,
     );

@@ -10,11 +10,11 @@ import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
 import { toJson } from "./describe-config.ts";
 import type { LearnRow } from "./learn-row.ts";
+import type { LearningPolicy } from "./learning-policy.ts";
 import type { Example, OfflineAlgorithm } from "./offline-algorithm.ts";
 import { forwardRows } from "./row-forward.ts";
 import { RunFolder, type RunFolderOptions } from "./run-folder.ts";
 import { shuffled } from "./shuffled.ts";
-import type { LearningPolicy } from "./train.ts";
 import { update } from "./update.ts";
 import { copyWeights, referenceOf } from "./weights.ts";
 

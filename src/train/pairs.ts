@@ -21,10 +21,10 @@ export interface PairOptions {
   /** Of each group: its best against its worst, or each that is better against each that is worse. */
   choose: "extremes" | "all";
   /** What an attempt is worth; its reward by default. */
-  valueOf: (trajectory: Trajectory) => number;
+  worthOf: (trajectory: Trajectory) => number;
 }
 
-const defaults: PairOptions = { minGap: 1e-6, choose: "extremes", valueOf: ({ score }) => score.total };
+const defaults: PairOptions = { minGap: 1e-6, choose: "extremes", worthOf: ({ score }) => score.total };
 
 /** Whole attempts at one task, compared by their rewards. Roles are compared apart. */
 export function trajectoryPairs(group: TrajectoryGroup, options: Partial<PairOptions> = {}): PreferencePair[] {
@@ -32,7 +32,7 @@ export function trajectoryPairs(group: TrajectoryGroup, options: Partial<PairOpt
   return perRole(group).flatMap((trajectories) => {
     const rollouts = [...Map.groupBy(trajectories, ({ rollout }) => rollout).values()];
     const attempts = rollouts.map((rows) => ({
-      value: chosen.valueOf(rows[0]!),
+      value: chosen.worthOf(rows[0]!),
       sides: rows.map((trajectory): PairSide => ({ trajectory })),
     }));
     return pairsOf(attempts, chosen);
@@ -41,7 +41,7 @@ export function trajectoryPairs(group: TrajectoryGroup, options: Partial<PairOpt
 
 /** Attempts that succeeded against attempts that failed. */
 export function successPairs(group: TrajectoryGroup, options: Partial<Pick<PairOptions, "choose">> = {}) {
-  return trajectoryPairs(group, { ...options, minGap: 1, valueOf: ({ score }) => (score.success ? 1 : 0) });
+  return trajectoryPairs(group, { ...options, minGap: 1, worthOf: ({ score }) => (score.success ? 1 : 0) });
 }
 
 export interface StepPairOptions extends PairOptions {
@@ -65,7 +65,7 @@ export function stepPairs(group: TrajectoryGroup, options: Partial<StepPairOptio
     );
     return [...Map.groupBy(turns, ({ point }) => point).values()].flatMap((here) => {
       const actions = [...Map.groupBy(here, ({ said }) => said).values()].map((members) => ({
-        value: members.reduce((sum, { trajectory }) => sum + rest.valueOf(trajectory), 0) / members.length,
+        value: members.reduce((sum, { trajectory }) => sum + rest.worthOf(trajectory), 0) / members.length,
         sides: [{ trajectory: members[0]!.trajectory, turn: members[0]!.turn }],
       }));
       return pairsOf(actions, rest);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { openRun } from "../store/index.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
 import { type LettersState, type LettersTask, letters } from "./fixtures/letters.ts";
 import { tinyPolicy } from "./fixtures/tiny-policy.ts";
+import type { MakePolicy } from "./learning-policy.ts";
 import { gigpo, grpo } from "./presets/grpo.ts";
 import { ppo } from "./presets/ppo.ts";
 import type { TrainConfig } from "./train.ts";
@@ -225,6 +226,22 @@ test("checkpoints are the last ones and the best", async () => {
   expect(readdirSync(join(folder, "checkpoints")).sort()).toEqual([versionThree, "step-000006"]);
 });
 
+test("a second run with the same policy measures divergence from where it began", async () => {
+  const policy = fakePolicy();
+  const copied: [string, number][] = [];
+  const snapshot = policy.engine.snapshot.bind(policy.engine);
+  policy.engine.snapshot = (name, options) => {
+    copied.push([name, policy.engine.info.policyVersion]);
+    return snapshot(name, options);
+  };
+  const algorithm = grpo({ groupSize: 4, kl: 0.1, uniformGroups: "keep" });
+  for (let i = 0; i < 2; i++) await train({ ...easy, policy, algorithm, steps: 2 });
+  expect(copied).toEqual([
+    ["reference", 0],
+    ["reference", 2],
+  ]);
+});
+
 describe("roles with weights of their own", () => {
   const env = letters({ turns: 2, roles: ["one", "two"] });
   const algorithm = grpo({ groupSize: 8, uniformGroups: "keep" });
@@ -239,6 +256,23 @@ describe("roles with weights of their own", () => {
     // the first speaks after one letter, the second after its own
     const starts = both.engine.backwards.map(({ batch }) => batch.rows.length);
     expect(starts).toEqual([32, 32]);
+  });
+
+  test("are saved, and go on from there", async () => {
+    const made: MakePolicy = async (world, seed) => ({
+      ...(await tinyPolicy()(world, seed)),
+      weights: { two: "other" },
+    });
+    const warmStart = imitate({ demonstrations: 8, noise: 0.5, steps: 2, batchSize: 4, learningRate: 1e-2 });
+    const config = { ...easy, env, algorithm: grpo({ groupSize: 4, uniformGroups: "keep" }), policy: made, warmStart };
+    const weights = async (run: string, ...steps: readonly number[]) => {
+      for (const count of steps) await (await train({ ...config, steps: count, run })).policy.engine.close();
+      const last = join(run, "checkpoints", "step-000003");
+      return ["model.safetensors", "weights.other.safetensors"].map((name) => readFileSync(join(last, name), "base64"));
+    };
+    const [policyBytes, otherBytes] = await weights(join(folder, "whole"), 2);
+    expect(policyBytes).not.toBe(otherBytes);
+    expect(await weights(join(folder, "parts"), 0, 1, 2)).toEqual([policyBytes, otherBytes]);
   });
 
   test("do not learn where they are not learners", async () => {

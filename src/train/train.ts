@@ -1,19 +1,13 @@
-import type { Engine } from "../engine/engine.ts";
 import type { Env } from "../env/env.ts";
 import type { EvalOptions, EvalReport } from "../eval/evaluate.ts";
 import type { MakeGuide } from "../guide/guide.ts";
 import type { Monitor } from "../monitor/monitor.ts";
-import type { Policy, RolloutOptions } from "../rollout/rollout.ts";
+import type { RolloutOptions } from "../rollout/rollout.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import type { Algorithm } from "./algorithm.ts";
+import type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 import type { Replay } from "./replay.ts";
 import type { WarmStart } from "./warm-start.ts";
-
-/** A policy that can learn: the engine is whole. */
-export type LearningPolicy = Policy & { readonly engine: Engine };
-
-/** Makes a policy for an environment: a new one, or one from a folder. */
-export type MakePolicy = <Data, State>(env: Env<Data, State>, seed: number) => Promise<LearningPolicy>;
 
 /**
  * A training run.

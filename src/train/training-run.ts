@@ -10,10 +10,11 @@ import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
 import { checkPolicy } from "./check-config.ts";
 import { describeConfig, identityOf } from "./describe-config.ts";
+import type { LearningPolicy } from "./learning-policy.ts";
 import type { ChosenGroup } from "./measure-batch.ts";
 import type { Replay } from "./replay.ts";
 import { RunFolder } from "./run-folder.ts";
-import type { LearningPolicy, TrainConfig, TrainResult } from "./train.ts";
+import type { TrainConfig, TrainResult } from "./train.ts";
 import { makeWeights, weightsOf } from "./weights.ts";
 
 const SavedState = z.object({

@@ -1,7 +1,7 @@
 import { policyWeights } from "../engine/engine.ts";
 import type { Policy } from "../rollout/rollout.ts";
 import type { Algorithm } from "./algorithm.ts";
-import type { LearningPolicy } from "./train.ts";
+import type { LearningPolicy } from "./learning-policy.ts";
 
 /** Frozen weights that divergence from these is measured from. */
 export function referenceOf(weights: string): string {

@@ -75,7 +75,7 @@ async def serve(options: argparse.Namespace) -> None:
     if group.rank == 0:
         ranks.connect(addresses[1:])
         print(json.dumps({"ludus-worker": {"port": port, "protocol": protocol}}), flush=True)
-        log.info("listening at %s:%d", host, port)
+        log.info("process %d listens at %s:%d", os.getpid(), host, port)
     await server.wait_for_termination()
 
 

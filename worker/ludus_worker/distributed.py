@@ -44,6 +44,10 @@ class Group:
             dist.all_reduce(tensor)
         return tensor
 
+    def own_sum(self, gradient: Tensor) -> Tensor:
+        """This process' part of a gradient; FSDP averages over the processes, and we want the sum."""
+        return gradient.to_local() * self.size if isinstance(gradient, DTensor) else gradient
+
     def gradient_norm(self, gradients: dict[str, Tensor], parameters: dict[str, nn.Parameter]) -> float:
         """Sums what is not sharded over the processes, and gives the global norm."""
         first = next(iter(gradients.values()))

@@ -160,8 +160,7 @@ class Trainer:
         if d.values is not None and weights.value is not None:
             gradient += (d.values[:, None] * weights.value.detach()).to(gradient.dtype)
             extra[value_head_name] = (d.values @ bare.float())[None]
-        # FSDP averages over the processes; we want the sum
-        states.backward(gradient * self.group.size if self.group.size > 1 else gradient)
+        states.backward(gradient)
         weights.fold(extra)
 
     # -- memory

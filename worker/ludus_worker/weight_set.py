@@ -79,7 +79,7 @@ class WeightSet:
         for name, parameter in self.parameters.items():
             parts = [extra.get(name)]
             if parameter.grad is not None:
-                parts.append(local(parameter.grad))
+                parts.append(self.group.own_sum(parameter.grad))
                 parameter.grad = None
             for part in parts:
                 if part is None:

@@ -1,7 +1,7 @@
 import type { RunAnswer, ShownSummary, TrajectoriesAnswer } from "../../../src/server/dashboard/answers.ts";
 import { useAnswer } from "../api.ts";
 import { useLive } from "../live.ts";
-import { short, whole } from "../numbers.ts";
+import { count, short, whole } from "../numbers.ts";
 import { Empty, ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
 
@@ -85,8 +85,8 @@ const TrajectoryRow = ({ run, summary }: { run: string; summary: ShownSummary })
       <bdi>{summary.taskId}</bdi>
     </span>
     <span className={`stop ${stops.indexOf(summary.stop) > 4 ? "broken" : ""}`}>{summary.stop}</span>
-    <span className="number">{summary.turns} turns</span>
-    <span className="number">{whole(summary.tokens)} tokens</span>
+    <span className="number">{count(summary.turns, "turn")}</span>
+    <span className="number">{count(summary.tokens, "token")}</span>
     <span className="what">
       <bdi>{summary.tools.join(", ")}</bdi>
     </span>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { GroupAnswer, LookAnswer, ShownSummary, TrajectoryAnswer } from "../../../src/server/dashboard/answers.ts";
 import { type Problem, post, useAnswer } from "../api.ts";
-import { short, whole } from "../numbers.ts";
+import { count, short, whole } from "../numbers.ts";
 import { ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
 import { ShownText } from "../shown-text.tsx";
@@ -66,7 +66,7 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
       ) : (
         <Turns answer={answer} view={view} />
       )}
-      <TokenNote tokens={answer.tokens} look={look} />
+      <TokenNote />
     </>
   );
 };
@@ -115,7 +115,7 @@ const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer
         </span>
         <span>{summary.stop}</span>
         <span>
-          {summary.turns} turns, {whole(summary.tokens)} tokens
+          {count(summary.turns, "turn")}, {count(summary.tokens, "token")}
         </span>
         <span>
           <i>temperature</i> {short(temperature)}

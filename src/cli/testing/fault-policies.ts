@@ -1,4 +1,6 @@
 import type { Engine } from "../../engine/engine.ts";
+import { sumLosses } from "../../loss/combine.ts";
+import { entropyBonus } from "../../loss/entropy-bonus.ts";
 import type { Loss } from "../../loss/loss.ts";
 import { totalsOf } from "../../loss/totals.ts";
 import type { Algorithm, MakePolicy } from "../../train/index.ts";
@@ -18,6 +20,26 @@ export function withoutMask(algorithm: Algorithm): Algorithm {
     },
   };
   return { ...algorithm, loss: unmasked };
+}
+
+/** The same algorithm with an entropy bonus of the wrong sign: the policy is paid for certainty. */
+export function withEntropyPenalty(algorithm: Algorithm): Algorithm {
+  const penalty = entropyBonus({ coefficient: -3, aggregation: "token-mean" });
+  return { ...algorithm, loss: sumLosses([algorithm.loss, penalty]) };
+}
+
+/** The same algorithm with a loss whose derivatives are as large as a float can be: gradients overflow. */
+export function withOverflow(algorithm: Algorithm): Algorithm {
+  const { loss } = algorithm;
+  const overflowing: Loss = {
+    ...loss,
+    compute(rows, totals) {
+      const { derivatives, ...result } = loss.compute(rows, totals);
+      const logprobs_B_T = derivatives.logprobs_B_T.map((array_T) => array_T.map((value) => 3e38 * Math.sign(value)));
+      return { ...result, derivatives: { logprobs_B_T } };
+    },
+  };
+  return { ...algorithm, loss: overflowing };
 }
 
 /** An engine that forgets masks, so that gradients flow wherever the loss says. */

@@ -1,5 +1,4 @@
 import { lock } from "../../env/environments/lock.ts";
-import { scaleLoss } from "../../loss/combine.ts";
 import { lastTurns } from "../../rollout/context.ts";
 import {
   fromScratch,
@@ -12,7 +11,7 @@ import {
   train,
 } from "../../train/index.ts";
 import { copyEnv, drawerEnv, walkEnv } from "./fault-environments.ts";
-import { coldEngine, unmaskedEngine, withoutMask } from "./fault-policies.ts";
+import { coldEngine, unmaskedEngine, withEntropyPenalty, withOverflow, withoutMask } from "./fault-policies.ts";
 
 /** A short training, and what the doctor must say of it. */
 export interface FaultRun {
@@ -95,27 +94,29 @@ export const faultRuns: readonly FaultRun[] = [
   faultRun("crashing-tool", { fires: ["infrastructure-failures"], mayFire: ["learning-stalled"] }, () => ({
     ...{ env: drawerEnv({ crashing: true }), warmStart: well({ demonstrations: 900, noise: 0.3 }) },
   })),
-  faultRun("echo-trap", { fires: ["echo-trap", "entropy-collapse"], mayFire: aftermath }, () => ({
+  faultRun("entropy-penalty", { fires: ["entropy-collapse", "echo-trap"], mayFire: aftermath }, () => ({
+    ...{
+      env: copyEnv({ misleading: true }),
+      algorithm: withEntropyPenalty(grpo({ learningRate: 1e-3, uniformGroups: "keep" })),
+    },
+  })),
+  faultRun("learning-rate-high", { fires: ["zero-variance"], mayFire: aftermath }, () => ({
     ...{ env: walkEnv(), steps: 60, algorithm: grpo({ learningRate: 5e-3, maxGradientNorm: 1e9 }) },
   })),
   faultRun("many-epochs", { fires: ["kl-explosion"], mayFire: aftermath }, () => ({
     ...{ env: copyEnv(), algorithm: grpo({ learningRate: 5e-3, epochs: 8 }) },
   })),
-  faultRun("narrow-clip", { fires: ["clip-fraction"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), algorithm: grpo({ learningRate: 5e-4, epochs: 4, clip: 0.01 }) },
+  faultRun("narrow-clip", { fires: ["clip-fraction"], mayFire: aftermath }, () => ({
+    ...{ env: copyEnv(), steps: 16, algorithm: grpo({ learningRate: 5e-4, epochs: 8, clip: 0.002 }) },
   })),
-  faultRun(
-    "cold-sampler",
-    { fires: ["train-sample-mismatch", "logprob-invariant"], mayFire: ["entropy-collapse"] },
-    () => ({
-      ...{ env: copyEnv(), policy: coldEngine(critical), algorithm: soundPpo, tasksPerStep: 64, steps: 24 },
-    }),
-  ),
+  faultRun("cold-sampler", { fires: ["train-sample-mismatch", "logprob-invariant"], mayFire: aftermath }, () => ({
+    ...{ env: copyEnv(), policy: coldEngine(critical), algorithm: soundPpo, tasksPerStep: 64, steps: 24 },
+  })),
   faultRun("learning-rate-zero", { fires: ["learning-stalled"] }, () => ({
     ...{ env: copyEnv(), algorithm: grpo({ learningRate: 0 }) },
   })),
   faultRun("overflowing-loss", { fires: ["skipped-updates"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), algorithm: { ...sound, loss: scaleLoss(sound.loss, 1e38) } },
+    ...{ env: copyEnv(), algorithm: withOverflow(sound) },
   })),
   faultRun("idle-critic", { fires: ["value-function"], mayFire: ["learning-stalled"] }, () => ({
     ...{ env: copyEnv(), policy: critical, tasksPerStep: 64 },

@@ -7,6 +7,7 @@ export class ComputeWorker {
   readonly #worker: Worker;
   readonly #calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: LudusError) => void }>();
   #nextCall = 0;
+  #isClosing = false;
   #failure: LudusError | undefined;
 
   constructor(setup: ThreadSetup) {
@@ -43,7 +44,8 @@ export class ComputeWorker {
       expected: "an open engine",
       hint: "close() was called.",
     });
-    // an idle thread does not keep the program running; its end is waited for all the same
+    // an idle thread does not keep the program running; its end is waited for all the same, whatever answers still come
+    this.#isClosing = true;
     this.#worker.ref();
     await this.#worker.terminate();
   }
@@ -51,7 +53,7 @@ export class ComputeWorker {
   #settle({ call, result, error }: ThreadReply): void {
     const waiting = this.#calls.get(call);
     this.#calls.delete(call);
-    if (this.#calls.size === 0) this.#worker.unref();
+    if (this.#calls.size === 0 && !this.#isClosing) this.#worker.unref();
     if (error === undefined) waiting?.resolve(result);
     else waiting?.reject(new LudusError(error.code, error));
   }

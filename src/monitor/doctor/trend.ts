@@ -60,6 +60,18 @@ export function movingAverages(points: readonly SeriesPoint[], share: number): n
   });
 }
 
+const averaging = { share: 0.2, beginning: 5 };
+
+/**
+ * Exponential moving averages of a metric: the largest of its first 5 points, and the last. Unlike quarters they tell a fall in the
+ * first steps from a low beginning.
+ */
+export function averagedEnds(points: readonly SeriesPoint[]): { first: number; last: number } | undefined {
+  if (points.length < 2 * averaging.beginning) return undefined;
+  const averages = movingAverages(points, averaging.share);
+  return { first: Math.max(...averages.slice(0, averaging.beginning)), last: averages.at(-1)! };
+}
+
 /** Change per step of the straight line through the points (least squares). */
 export function slopeOf(points: readonly SeriesPoint[]): number {
   const [centreStep, centre] = [mean(points.map(({ step }) => step)), mean(points.map(({ value }) => value))];

@@ -1,3 +1,5 @@
+import { detect } from "../../monitor/doctor/diagnose.ts";
+import { storedView } from "../../monitor/doctor/stored-view.ts";
 import type { RunReader } from "../../store/index.ts";
 import type { ShownFinding } from "./answers.ts";
 import type { RunFile, RunFolder } from "./run-folder.ts";
@@ -6,26 +8,41 @@ import type { RunFile, RunFolder } from "./run-folder.ts";
 export type Diagnose = (reader: RunReader) => Promise<readonly ShownFinding[]>;
 
 const maxKept = 100;
+/** A run that goes on changes all the time; what is wrong with it does not. */
+const freshMs = 10_000;
+
+/** All curves and a small sample of what happened: enough for a page, `ludus doctor` looks at more. */
+export const lookBriefly: Diagnose = async (reader) =>
+  detect(await storedView(reader, { sampledSteps: 8, maxTrajectories: 1000, maxPoints: 1000 }));
+
+interface Kept {
+  readonly version: string;
+  readonly asked: number;
+  readonly findings: Promise<readonly ShownFinding[]>;
+}
 
 /** What is wrong with runs: what they said themselves while they ran, and what a doctor sees now. */
 export class Findings {
   readonly #runs: RunFolder;
-  readonly #diagnose: Diagnose | undefined;
-  readonly #kept = new Map<string, { version: string; findings: Promise<readonly ShownFinding[]> }>();
+  readonly #diagnose: Diagnose;
+  readonly #now: () => number;
+  readonly #kept = new Map<string, Kept>();
 
-  constructor(runs: RunFolder, diagnose: Diagnose | undefined) {
+  constructor(runs: RunFolder, diagnose: Diagnose, now: () => number) {
     this.#runs = runs;
     this.#diagnose = diagnose;
+    this.#now = now;
   }
 
-  /** Asked again only when the run has changed. */
+  /** Asked again only when the run has changed, and not for every change. */
   of(file: RunFile): Promise<readonly ShownFinding[]> {
     const known = this.#kept.get(file.id);
-    if (known?.version === file.version) return known.findings;
+    const asked = this.#now();
+    if (known !== undefined && (known.version === file.version || asked - known.asked < freshMs)) return known.findings;
     const findings = this.#runs.read(file.id, (reader) => this.#read(reader));
     findings.catch(() => this.#kept.delete(file.id));
     this.#kept.delete(file.id);
-    this.#kept.set(file.id, { version: file.version, findings });
+    this.#kept.set(file.id, { version: file.version, asked, findings });
     if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value!);
     return findings;
   }
@@ -36,7 +53,7 @@ export class Findings {
       if (event.type === "finding") said.push({ ...event, severity: "warning" });
       if (event.type === "warning") said.push({ code: "warning", severity: "info", message: event.message, step });
     }
-    const seen = (await this.#diagnose?.(reader)) ?? [];
+    const seen = await this.#diagnose(reader);
     const codes = new Set(seen.map(({ code, step }) => `${code} ${step}`));
     return [...seen, ...said.filter(({ code, step }) => !codes.has(`${code} ${step}`))].map(
       ({ code, severity, message, step, remedy }) => ({

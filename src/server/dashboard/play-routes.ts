@@ -35,7 +35,7 @@ const SuggestBody = z.object({
 const maxSessions = 32;
 
 /** Environments by name, each made when it is asked for. */
-export type Environments = Readonly<Record<string, () => Env>>;
+export type Environments = Readonly<Record<string, { readonly description: string; make(): Env }>>;
 
 /** Episodes that people play. */
 export class PlayRoom {
@@ -44,6 +44,8 @@ export class PlayRoom {
   readonly #environments: Environments;
   readonly #runs: RunFolder;
   readonly #policies: CheckpointPolicies;
+  /** Descriptions may have to be made. */
+  #listed: EnvironmentsAnswer | undefined;
 
   constructor(environments: Environments, runs: RunFolder, policies: CheckpointPolicies) {
     this.#environments = environments;
@@ -60,11 +62,9 @@ export class PlayRoom {
   #makeRoutes(): Hono {
     const routes = new Hono();
     routes.get("/environments", (context) => {
-      const environments = Object.values(this.#environments).map((make) => make());
-      const answer: EnvironmentsAnswer = {
-        environments: environments.map(({ name, description }) => ({ name, description })),
-      };
-      return context.json(answer);
+      const environments = Object.entries(this.#environments);
+      this.#listed ??= { environments: environments.map(([name, { description }]) => ({ name, description })) };
+      return context.json(this.#listed);
     });
     routes.post("/play", async (context) => {
       const id = await this.#start(await readBody(context, StartBody));
@@ -107,12 +107,12 @@ export class PlayRoom {
   }
 
   async #start({ env: name, split, index, run, renderer }: z.infer<typeof StartBody>): Promise<string> {
-    const make = Object.hasOwn(this.#environments, name) ? this.#environments[name] : undefined;
-    if (make === undefined) {
+    const known = Object.hasOwn(this.#environments, name) ? this.#environments[name] : undefined;
+    if (known === undefined) {
       const expected = `one of ${Object.keys(this.#environments).join(", ")}`;
       throw new LudusError("no-such-environment", { got: `"${name}"`, expected });
     }
-    const env = make();
+    const env = known.make();
     const seat = await this.#seat(run, renderer);
     const session = new PlaySession(env, await env.tasks.at(split, index), seat);
     await session.start();

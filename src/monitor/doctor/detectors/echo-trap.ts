@@ -1,7 +1,7 @@
 import { metric } from "../../metric-names.ts";
 import type { Detector, RunView, SeriesPoint } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
-import { learningPoints, movingAverages, percent, quantile, short, slopeOf, trendOf } from "../trend.ts";
+import { averagedEnds, learningPoints, movingAverages, percent, quantile, short, slopeOf, trendOf } from "../trend.ts";
 
 const code = "echo-trap";
 const limits = {
@@ -33,7 +33,7 @@ export const echoTrap: Detector = {
     const success = trendOf(learningPoints(view, metric.success));
     if (groupSize < 2 || narrowed === undefined || success === undefined || success.last >= limits.solved) return [];
     const entropies = learningPoints(view, metric.entropy);
-    const entropy = trendOf(entropies);
+    const entropy = averagedEnds(entropies);
     const isCertain = entropy !== undefined && entropy.last < limits.entropyShare * entropy.first;
     const reward = rewardOf(learningPoints(view, metric.reward));
     if (!isCertain || reward.isStillRising) return [];
@@ -42,7 +42,7 @@ export const echoTrap: Detector = {
     const stage = spike === undefined && !hasLost ? "narrowing" : spike !== undefined ? "breaking" : "collapsed";
     return [
       {
-        ...{ code, severity: stage === "narrowing" ? "warning" : "error", step: entropy.step },
+        ...{ code, severity: stage === "narrowing" ? "warning" : "error", step: entropies.at(-1)!.step },
         message:
           `Attempts at one task have become alike: since step ${narrowed.step} the deviation of rewards within groups is ` +
           `${percent(narrowed.last / narrowed.first)} of what it was, and the entropy fell to ${percent(entropy.last / entropy.first)}` +
@@ -69,7 +69,7 @@ function narrowedAt(view: RunView): { step: number; first: number; last: number 
   const points = learningPoints(view, metric.deviation);
   if (points.length < 2 * limits.beginning) return undefined;
   const averages = movingAverages(points, limits.average);
-  const first = averages[limits.beginning - 1]!;
+  const first = Math.max(...averages.slice(0, limits.beginning));
   const last = averages.at(-1)!;
   if (first <= 0) return undefined;
   const lastAbove = averages.findLastIndex((average) => average >= limits.deviationShare * first);

@@ -1,6 +1,6 @@
 import { metric } from "../../metric-names.ts";
 import type { Detector } from "../detector.ts";
-import { learningPoints, short, slopeOf, trendOf } from "../trend.ts";
+import { averagedEnds, learningPoints, short, slopeOf, trendOf } from "../trend.ts";
 
 const code = "entropy-collapse";
 const limits = { share: 0.2, solved: 0.9, successFall: 0.1 };
@@ -10,7 +10,7 @@ export const entropyCollapse: Detector = {
   code,
   detect(view) {
     const points = learningPoints(view, metric.entropy);
-    const entropy = trendOf(points);
+    const entropy = averagedEnds(points);
     const success = trendOf(learningPoints(view, metric.success));
     if (entropy === undefined || success === undefined || entropy.first <= 0) return [];
     // where tasks are solved, certainty is what was wanted
@@ -18,7 +18,7 @@ export const entropyCollapse: Detector = {
     const slope = slopeOf(points);
     return [
       {
-        ...{ code, severity: success.change <= -limits.successFall ? "error" : "warning", step: entropy.step },
+        ...{ code, severity: success.change <= -limits.successFall ? "error" : "warning", step: points.at(-1)!.step },
         message:
           `The entropy fell from ${short(entropy.first)} to ${short(entropy.last)} nats a token, and ` +
           `${short(100 * success.last)} % of tasks are solved: the policy no longer tries anything else.`,

@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { dashboard } from "./dashboard.ts";
+
+const silent = { write: () => true };
+
+test("prints an address that works with its token, until it is interrupted", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ludus-runs-"));
+  const { promise: printed, resolve } = Promise.withResolvers<string>();
+  const ended = dashboard.run([folder], { stdout: { write: resolve }, stderr: silent });
+  const url = new URL((await printed).trim());
+  expect(url.hostname).toBe("127.0.0.1");
+  const headers = { authorization: `Bearer ${url.searchParams.get("token")}` };
+  expect(await (await fetch(new URL("/api/runs", url), { headers })).json()).toEqual({ runs: [], total: 0 });
+  const known = await (await fetch(new URL("/api/environments", url), { headers })).json();
+  expect(known).toMatchObject({ environments: expect.arrayContaining([expect.objectContaining({ name: "bandit" })]) });
+  process.emit("SIGINT");
+  expect(await ended).toBe(0);
+  await expect(fetch(url)).rejects.toThrow();
+  await rm(folder, { recursive: true });
+});
+
+test("what it cannot do is said before it listens", async () => {
+  const terminal = { stdout: silent, stderr: silent };
+  await expect(dashboard.run(["--port", "99999"], terminal)).rejects.toMatchObject({ code: "bad-port" });
+  await expect(dashboard.run(["a", "b"], terminal)).rejects.toMatchObject({ code: "bad-usage" });
+  await expect(dashboard.run(["/nowhere/at/all"], terminal)).rejects.toMatchObject({ code: "no-runs" });
+});

@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process";
+import type { Command } from "../command.ts";
+import { type OptionTable, parseOptions, usageError } from "../parse-options.ts";
+
+const options = {
+  port: { type: "number", summary: "Where to listen; any that is free by default", value: "number" },
+  host: { type: "string", summary: "Another address than this machine's own, 127.0.0.1", value: "address" },
+  open: { type: "boolean", summary: "Open it in the browser" },
+} as const satisfies OptionTable;
+
+export const dashboard: Command = {
+  name: "dashboard",
+  summary: "Look at runs in the browser, live: curves, trajectories, playing by hand",
+  usage: "[folder]",
+  options,
+  details: `The folder holds runs, or is one; \`runs\` by default. Only this machine can reach it, and only with the token in the
+address that is printed; --host lets others on the network reach it too. Ctrl-C ends it.`,
+  example: "ludus dashboard runs --open",
+  async run(args, { stdout, stderr }) {
+    const { values, positionals } = parseOptions(args, options);
+    const [runs = "runs", ...others] = positionals;
+    const { port = 0, host = "127.0.0.1" } = values;
+    if (others.length > 0) throw usageError("bad-usage", { got: positionals.join(" "), expected: "one folder" });
+    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+      throw usageError("bad-port", { got: `--port ${port}`, expected: "a whole number from 0 to 65535" });
+    }
+    const { serveDashboard } = await import("../../server/dashboard-server.ts");
+    const { shippedEnvs } = await import("../../env/environments/index.ts");
+    const served = await serveDashboard({ runs, host, port, environments: shippedEnvs });
+    stdout.write(`${served.url}\n`);
+    if (values.open) openInBrowser(served.url, () => stderr.write("No browser could be opened; open the address.\n"));
+    await interrupted();
+    await served.close();
+    return 0;
+  },
+};
+
+function interrupted(): Promise<void> {
+  return new Promise((done) => {
+    const end = () => {
+      process.off("SIGINT", end).off("SIGTERM", end);
+      done();
+    };
+    process.on("SIGINT", end).on("SIGTERM", end);
+  });
+}
+
+function openInBrowser(url: string, onFailure: () => void): void {
+  const [program, ...args] = { darwin: ["open"], win32: ["cmd", "/c", "start", ""] }[process.platform as string] ?? [
+    "xdg-open",
+  ];
+  const child = spawn(program!, [...args, url], { stdio: "ignore", detached: true });
+  child.once("error", onFailure);
+  child.unref();
+}

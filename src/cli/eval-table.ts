@@ -1,0 +1,31 @@
+import type { EvalReport } from "../eval/index.ts";
+import { figure, interval } from "./number-text.ts";
+import type { Paint } from "./paint.ts";
+import { textTable } from "./text-table.ts";
+
+/** A report as JSON holds it: the rollouts are many and are left out. */
+export function evalJson({ rollouts: _rollouts, ...report }: EvalReport): Omit<EvalReport, "rollouts"> {
+  return report;
+}
+
+/** One column for each report. Success is that of tasks of the split, with a 95 % interval. */
+export function evalTable(reports: Readonly<Record<string, EvalReport>>, paint: Paint): string {
+  const columns = Object.values(reports);
+  const [first] = columns;
+  if (first === undefined) return "";
+  const row = (name: string, cell: (report: EvalReport) => string) => [name, ...columns.map(cell)];
+  const powers = Object.keys(first.passAtK).filter((k) => k !== "1");
+  const stops = [...new Set(columns.flatMap((report) => Object.keys(report.stops)))];
+  const attempts = first.attempts === 1 ? "" : `, ${first.attempts} attempts each`;
+  return textTable([
+    [`${first.tasks} tasks of ${first.split}${attempts}`, ...Object.keys(reports)].map((head) => paint("bold", head)),
+    row("success (95 %)", ({ success }) => interval(success)),
+    row("reward", ({ reward }) => figure(reward.mean)),
+    ...powers.map((k) => row(`pass@${k}`, ({ passAtK }) => figure(passAtK[Number(k)]))),
+    ...powers.map((k) => row(`pass^${k}`, ({ passHatK }) => figure(passHatK[Number(k)]))),
+    row("turns", ({ turns }) => figure(turns)),
+    row("tokens said", ({ sampledTokens }) => figure(sampledTokens)),
+    ...stops.map((stop) => row(`stop: ${stop}`, (report) => String(report.stops[stop] ?? 0))),
+    ...(columns.some(({ spoiled }) => spoiled > 0) ? [row("not counted", ({ spoiled }) => String(spoiled))] : []),
+  ]);
+}

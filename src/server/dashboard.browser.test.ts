@@ -1,0 +1,278 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildDashboard } from "../../scripts/build-dashboard.ts";
+import { shippedEnvs } from "../env/environments/index.ts";
+import { createRng } from "../random.ts";
+import { makeTrajectory, type Trajectory, type Turn } from "../schema/index.ts";
+import { openRun } from "../store/index.ts";
+import { type Dashboard, serveDashboard } from "./dashboard-server.ts";
+import { writeFakeRun, writeFakeStep } from "./testing/fake-run.ts";
+
+// In a real Chromium, over runs of anything at all. Whatever a page logs as an error fails its test.
+
+let folder: string;
+let dashboard: Dashboard;
+let browser: Browser;
+const sizes = { groupsPerStep: 2, groupSize: 4, fields: {} };
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ludus-browser-"));
+  await buildDashboard(join(folder, "page"));
+  await writeFakeRun(join(folder, "runs/first"), createRng(1), { steps: 60 });
+  await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30 });
+  await writeFakeRun(join(folder, "runs/live"), createRng(3), { steps: 5, isEnded: false });
+  await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), { steps: 1, groupsPerStep: 1, fields: hostile() });
+  dashboard = await serveDashboard({
+    ...{ runs: join(folder, "runs"), assets: join(folder, "page"), liveMs: 100, environments: shippedEnvs },
+  });
+  const executablePath = process.env.LUDUS_BROWSER!;
+  // root cannot use Chromium's own sandbox
+  browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await dashboard?.close();
+  await rm(folder, { recursive: true });
+});
+
+/** What someone would put into a trajectory to take over whoever looks at it, or to make looking impossible. */
+function hostile(): Partial<Trajectory> {
+  const script =
+    '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2"><svg onload="window.hacked=3">';
+  const text = `${script} javascript:window.hacked=4 \u202eright to left\u202c مرحبا بالعالم 👩‍👩‍👧‍👦🏳️‍🌈 \u0000\u0007 {{7*7}} \${window.hacked=5}`;
+  const call = {
+    name: script,
+    arguments: { query: text, __proto__: null },
+    outcome: "error",
+    observation: text,
+  } as const;
+  const T = 20_000;
+  const turn = (span: Turn["span"], said: string): Turn => ({
+    span,
+    text: said,
+    calls: [call],
+    reward: 0.5,
+    observation: text,
+  });
+  const mask_T = new Uint8Array(T).fill(1, 10, 9000).fill(1, 9010);
+  return {
+    ...{ taskId: script, role: script, stop: "tool-crash", failure: `${text} ${"long ".repeat(100_000)}` },
+    tokens_T: Int32Array.from({ length: T }, (_, i) => 32 + (i % 90)),
+    mask_T,
+    logprobs_T: Float32Array.from(mask_T, (mask) => -mask),
+    versions_T: Int32Array.from(mask_T, (mask) => mask - 1),
+    turns: [turn({ start: 10, end: 9000 }, text), turn({ start: 9010, end: T }, `huge ${"x".repeat(3_000_000)}`)],
+    score: { total: 1, parts: { [script]: 1 }, success: true },
+  };
+}
+
+interface Open {
+  readonly page: Page;
+  /** What the page logged as an error, or tried against its policy. */
+  readonly errors: string[];
+}
+
+async function open<Value>(
+  path: string,
+  use: (opened: Open) => Promise<Value>,
+  options: BrowserContextOptions = {},
+): Promise<Value> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("dialog", (dialog) => errors.push(`dialog ${dialog.message()}`));
+  try {
+    await page.goto(dashboard.url);
+    await page.getByText("runs, newest first").waitFor();
+    await page.goto(new URL(path, dashboard.url).href);
+    const value = await use({ page, errors });
+    expect(errors).toEqual([]);
+    return value;
+  } finally {
+    await context.close();
+  }
+}
+
+const scrollsSideways = (page: Page) =>
+  page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
+
+describe("runs", () => {
+  test("are listed, found, chosen and compared", () =>
+    open("/", async ({ page }) => {
+      await page.locator(".runs .row").nth(3).waitFor();
+      expect(page.url()).not.toContain("token");
+      await page.keyboard.press("/");
+      await page.keyboard.type("sec");
+      await page.getByText("1 runs").waitFor();
+      await page.keyboard.press("Control+A");
+      await page.keyboard.press("Backspace");
+      await page.keyboard.press("Escape");
+      await page.getByLabel("Choose first to compare").check();
+      await page.getByLabel("Choose second to compare").check();
+      await page.getByRole("button", { name: "Compare 2" }).click();
+      await page.waitForURL("**/compare?run=first&run=second");
+      await page.getByRole("img", { name: /^Reward: first [\d.]+, second [\d.]+/ }).waitFor();
+      await page.getByRole("row", { name: /rollout\/reward/ }).waitFor();
+    }));
+
+  test("j, k and Enter go to one, Escape back", () =>
+    open("/", async ({ page }) => {
+      await page.locator(".runs .row").nth(3).waitFor();
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+      await page.keyboard.press("k");
+      const name = await page.locator(".runs .name").first().textContent();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: name! }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.locator(".runs .row").nth(3).waitFor();
+    }));
+
+  test("nobody gets in without the token", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${dashboard.port}/`);
+    await page.getByRole("alert").getByText("ludus dashboard").waitFor();
+    expect(await page.locator(".row").count()).toBe(0);
+    await context.close();
+  });
+});
+
+describe("curves", () => {
+  test("show rewards, stacks and findings, and keep their settings in the address", () =>
+    open("/runs/first?smooth=0.9&log=true&with=second", async ({ page }) => {
+      await page.getByRole("img", { name: /^Reward: first/ }).waitFor();
+      await page.getByRole("img", { name: /^How episodes end: .*completed [\d.]+/ }).waitFor();
+      await page.getByText(/\d+ findings/).waitFor();
+      expect(await page.getByLabel("Smoothing").inputValue()).toBe("0.9");
+      expect(await page.getByLabel("Log scale").isChecked()).toBe(true);
+      const plot = page.locator(".u-over").first();
+      await plot.hover();
+      await page
+        .getByText(/^step \d+$/)
+        .first()
+        .waitFor();
+      const box = (await plot.boundingBox())!;
+      await page.mouse.move(box.x + box.width * 0.3, box.y + 50);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.7, box.y + 60, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForURL(/from=\d+&to=\d+/);
+      await page.getByRole("button", { name: "Show all" }).click();
+      await page.waitForURL((url) => !url.search.includes("from"));
+    }));
+
+  test("follow a run while it is written, and nothing moves", () =>
+    open("/runs/live", async ({ page }) => {
+      await page.getByText("step 5 / 100").waitFor();
+      await page.evaluate(`window.shift = 0; new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) window.shift += entry.value;
+      }).observe({ type: "layout-shift" })`);
+      const run = await openRun(join(folder, "runs/live"), { now: Date.now });
+      for (let step = 5; step < 12; step++) {
+        await run.transaction((write) => writeFakeStep(write, step, createRng(step), sizes));
+        if (step === 5) await page.getByText("step 6 / 100").waitFor();
+      }
+      await page.getByText("step 12 / 100").waitFor();
+      await run.close();
+      expect(Number(await page.evaluate("window.shift"))).toBeLessThan(0.02);
+    }));
+});
+
+describe("trajectories", () => {
+  test("are filtered by what is in the address, opened, and shown among their group", () =>
+    open("/runs/first/trajectories?success=true", async ({ page }) => {
+      await page.locator(".trajectories .row").first().waitFor();
+      await page.getByLabel("Tool", { exact: true }).fill("search");
+      await page.waitForURL(/tool=search/);
+      await page.getByLabel("Search in text").fill("answer");
+      await page.getByText(/^\d+ of 480$/).waitFor();
+      await page.locator(".trajectories .row:has-text('turns')").first().waitFor();
+      const rows = page.locator(".trajectories .row");
+      for (const text of await rows.allTextContents()) expect(text).toContain("search");
+      expect(await page.locator(".dot.bad").count()).toBe(0);
+      await rows.first().click();
+      await page.getByText("Turn 1").first().waitFor();
+      await page.locator(".t.said").first().hover();
+      await page.getByText(/log p/).waitFor();
+      await page.getByLabel("Colour by").selectOption("advantage");
+      await page.waitForURL(/colour=advantage/);
+      await page.getByLabel("Group side by side").check();
+      await page.locator(".column .facts").nth(3).waitFor();
+      const before = page.url();
+      await page.locator(".member:not([aria-current])").first().click();
+      expect(page.url()).not.toBe(before);
+      expect(page.url()).toContain("colour=advantage");
+    }));
+
+  test("a hostile one is shown as text, and does nothing", () =>
+    open("/", async ({ page }) => {
+      await page.getByRole("link", { name: "<b>hostile" }).click();
+      await page.getByRole("heading", { name: "<b>hostile" }).waitFor();
+      await page.getByRole("link", { name: /^Trajectories/ }).click();
+      await page.locator(".row", { hasText: "<script>" }).click();
+      await page.getByText("Turn 2").waitFor();
+      await page.getByText("⟨U+202E⟩right to left").first().waitFor();
+      await page.getByText("more tokens").first().click();
+      await page.getByText("more characters").first().waitFor();
+      expect(await page.evaluate("window.hacked")).toBeUndefined();
+      expect(await page.locator("script:not([src]), main img, main svg, main b:has(*)").count()).toBe(0);
+      expect(await scrollsSideways(page)).toBe(false);
+      // the page still obeys
+      await page.keyboard.press("Escape");
+      await page.locator(".trajectories .row").first().waitFor();
+    }));
+});
+
+test("an environment is played by hand to its end, beside what the policy sees", () =>
+  open("/play?env=bandit", async ({ page }) => {
+    await page.getByRole("button", { name: "Begin" }).click();
+    await page.getByText("What the policy sees").waitFor();
+    await page.getByRole("button", { name: "What an expert would say" }).click();
+    await expect.poll(() => page.locator("textarea").inputValue()).not.toBe("");
+    await page.getByRole("button", { name: "Say", exact: true }).click();
+    await page.getByRole("status").getByText("completed").waitFor();
+  }));
+
+describe("any screen", () => {
+  const phone = { viewport: { width: 390, height: 800 }, hasTouch: true };
+
+  test("a phone shows every page without scrolling sideways", async () => {
+    for (const path of ["/", "/runs/first", "/runs/first/trajectories", "/compare?run=first&run=second", "/play"]) {
+      await open(
+        path,
+        async ({ page }) => {
+          await page.locator("main > *").first().waitFor();
+          await page.waitForLoadState("networkidle", { timeout: 2000 }).catch(() => {});
+          expect(await scrollsSideways(page), path).toBe(false);
+        },
+        phone,
+      );
+    }
+  });
+
+  test("dark where the system is, and where it is asked for", async () => {
+    const ground = (page: Page) => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    const dark = await open("/", ({ page }) => ground(page), { colorScheme: "dark" });
+    await open("/", async ({ page }) => {
+      const light = await ground(page);
+      expect(light).not.toBe(dark);
+      await page.getByRole("button", { name: "Dark" }).click();
+      expect(await ground(page)).toBe(dark);
+      await page.reload();
+      expect(await ground(page)).toBe(dark);
+    });
+  });
+});
+
+test("fakes are what makeTrajectory allows", () => {
+  const base = { id: "a", rollout: "a", weights: "policy", weight: 1, temperature: 1 };
+  expect(() => makeTrajectory({ ...base, ...hostile() } as Trajectory)).not.toThrow();
+});

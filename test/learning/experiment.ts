@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { unmaskedEngine } from "../../src/cli/testing/fault-policies.ts";
+import type { Env } from "../../src/env/env.ts";
+import { type Algorithm, evaluate, fromScratch, type ImitateOptions, imitate, metric, train } from "../../src/index.ts";
+import type { Loss } from "../../src/loss/loss.ts";
+import { totalsOf } from "../../src/loss/totals.ts";
+
+/** One training, from scratch, of one seed. */
+export interface Outcome {
+  readonly seed: number;
+  readonly before: number;
+  readonly after: number;
+  readonly rollouts: number;
+  readonly seconds: number;
+  /** Mean success of the last five steps, on training tasks. */
+  readonly training: number;
+}
+
+export interface Experiment<Data, State> {
+  env: Env<Data, State>;
+  warmStart: Partial<ImitateOptions>;
+  steps: number;
+  tasksPerStep: number;
+  size?: "tiny" | "small";
+  tokenizer?: "bytes" | number;
+}
+
+/** What is compared: an algorithm, and what else differs from the experiment. */
+export interface Variant {
+  name: string;
+  algorithm: Algorithm;
+  tasksPerStep?: number;
+  steps?: number;
+  warmStart?: false;
+  /** Gradients also at tokens the policy only read. */
+  unmasked?: true;
+}
+
+export const seeds = [0, 1, 2];
+
+/** Every variant from the very same warm start, for each seed. */
+export async function compare<Data, State>(
+  experiment: Experiment<Data, State>,
+  variants: readonly Variant[],
+): Promise<Map<string, Outcome[]>> {
+  const outcomes = new Map<string, Outcome[]>(variants.map(({ name }) => [name, []]));
+  for (const seed of seeds) {
+    const { env, warmStart, size = "tiny", tokenizer = "bytes" } = experiment;
+    const policy = await fromScratch({ size, tokenizer, valueHead: true })(env, seed);
+    const folder = mkdtempSync(join(tmpdir(), "ludus-learning-"));
+    const [untrained, warm] = [join(folder, "untrained"), join(folder, "warm")];
+    try {
+      await policy.engine.save(untrained);
+      const none = { algorithm: variants[0]!.algorithm, steps: 0, eval: { tasks: 1 } };
+      const warming = await train({ env, seed, policy, warmStart: imitate(warmStart), ...none });
+      await policy.engine.save(warm);
+      for (const variant of variants) {
+        await policy.engine.load(variant.warmStart === false ? untrained : warm);
+        const speaker = variant.unmasked ? await unmaskedEngine(async () => policy)(env, seed) : policy;
+        const extra = variant.warmStart === false ? 0 : warming.seconds;
+        outcomes.get(variant.name)!.push(await learn(experiment, variant, speaker, seed, extra));
+      }
+    } finally {
+      await policy.engine.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  return outcomes;
+}
+
+async function learn<Data, State>(
+  { env, steps, tasksPerStep }: Experiment<Data, State>,
+  variant: Variant,
+  policy: Awaited<ReturnType<ReturnType<typeof fromScratch>>>,
+  seed: number,
+  warmingSeconds: number,
+): Promise<Outcome> {
+  const successes: number[] = [];
+  let rollouts = 0;
+  const groups = variant.tasksPerStep ?? tasksPerStep;
+  const held = { tasks: 300, seed: 99 };
+  const before = await evaluate(env, policy, held);
+  const result = await train({
+    ...{ env, seed, policy, algorithm: variant.algorithm, steps: variant.steps ?? steps, tasksPerStep: groups },
+    eval: held,
+    monitors: [
+      {
+        name: "successes",
+        record(event) {
+          if (event.type !== "step-end") return;
+          successes.push(event.metrics[metric.success] ?? 0);
+          rollouts += groups * variant.algorithm.groupSize;
+        },
+      },
+    ],
+  });
+  const last = successes.slice(-5);
+  return {
+    ...{ seed, before: before.success.mean, after: result.after!.success.mean, rollouts },
+    seconds: warmingSeconds + result.seconds,
+    training: last.reduce((a, b) => a + b, 0) / last.length,
+  };
+}
+
+/** The same algorithm, with a loss on everything from the first sampled token on: also on what tools answered. */
+export function alsoOnObservations(algorithm: Algorithm): Algorithm {
+  const { loss } = algorithm;
+  const widened: Loss = {
+    ...loss,
+    compute(rows) {
+      const whole = rows.map((row) => {
+        const first = row.mask_T.indexOf(1);
+        const advantage = row.advantages_T[first] ?? 0;
+        const mask_T = row.mask_T.map((_, t) => (first >= 0 && t >= first ? 1 : 0));
+        return { ...row, mask_T, advantages_T: Float32Array.from(mask_T, (m) => m * advantage) };
+      });
+      return loss.compute(whole, totalsOf(whole));
+    },
+  };
+  return { ...algorithm, loss: widened };
+}

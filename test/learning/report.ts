@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
+import { meanInterval } from "../../src/index.ts";
+import type { Outcome } from "./experiment.ts";
+
+const dataFile = "docs/results/learning.json";
+const pageFile = "docs/results/learning.md";
+
+interface Entry {
+  readonly title: string;
+  readonly question: string;
+  readonly variants: Readonly<Record<string, readonly Outcome[]>>;
+}
+
+/** Keeps what was measured, and writes the page anew from everything that is kept. */
+export function keep(title: string, question: string, outcomes: ReadonlyMap<string, readonly Outcome[]>): void {
+  mkdirSync("docs/results", { recursive: true });
+  const kept: Entry[] = existsSync(dataFile) ? JSON.parse(readFileSync(dataFile, "utf8")) : [];
+  const entry = { title, question, variants: Object.fromEntries(outcomes) };
+  const entries = [...kept.filter((other) => other.title !== title), entry];
+  writeFileSync(dataFile, `${JSON.stringify(entries, undefined, 1)}\n`);
+  writeFileSync(pageFile, page(entries));
+}
+
+function page(entries: readonly Entry[]): string {
+  return `# What is learned
+
+Written by \`npm run test:slow -- learning\`: models of about 0.3M parameters from random weights, on ${cpus()[0]?.model ?? "a processor"}, ${availableParallelism()}
+cores. Success is on held-out tasks; "before" is after the warm start, or without one. Means over seeds with 95 % intervals
+(Student's t, so three seeds are wide), and each seed. Variants of one table begin with the same weights for each seed.
+
+${entries.map(section).join("\n")}`;
+}
+
+function section({ title, question, variants }: Entry): string {
+  const rows = Object.entries(variants).map(([name, outcomes]) => row(name, outcomes));
+  return `## ${title}
+
+${question}
+
+| | before | after | each seed, after | training, last steps | rollouts | seconds |
+|---|--:|--:|---|--:|--:|--:|
+${rows.join("\n")}
+`;
+}
+
+function row(name: string, outcomes: readonly Outcome[]): string {
+  const of = (field: keyof Outcome) => meanInterval(outcomes.map((outcome) => outcome[field]));
+  const share = ({ mean, low, high }: ReturnType<typeof of>) =>
+    `${mean.toFixed(2)} [${Math.max(0, low).toFixed(2)}, ${Math.min(1, high).toFixed(2)}]`;
+  const each = outcomes.map(({ after }) => after.toFixed(2)).join(" ");
+  return `| ${name} | ${share(of("before"))} | ${share(of("after"))} | ${each} | ${of("training").mean.toFixed(2)} | ${of("rollouts").mean.toFixed(0)} | ${of("seconds").mean.toFixed(0)} |`;
+}
+
+/** Mean of a field over seeds. */
+export function meanOf(outcomes: readonly Outcome[], field: keyof Outcome): number {
+  return outcomes.reduce((sum, outcome) => sum + outcome[field], 0) / outcomes.length;
+}
