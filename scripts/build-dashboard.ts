@@ -3,19 +3,18 @@
 import { join, resolve } from "node:path";
 import { build } from "vite";
 
-const root = join(import.meta.dirname, "../dashboard");
+const root = join(import.meta.dirname, "..");
+const outDir = resolve(process.argv[2] ?? join(root, "dist/dashboard"));
 
-/** No configuration file: this is all of it. */
-export async function buildDashboard(outDir: string): Promise<void> {
-  await build({
-    ...{ root, configFile: false, logLevel: "warn" },
-    build: {
-      ...{ outDir: resolve(outDir), emptyOutDir: true, target: "es2023", sourcemap: false },
-      // the page forbids what it has not loaded as a file
-      ...{ assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-    },
-    define: { "process.env.NODE_ENV": JSON.stringify("production") },
-  });
-}
+// else whoever has set another gets React's code for developers
+process.env.NODE_ENV = "production";
 
-if (import.meta.main) await buildDashboard(process.argv[2] ?? join(import.meta.dirname, "../dist/dashboard"));
+// no configuration file: this is all of it
+await build({
+  ...{ root: join(root, "dashboard"), configFile: false, logLevel: "warn" },
+  build: {
+    ...{ outDir, emptyOutDir: true, target: "es2023" },
+    // the page's policy allows files only
+    ...{ assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  },
+});

@@ -61,7 +61,9 @@ export const Chart = ({ title, lines, data, isLog = false, marks = [], zoom, onZ
     if (plot.current !== undefined) show(plot.current, data, zoom);
   }, [data, zoom]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: marks are drawn on the plot
-  useEffect(() => plot.current?.redraw(false), [marks]);
+  useEffect(() => {
+    plot.current?.redraw(false);
+  }, [marks]);
 
   const found = at === null ? [] : marks.filter(({ step }) => step === data[0][at]);
   return (

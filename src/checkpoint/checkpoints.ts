@@ -125,6 +125,7 @@ export class Checkpoints {
 }
 
 function messageOf(error: unknown): string {
+  if (error instanceof LudusError) return `${error.code}: ${error.details.got}`;
   return error instanceof Error ? error.message : String(error);
 }
 

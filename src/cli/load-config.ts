@@ -2,7 +2,6 @@ import { LudusError } from "../errors.ts";
 import type { TrainConfig } from "../train/index.ts";
 import { isEnv } from "./load-env.ts";
 import { loadModule } from "./load-module.ts";
-import { usageError } from "./parse-options.ts";
 
 /** What a module exports as `config`: a `TrainConfig`, or a function that returns one. */
 export async function loadConfig(file: string): Promise<TrainConfig> {
@@ -22,14 +21,6 @@ export async function loadConfig(file: string): Promise<TrainConfig> {
     got: `${file}, whose \`config\` has no usable ${missing.join(", ")}`,
     expected: "`env`, `policy`, `algorithm` and `steps`",
     hint: "Write `config: TrainConfig` to have them checked as you type.",
-  });
-}
-
-/** A file of a command line that must be there. */
-export function fileArgument(file: string | undefined, command: string): string {
-  if (file !== undefined) return file;
-  throw usageError("bad-usage", {
-    ...{ got: "nothing", expected: "a file that exports `config`", hint: `See ludus ${command} --help.` },
   });
 }
 

@@ -2,5 +2,17 @@
 import { builtinCommands } from "./commands/index.ts";
 import { runCli } from "./run-cli.ts";
 
-// the exit status is set, not forced: what is still being written to a pipe gets there
-process.exitCode = await runCli(process.argv.slice(2), builtinCommands, process);
+// a reader that has seen enough, such as head, is no failure
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+});
+
+// threads of an engine do not keep the program running; a command that waits for one must
+const running = setInterval(() => {}, 1 << 30);
+try {
+  // the exit status is set, not forced: what is still being written to a pipe gets there
+  process.exitCode = await runCli(process.argv.slice(2), builtinCommands, process);
+} finally {
+  clearInterval(running);
+}

@@ -32,7 +32,7 @@ const optional = ["save", "eval", "eval.limits", "budget", "earlyStop", "rollout
 
 /** Functions, and what is made of them: their settings went in when they were made. */
 const opaque = [
-  ...["env", "policy", "guide", "replay", "monitors", "now", "signal", "rollout.format", "rollout.context"],
+  ...["policy", "guide", "replay", "monitors", "now", "signal", "rollout.format", "rollout.context"],
   ...["eval.format", "eval.context", "eval.onRollout", "warmStart.prepare", "warmStart.loss"],
   ...["algorithm.filter", "algorithm.credit", "algorithm.loss", "algorithm.learnFrom", "algorithm.klInReward"],
 ];
@@ -65,7 +65,7 @@ function unknownField(path: string): UsageError {
   const paths = Object.keys(known);
   const within = opaque.find((root) => path === root || path.startsWith(`${root}.`));
   if (path === "run") return usageError("unknown-field", { got: path, expected: "--run <dir>" });
-  if (within !== undefined && within !== "env") {
+  if (within !== undefined) {
     return usageError("not-a-field", {
       got: `${path}, though \`${within}\` is a function or made of functions`,
       expected: "a field with a plain value",

@@ -98,7 +98,7 @@ def write_adapter(directory: Path, weights: WeightSet, whole: dict[str, Tensor])
 
 
 def put_in_place(partial: Path, target: Path) -> None:
-    """A kill leaves the old folder or the new."""
+    """A kill leaves the old folder or the new one; between the two renames the old one under its other name."""
     old = partial.with_suffix(".old")
     if target.exists():
         target.rename(old)

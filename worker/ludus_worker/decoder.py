@@ -96,9 +96,16 @@ class Decoder:
         self.model, self.graphs_on, self.attention = model, graphs, attention
         self.shape = (config.num_attention_heads, config.num_key_value_heads, model.head_width)
         self.epsilon = config.rms_norm_eps
-        wrap = torch.compile if compile else (lambda function: function)
-        self.query_key_value, self.after_attention = wrap(query_key_value), wrap(after_attention)
+
+        def wrap(function, **how):
+            return torch.compile(function, **how) if compile else function
+
+        # steps come in few sizes, prompts in any
+        self.step_pieces = (wrap(query_key_value), wrap(after_attention))
+        self.prompt_pieces = (wrap(query_key_value, dynamic=True), wrap(after_attention, dynamic=True))
         self.draw, self.norm = wrap(draw), wrap(norm)
+        if compile:
+            torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
         self.device, self.dtype = model.options.device, model.options.dtype
         self.cos = self.sin = torch.empty(0)
         self.graphs: dict[tuple, tuple[torch.cuda.CUDAGraph | None, tuple[Tensor, Tensor, Tensor] | None]] = {}
@@ -145,13 +152,13 @@ class Decoder:
         rows = torch.arange(slots, device=self.device)
         seen = (torch.arange(length, device=self.device)[None] <= positions[:, None])[:, None, None]
         for layer, keys, values in zip(weights.layers, cache.keys, cache.values):
-            q, k, v = self._query_key_value(layer, x, cos, sin)
+            q, k, v = self._before(self.step_pieces[0], layer, x, cos, sin)
             keys[rows, :, positions] = k
             values[rows, :, positions] = v
             # the queries of a group are rows of one product with its keys: nothing is repeated
             q = q.view(slots, groups, heads // groups, width)
             attended = self._attend(q, keys[:slots, :, :length], values[:slots, :, :length], seen)
-            x = self._after(layer, x, attended.reshape(slots, heads * width))
+            x = self._after(self.step_pieces[1], layer, x, attended.reshape(slots, heads * width))
         logits = F.linear(self.norm(x, weights.norm, self.epsilon), weights.head)
         # the drawn token is number position + 1 of its sequence
         next_position = positions + 1
@@ -170,13 +177,13 @@ class Decoder:
         scores = (q @ keys.transpose(2, 3)).float() * self.shape[2] ** -0.5
         return scores.masked_fill(~seen, float("-inf")).softmax(-1).to(q.dtype) @ values
 
-    def _query_key_value(self, layer: LayerWeights, x: Tensor, cos: Tensor, sin: Tensor):
+    def _before(self, piece, layer: LayerWeights, x: Tensor, cos: Tensor, sin: Tensor):
         names = ("input_norm", "qkv", "qkv_bias", "query_norm", "key_norm")
-        return self.query_key_value(x, cos, sin, *(getattr(layer, n) for n in names), self.shape, self.epsilon)
+        return piece(x, cos, sin, *(getattr(layer, n) for n in names), self.shape, self.epsilon)
 
-    def _after(self, layer: LayerWeights, x: Tensor, attended: Tensor) -> Tensor:
+    def _after(self, piece, layer: LayerWeights, x: Tensor, attended: Tensor) -> Tensor:
         names = ("output", "output_bias", "feed_norm", "gate_up", "gate_up_bias", "down", "down_bias")
-        return self.after_attention(x, attended, *(getattr(layer, n) for n in names), self.epsilon)
+        return piece(x, attended, *(getattr(layer, n) for n in names), self.epsilon)
 
     # -- prompts
 
@@ -190,23 +197,27 @@ class Decoder:
         positions = torch.tensor(starts, device=self.device)[:, None] + torch.arange(length, device=self.device)
         is_fresh = max(starts) == 0
         reach = max(starts) + length
-        seen = (torch.arange(reach, device=self.device) <= positions[:, :, None])[:, None]
+        rows = len(slots)
+        if not is_fresh:
+            # the queries of a group are rows of one product with its keys, each with the same mask
+            seen = torch.arange(reach, device=self.device) <= positions[:, :, None]
+            seen = seen[:, None].expand(-1, heads // groups, -1, -1).reshape(rows, 1, -1, reach)
         x = F.embedding(padded, weights.embedding)
         cos, sin = self.cos[positions][:, :, None], self.sin[positions][:, :, None]
         last = len(weights.layers) - 1
         for index, (layer, keys, values) in enumerate(zip(weights.layers, cache.keys, cache.values)):
-            q, k, v = self._query_key_value(layer, x, cos, sin)
+            q, k, v = self._before(self.prompt_pieces[0], layer, x, cos, sin)
             # what padding writes lies past the row's tokens and is overwritten before it is ever read
             keys[slot[:, None], :, positions] = k
             values[slot[:, None], :, positions] = v
             if index == last:
                 return
             q = q.transpose(1, 2)
-            grouped = heads != groups
             if is_fresh:
                 k, v = k.transpose(1, 2), v.transpose(1, 2)
-                attended = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=grouped)
+                attended = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=heads != groups)
             else:
                 k, v = keys[slot, :, :reach], values[slot, :, :reach]
-                attended = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=grouped)
-            x = self._after(layer, x, attended.transpose(1, 2).flatten(2))
+                q = q.reshape(rows, groups, -1, width)
+                attended = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).view(rows, heads, length, width)
+            x = self._after(self.prompt_pieces[1], layer, x, attended.transpose(1, 2).flatten(2))

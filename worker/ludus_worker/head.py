@@ -63,7 +63,9 @@ def _logit_derivatives(
         # dH/dlogit_j = -p_j (log p_j + H)
         entropies = -(probabilities * logprobs).sum(-1, keepdim=True)
         out = out - d_entropies[:, None] * probabilities * (logprobs + entropies)
-    out = out.scatter_add(-1, targets[:, None], d_logprobs[:, None])
+    # a comparison joins the other operations in one kernel when compiled; a scatter would not
+    is_target = torch.arange(weight.shape[0], device=weight.device) == targets[:, None]
+    out = out + torch.where(is_target, d_logprobs[:, None], 0.0)
     if d_candidates is not None:
         out = out.scatter_add(-1, candidates, d_candidates)
     return (out * inverse_temperature).to(states.dtype)

@@ -57,7 +57,7 @@ class Sampler:
         #: The next step starts before the results of the last one have been looked at.
         self.run_ahead = run_ahead
         self.device = decoder.device
-        self.state = SlotState(0, self.device)
+        self.state = SlotState(1, self.device)
         self.rows = Rows()
         self.waiting: deque[Answer] = deque()
         self.pending: Result | None = None
@@ -93,7 +93,7 @@ class Sampler:
             if row.weights == name and row.answer is None:
                 self.rows.free(row)
             elif row.weights == name:
-                row.cached = 0
+                pass
         self.changed = True
 
     def weights_gone(self, name: str) -> None:

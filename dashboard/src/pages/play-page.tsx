@@ -131,7 +131,10 @@ const Talk = ({ game }: { game: PlayAnswer }) => {
   const foot = useRef<HTMLDivElement>(null);
   const count = game.messages.length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: with each message the newest is to be seen
-  useEffect(() => foot.current?.scrollTo(0, foot.current.scrollHeight), [count]);
+  useEffect(() => {
+    // no arrow alone: newer browsers return a promise, which is no way to clean up
+    foot.current?.scrollTo(0, foot.current.scrollHeight);
+  }, [count]);
   return (
     <div ref={foot} className="talk">
       {game.messages.map((message, i) => (
@@ -150,7 +153,9 @@ const Talk = ({ game }: { game: PlayAnswer }) => {
 const Answer = ({ game, isBusy, onTell, onProblem }: GameProps) => {
   const [text, setText] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    field.current?.focus({ preventScroll: true });
+  }, []);
   const send = (event: FormEvent) => {
     event.preventDefault();
     onTell({ text });

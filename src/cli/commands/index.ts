@@ -1,9 +1,19 @@
 import type { Command } from "../command.ts";
+import { compare } from "./compare.ts";
 import { dashboard } from "./dashboard.ts";
 import { doctor } from "./doctor.ts";
 import { env } from "./env.ts";
+import { evaluate } from "./eval.ts";
+import { exportCommand } from "./export.ts";
+import { init } from "./init.ts";
 import { play } from "./play.ts";
+import { replay } from "./replay.ts";
+import { runs } from "./runs.ts";
+import { train } from "./train.ts";
 import { version } from "./version.ts";
 
-/** In the order `ludus --help` lists them. */
-export const builtinCommands: readonly Command[] = [play, env, doctor, dashboard, version];
+/** In the order `ludus --help` lists them: that in which they are needed. */
+export const builtinCommands: readonly Command[] = [
+  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, exportCommand],
+  version,
+];

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { Command } from "../command.ts";
+import { packageVersion } from "../package-version.ts";
 
 export const version: Command = {
   name: "version",
@@ -10,9 +10,3 @@ export const version: Command = {
     return 0;
   },
 };
-
-function packageVersion(): string {
-  // the same number of folders up from src/cli/commands and from dist/cli/commands
-  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
-  return String(version);
-}

@@ -50,9 +50,9 @@ export function walkEnv({ paysByTurn = false } = {}): Env<WalkTask, WalkState> {
     tasks: generated<WalkTask>((rng) => ({ target: 1 + rng.integer(3) })),
     start: ({ task }) => ({ state: { place: 0, isThere: false }, say: `${task.target}:0` }),
     act({ task, state, answer }) {
-      if (answer === "r") state.place = Math.min(9, state.place + 1);
+      if (answer === "r") state.place = Math.min(3, state.place + 1);
       if (answer === "s") state.isThere = state.place === task.target;
-      const reward = paysByTurn ? 0.3 : 0;
+      const reward = paysByTurn ? 0.5 : 0;
       return { say: `${task.target}:${state.place}`, done: answer === "s", reward };
     },
     score: ({ state }) => makeScore({ outcome: state.isThere ? 1 : 0 }),

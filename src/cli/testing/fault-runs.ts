@@ -79,10 +79,13 @@ export const faultRuns: readonly FaultRun[] = [
   faultRun(
     "pays-by-turn",
     { fires: ["length-explosion", "loops"], mayFire: ["grader-hacking", "entropy-collapse", "echo-trap"] },
-    () => ({ env: walkEnv({ paysByTurn: true }), warmStart: well() }),
+    () => ({
+      ...{ env: walkEnv({ paysByTurn: true }), warmStart: well(), algorithm: grpo({ learningRate: 1e-3 }) },
+    }),
   ),
   faultRun("unknown-tool", { fires: ["tool-hallucination"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: drawerEnv({ hallucinating: true }), warmStart: well() },
+    ...{ env: drawerEnv({ hallucinating: true }), warmStart: well(), steps: 16 },
+    algorithm: grpo({ learningRate: 1e-4 }),
   })),
   faultRun(
     "impossible-tasks",
@@ -119,7 +122,7 @@ export const faultRuns: readonly FaultRun[] = [
     ...{ env: copyEnv(), algorithm: withOverflow(sound) },
   })),
   faultRun("idle-critic", { fires: ["value-function"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), policy: critical, tasksPerStep: 64 },
+    ...{ env: copyEnv(), policy: critical, tasksPerStep: 64, warmStart: shown({ noise: 0.3 }) },
     algorithm: ppo({ learningRate: 2e-5, valueCoefficient: 0 }),
   })),
 ];

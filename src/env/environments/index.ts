@@ -14,6 +14,40 @@ import { sokoban } from "./sokoban.ts";
 import { virtualScreen } from "./virtual-screen.ts";
 import { webShop } from "./web-shop.ts";
 
+export { type BanditOptions, type BanditTask, bandit } from "./bandit.ts";
+export { type CountdownOptions, type CountdownTask, countdown } from "./countdown.ts";
+export {
+  type FrozenLakeOptions,
+  type FrozenLakeState,
+  type FrozenLakeTask,
+  frozenLake,
+  rllmLake,
+} from "./frozen-lake.ts";
+export {
+  type FunctionCallingOptions,
+  type FunctionCallingTask,
+  functionCalling,
+  toolRlReferenceOf,
+} from "./function-calling.ts";
+export { type HouseholdOptions, household } from "./household.ts";
+export { type KeyDoorOptions, type KeyDoorState, type KeyDoorTask, keyDoor } from "./key-door.ts";
+export {
+  type HintKind,
+  type LockEnv,
+  type LockHints,
+  type LockOptions,
+  type LockState,
+  type LockTask,
+  lock,
+} from "./lock.ts";
+export { type MiniFormsOptions, miniForms } from "./mini-forms.ts";
+export type { Style } from "./moves.ts";
+export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-desk.ts";
+export { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
+export { type SokobanOptions, type SokobanState, type SokobanTask, sokoban } from "./sokoban.ts";
+export { type VirtualScreenOptions, type VirtualScreenState, virtualScreen } from "./virtual-screen.ts";
+export { type WebShopOptions, type WebShopState, type WebShopTask, webShop } from "./web-shop.ts";
+
 /** What all of them take. */
 export interface ShippedOptions {
   style?: Style;

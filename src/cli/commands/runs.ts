@@ -1,0 +1,26 @@
+import type { Command } from "../command.ts";
+import { type OptionTable, onlyArguments, parseOptions } from "../parse-options.ts";
+
+const options = {
+  limit: { type: "number", summary: "How many at most, newest first; 50 by default" },
+  json: { type: "boolean", summary: "Print one JSON value" },
+} as const satisfies OptionTable;
+
+export const runs: Command = {
+  name: "runs",
+  summary: "List the runs in a folder, newest first",
+  usage: "[dir]",
+  options,
+  details: `Looks into runs/ unless told otherwise. Success is that of the last step, eval that of the last evaluation.
+A run's state is running, how it ended (finished, stopped, early-stop, time-budget, token-budget, failed), or silent: it did
+not end, and nothing was written for two minutes. ludus train --resume goes on with those that stopped or fell silent.`,
+  example: "ludus runs --limit 10",
+  async run(args, terminal) {
+    const { values, positionals } = parseOptions(args, options);
+    const [directory = "runs"] = onlyArguments(positionals, { least: 0, most: 1 }, "one folder at most", "runs");
+    const { listRuns, runsText } = await import("../list-runs.ts");
+    const list = await listRuns(directory, values.limit ?? 50);
+    terminal.stdout.write(values.json ? `${JSON.stringify(list.runs)}\n` : runsText(list, directory, terminal.stdout));
+    return 0;
+  },
+};

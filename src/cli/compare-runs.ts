@@ -1,0 +1,119 @@
+import type { EvalReport, Interval } from "../eval/index.ts";
+import { evalReportFromJson } from "../eval/stored-report.ts";
+import { metric } from "../monitor/index.ts";
+import { openRun, type RunReader } from "../store/index.ts";
+import { differenceInterval } from "./difference-interval.ts";
+import { nearest } from "./nearest.ts";
+import { usageError } from "./parse-options.ts";
+
+export interface RunComparison {
+  readonly runs: readonly [string, string];
+  /** Fields of the configurations that are not the same; absent in one is undefined. */
+  readonly config: readonly { readonly path: string; readonly values: readonly [unknown, unknown] }[];
+  readonly metrics: readonly ComparedMetric[];
+  readonly eval?: { readonly success: readonly [Interval, Interval]; readonly difference: Interval };
+}
+
+export interface ComparedMetric {
+  readonly name: string;
+  readonly curves: readonly [readonly number[], readonly number[]];
+  /** Means over the last tenth of each curve. */
+  readonly final: readonly [number | undefined, number | undefined];
+}
+
+const usual = [
+  ...[metric.reward, metric.success, metric.evalSuccess, metric.turns, metric.sampledTokens, metric.entropy],
+  ...[metric.deviation, metric.uniform, metric.klReference, metric.klOldNew, metric.loss, metric.gradientNorm],
+];
+const curvePoints = 400;
+
+/** Two runs side by side: the metrics that were asked for, or the usual ones. */
+export async function compareRuns(
+  directories: readonly [string, string],
+  names: readonly string[] | undefined,
+): Promise<RunComparison> {
+  const first = await openRun(directories[0], { readOnly: true });
+  try {
+    const second = await openRun(directories[1], { readOnly: true });
+    try {
+      return await compared(directories, [first, second], names);
+    } finally {
+      await second.close();
+    }
+  } finally {
+    await first.close();
+  }
+}
+
+async function compared(
+  runs: readonly [string, string],
+  [a, b]: readonly [RunReader, RunReader],
+  names: readonly string[] | undefined,
+): Promise<RunComparison> {
+  const known = [...new Set([...(await a.metricNames()), ...(await b.metricNames())])];
+  for (const name of names ?? []) if (!known.includes(name)) throw unknownMetric(name, known);
+  const metrics: ComparedMetric[] = [];
+  for (const name of names ?? usual.filter((name) => known.includes(name))) {
+    const curves = [await curve(a, name), await curve(b, name)] as const;
+    metrics.push({ name, curves, final: [finalOf(curves[0]), finalOf(curves[1])] });
+  }
+  const [before, after] = [await lastReport(a), await lastReport(b)];
+  const isMeasured = before !== undefined && after !== undefined;
+  return {
+    ...{ runs, metrics, config: differences(await a.config(), await b.config()) },
+    ...(isMeasured && {
+      eval: {
+        success: [before.success, after.success],
+        difference: differenceInterval(before.success, after.success),
+      },
+    }),
+  };
+}
+
+async function curve(reader: RunReader, name: string): Promise<number[]> {
+  return (await reader.series(name, { maxPoints: curvePoints })).map(({ value }) => value);
+}
+
+function finalOf(curve: readonly number[]): number | undefined {
+  const last = curve.slice(-Math.max(1, Math.round(curve.length / 10)));
+  return last.length === 0 ? undefined : last.reduce((a, b) => a + b, 0) / last.length;
+}
+
+/** The stored report of the last evaluation. */
+async function lastReport(reader: RunReader): Promise<EvalReport | undefined> {
+  const last = (await reader.series(metric.evalSuccess)).at(-1);
+  if (last === undefined) return undefined;
+  for (const when of [`step-${last.step}`, "after", "before"]) {
+    const stored = await reader.state(`eval/${when}`);
+    const report = stored === undefined ? undefined : evalReportFromJson(stored);
+    // a run that was resumed after its end may have gone on since
+    if (report?.success.mean === last.value) return report;
+  }
+  return undefined;
+}
+
+function differences(first: unknown, second: unknown): RunComparison["config"] {
+  const [a, b] = [new Map(leaves(first, "")), new Map(leaves(second, ""))];
+  const paths = [...new Set([...a.keys(), ...b.keys()])];
+  return paths
+    .filter((path) => JSON.stringify(a.get(path)) !== JSON.stringify(b.get(path)))
+    .map((path) => ({ path, values: [a.get(path), b.get(path)] }));
+}
+
+function leaves(value: unknown, path: string): [string, unknown][] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [[path, value]];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    // said again elsewhere in the configuration
+    if (path === "" && (name === "identity" || name === "run")) return [];
+    return leaves(inner, path === "" ? name : `${path}.${name}`);
+  });
+}
+
+function unknownMetric(name: string, known: readonly string[]) {
+  const meant = nearest(name, known) ?? known.find((other) => other.endsWith(`/${name}`));
+  return usageError("unknown-metric", {
+    got: `"${name}"`,
+    expected: `one of ${known.join(", ")}`,
+    ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+  });
+}

@@ -1,0 +1,72 @@
+import { statSync } from "node:fs";
+import { metric } from "../monitor/index.ts";
+import type { RunSummary } from "../server/dashboard/answers.ts";
+import { RunFolder } from "../server/dashboard/run-folder.ts";
+import { RunSummaries } from "../server/dashboard/run-summaries.ts";
+import type { RunReader } from "../store/index.ts";
+import type { Screen } from "./command.ts";
+import { dateText, figure } from "./number-text.ts";
+import { harmless, type Paint, paintFor } from "./paint.ts";
+import { usageError } from "./parse-options.ts";
+import { textTable } from "./text-table.ts";
+
+export interface ListedRun extends RunSummary {
+  /** Success on held-out tasks, of the last evaluation. */
+  readonly eval?: number;
+}
+
+export interface RunList {
+  readonly runs: readonly ListedRun[];
+  /** How many there are besides. */
+  readonly others: number;
+}
+
+const wallClock = () => performance.timeOrigin + performance.now();
+
+/** The runs below a folder, newest first. */
+export async function listRuns(directory: string, limit: number): Promise<RunList> {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    const hint = "ludus train makes runs/; name another folder if yours are elsewhere.";
+    throw usageError("no-such-folder", { got: `"${directory}"`, expected: "a folder with runs in it", hint });
+  }
+  const folder = new RunFolder(directory, wallClock);
+  try {
+    const summaries = new RunSummaries(folder, wallClock);
+    const files = folder.list();
+    const runs: ListedRun[] = [];
+    for (const file of files.slice(0, limit)) {
+      const summary = await summaries.of(file);
+      const success = summary.problem === undefined ? await folder.read(file.id, lastEval) : undefined;
+      runs.push({ ...summary, ...(success === undefined ? {} : { eval: success }) });
+    }
+    return { runs, others: Math.max(0, files.length - limit) };
+  } finally {
+    await folder.close();
+  }
+}
+
+async function lastEval(reader: RunReader): Promise<number | undefined> {
+  return (await reader.series(metric.evalSuccess)).at(-1)?.value;
+}
+
+export function runsText({ runs, others }: RunList, directory: string, screen: Screen): string {
+  if (runs.length === 0) return `No runs in ${directory}. ludus train makes one.\n`;
+  const paint = paintFor(screen);
+  const heads = ["run", "environment", "algorithm", "steps", "success", "eval", "last change", "state"];
+  const rows = runs.map((run) => [
+    ...[harmless(run.id), harmless(run.env ?? "-"), harmless(run.algorithm ?? "-"), stepsText(run)],
+    ...[figure(run.success), figure(run.eval), dateText(run.changed), stateText(run, paint)],
+  ]);
+  const more = others === 0 ? "" : `and ${others} more: --limit ${runs.length + others}\n`;
+  return `${textTable([heads.map((head) => paint("bold", head)), ...rows], [3, 4, 5])}${more}`;
+}
+
+function stepsText({ steps, plannedSteps }: RunSummary): string {
+  return plannedSteps === undefined ? String(steps) : `${steps}/${plannedSteps}`;
+}
+
+function stateText({ status, problem }: RunSummary, paint: Paint): string {
+  if (problem !== undefined) return paint("red", `unreadable: ${harmless(problem)}`);
+  if (status === "finished" || status === "early-stop") return paint("green", status);
+  return status === "failed" || status === "doctor" ? paint("red", status) : paint("yellow", status);
+}

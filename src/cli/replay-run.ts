@@ -1,0 +1,104 @@
+import { setTimeout } from "node:timers/promises";
+import { collect, trajectoryToJson } from "../schema/index.ts";
+import { openRun, type RunReader, type TrajectorySummary } from "../store/index.ts";
+import type { Terminal } from "./command.ts";
+import { figure } from "./number-text.ts";
+import { harmless, type Paint, paintFor } from "./paint.ts";
+import { usageError } from "./parse-options.ts";
+import { replayParts } from "./replay-text.ts";
+import { runTokenizer } from "./run-tokenizer.ts";
+import { episodeSummaries } from "./stored-episodes.ts";
+import { textTable } from "./text-table.ts";
+
+export interface ReplayOptions {
+  readonly step?: number;
+  readonly tokens?: boolean;
+  readonly speed?: number;
+  readonly json?: boolean;
+}
+
+/** Shows one episode, or the list of a step's. Returns the exit status. */
+export async function replayRun(
+  run: string,
+  which: string | undefined,
+  options: ReplayOptions,
+  { stdout }: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  if (options.speed !== undefined && options.speed <= 0) {
+    throw usageError("bad-option", { got: `--speed ${options.speed}`, expected: "a number above 0" });
+  }
+  const reader = await openRun(run, { readOnly: true });
+  try {
+    if (which === undefined) {
+      const episodes = await stepEpisodes(reader, run, options.step);
+      const list = options.json ? `${JSON.stringify(episodes)}\n` : listText(run, episodes, paintFor(stdout));
+      stdout.write(list);
+      return 0;
+    }
+    const stored = await reader.trajectory(await findKey(reader, run, which, options.step));
+    if (options.json) {
+      const { summary, task, trajectory } = stored;
+      stdout.write(`${JSON.stringify({ summary, task, trajectory: trajectoryToJson(trajectory) })}\n`);
+      return 0;
+    }
+    const tokenizer = await runTokenizer(run);
+    const parts = replayParts(stored, tokenizer, { run, tokens: options.tokens ?? false, paint: paintFor(stdout) });
+    for (const [index, part] of parts.entries()) {
+      if (index > 0 && options.speed !== undefined) await pause(1000 / options.speed, signal);
+      if (signal.aborted) return 0;
+      stdout.write(part);
+    }
+    return 0;
+  } finally {
+    await reader.close();
+  }
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  // an interrupt ends the wait, which is all that is wanted of it
+  await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
+}
+
+async function findKey(reader: RunReader, run: string, which: string, step: number | undefined): Promise<number> {
+  if (/^\d+$/.test(which)) return Number(which);
+  if (which !== "best" && which !== "worst" && which !== "last") {
+    throw usageError("bad-usage", {
+      got: `"${which}"`,
+      expected: "the key of an episode, best, worst or last",
+      hint: `ludus replay ${run} lists keys.`,
+    });
+  }
+  const episodes = await stepEpisodes(reader, run, step);
+  if (which === "last") return episodes.at(-1)!.key;
+  const sign = which === "best" ? 1 : -1;
+  // a reward that is no number is nobody's best
+  const value = ({ reward }: TrajectorySummary) => (Number.isNaN(reward) ? Number.NEGATIVE_INFINITY : sign * reward);
+  return episodes.reduce((best, each) => (value(each) > value(best) ? each : best)).key;
+}
+
+/** All of a step, in order: there is at least one. */
+async function stepEpisodes(reader: RunReader, run: string, wanted: number | undefined): Promise<TrajectorySummary[]> {
+  const newest = await reader.trajectories({}, { limit: 1 });
+  const step = wanted ?? newest.trajectories[0]?.step;
+  const episodes =
+    step === undefined ? [] : await collect(episodeSummaries(reader, { steps: { from: step, to: step } }));
+  if (episodes.length > 0) return episodes;
+  const [oldest] = (await reader.trajectories({}, { limit: 1, order: "oldest" })).trajectories;
+  throw usageError("no-episodes", {
+    got: wanted === undefined ? `${run}, a run without episodes yet` : `step ${wanted} of ${run}, which has none`,
+    expected:
+      oldest === undefined ? "a step of rollouts" : `--step from ${oldest.step} to ${newest.trajectories[0]!.step}`,
+    hint: "Steps of a warm start have no rollouts.",
+  });
+}
+
+function listText(run: string, episodes: readonly TrajectorySummary[], paint: Paint): string {
+  const rows = episodes.map(({ key, taskId, role, reward, success, stop, turns, tokens, tools }) => [
+    ...[String(key), harmless(taskId), harmless(role), figure(reward), success ? paint("green", "yes") : "no", stop],
+    ...[String(turns), String(tokens), harmless(tools.join(", "))],
+  ]);
+  const heads = ["key", "task", "role", "reward", "success", "stop", "turns", "tokens", "tools"];
+  const title = paint("bold", `${harmless(run)}, step ${episodes[0]!.step}`);
+  return `${title}\n${textTable([heads.map((head) => paint("bold", head)), ...rows], [0, 3, 6, 7])}`;
+}

@@ -1,0 +1,83 @@
+import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
+import { type TrainConfig, type TrainResult, train } from "../train/index.ts";
+import type { Terminal } from "./command.ts";
+import { evalJson, evalTable } from "./eval-table.ts";
+import { loadConfig } from "./load-config.ts";
+import { paintFor } from "./paint.ts";
+import { chooseRunDirectory } from "./run-directory.ts";
+import { setFields } from "./set-fields.ts";
+
+export interface TrainOptions {
+  readonly set?: readonly string[];
+  readonly run?: string;
+  readonly resume?: boolean;
+  readonly events?: string;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+/** Trains as a file says, and tells how it went. Returns the exit status. */
+export async function trainFile(
+  file: string,
+  options: TrainOptions,
+  terminal: Terminal,
+  interrupt: AbortSignal,
+): Promise<number> {
+  const config = setFields(await loadConfig(file), options.set ?? []);
+  const wanted = options.run ?? config.run;
+  const isResumed = options.resume === true;
+  const run = chooseRunDirectory({ wanted, isResumed, env: config.env.name, root: "runs" });
+  const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
+  const result = await train({ ...config, run, signal, monitors: monitorsOf(config, options, terminal) });
+  await result.policy.engine.close();
+  if (options.json) terminal.stdout.write(`${JSON.stringify(resultJson(run, result))}\n`);
+  else terminal.stdout.write(resultText(file, run, result, terminal));
+  return isCutShort(result.reason) ? 1 : 0;
+}
+
+function monitorsOf(config: TrainConfig, { quiet, json, events }: TrainOptions, { stderr }: Terminal): Monitor[] {
+  const given = config.monitors ?? [];
+  const isConsole = ({ name }: Monitor) => name === "console";
+  // one of the file's own may write to stdout, where only the result belongs
+  const kept = quiet || json ? given.filter((monitor) => !isConsole(monitor)) : given;
+  return [
+    ...kept,
+    ...(quiet || kept.some(isConsole) ? [] : [consoleMonitor({ stream: stderr })]),
+    ...(quiet ? [] : [finishedNote(config, stderr)]),
+    ...(events === undefined ? [] : [jsonlMonitor({ file: events })]),
+  ];
+}
+
+/** A run that is resumed after its end does nothing, which should not look like learning. */
+function finishedNote({ steps, warmStart }: TrainConfig, stderr: Terminal["stderr"]): Monitor {
+  const total = steps + (warmStart?.steps ?? 0);
+  return {
+    name: "finished-note",
+    record(event) {
+      if (event.type !== "run-start" || event.resumedAtStep === undefined || event.resumedAtStep + 1 < total) return;
+      stderr.write(`All ${total} steps are done already. More of them: --set steps=${steps * 2}.\n`);
+    },
+  };
+}
+
+/** Stopped by something in the file, such as the doctor: an interrupt has an exit status of its own. */
+function isCutShort(reason: TrainResult["reason"]): boolean {
+  return reason === "stopped" || reason === "doctor" || reason === "failed";
+}
+
+function resultJson(run: string, { policy: _policy, before, after, ...result }: TrainResult): object {
+  const reports = { ...(before && { before: evalJson(before) }), ...(after && { after: evalJson(after) }) };
+  return { run, ...result, ...reports };
+}
+
+function resultText(file: string, run: string, { before, after, ...result }: TrainResult, terminal: Terminal): string {
+  const paint = paintFor(terminal.stdout);
+  const reports = { ...(before && { before }), ...(after && { after }) };
+  const table = evalTable(reports, paint);
+  const steps = `${result.steps} ${result.steps === 1 ? "step" : "steps"}`;
+  const next = isCutShort(result.reason)
+    ? `Saved up to there; to go on, the same command with --run ${run} --resume.`
+    : `Look at it: ludus replay ${run} best, ludus doctor ${run}. Measure it: ludus eval ${run} --file ${file}.`;
+  const head = `${result.reason} after ${steps}, ${result.seconds.toFixed(1)} s; kept in ${run}`;
+  return `${table === "" ? "" : `\n${table}\n`}${paint("bold", head)}\n${next}\n`;
+}

@@ -1,0 +1,38 @@
+import { LudusError } from "../../errors.ts";
+
+export type ErrorStatus = 400 | 401 | 404 | 409 | 500;
+
+/** An error as a client's library reads it. */
+export interface HttpError {
+  readonly status: ErrorStatus;
+  readonly type: string;
+  readonly code: string | null;
+  readonly message: string;
+  readonly param: string | null;
+}
+
+const known: Readonly<Record<string, Pick<HttpError, "status" | "type" | "code">>> = {
+  "bad-request": { status: 400, type: "invalid_request_error", code: null },
+  "wrong-key": { status: 401, type: "authentication_error", code: "invalid_api_key" },
+  "no-such-model": { status: 404, type: "invalid_request_error", code: "model_not_found" },
+  "no-such-rollout": { status: 404, type: "invalid_request_error", code: "rollout_not_found" },
+  "no-such-path": { status: 404, type: "invalid_request_error", code: "unknown_url" },
+  "context-too-long": { status: 400, type: "invalid_request_error", code: "context_length_exceeded" },
+};
+
+/** Expected failures say what they are; a bug is the server's fault and says no more than its message. */
+export function httpError(error: unknown): HttpError {
+  const message = error instanceof Error ? error.message : String(error);
+  const kind = error instanceof LudusError ? known[error.code] : undefined;
+  const param = error instanceof LudusError && typeof error.details.cause === "string" ? error.details.cause : null;
+  return { ...(kind ?? { status: 500, type: "server_error", code: null }), message, param };
+}
+
+export function openAiError({ type, code, message, param }: HttpError) {
+  return { error: { message, type, param, code } };
+}
+
+export function anthropicError({ type, message }: HttpError) {
+  const names: Readonly<Record<string, string>> = { server_error: "api_error" };
+  return { type: "error", error: { type: names[type] ?? type, message } };
+}

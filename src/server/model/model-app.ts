@@ -1,0 +1,70 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Hono, type MiddlewareHandler } from "hono";
+import { z } from "zod";
+import { LudusError } from "../../errors.ts";
+import { infrastructureStops, makeScore, policyStops, trajectoryToJson } from "../../schema/index.ts";
+import { anthropicRoutes } from "./anthropic-routes.ts";
+import { anthropicError, httpError, openAiError } from "./http-error.ts";
+import { type ModelDesk, readBody } from "./model-request.ts";
+import { openAiRoutes } from "./openai-routes.ts";
+import type { RecordedRollouts } from "./recorded-rollouts.ts";
+
+/** A model behind the protocols that agents speak; under `/rollouts/<id>` too, where calls are recorded. */
+export function modelApp(desk: ModelDesk, apiKey: string | undefined): Hono {
+  const app = new Hono();
+  if (apiKey !== undefined) app.use(requireKey(apiKey));
+  for (const base of desk.rollouts === undefined ? ["/v1"] : ["/v1", "/rollouts/:rollout/v1"]) {
+    app.route(base, openAiRoutes(desk));
+    app.route(base, anthropicRoutes(desk));
+  }
+  if (desk.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(desk.rollouts));
+  app.notFound(({ json, req }) => {
+    const error = new LudusError("no-such-path", { got: `${req.method} ${req.path}`, expected: "a path of the API" });
+    return json(openAiError(httpError(error)), 404);
+  });
+  app.onError((error, context) => {
+    const told = httpError(error);
+    const isAnthropic = context.req.path.endsWith("/messages");
+    return context.json(isAnthropic ? anthropicError(told) : openAiError(told), told.status);
+  });
+  return app;
+}
+
+const RewardBody = z.object({
+  /** A number is the part `outcome`. */
+  reward: z.union([z.number(), z.record(z.string(), z.number())]),
+  success: z.boolean().optional(),
+  task: z.string().optional(),
+  stop: z.enum([...policyStops, ...infrastructureStops]).optional(),
+  failure: z.string().optional(),
+});
+
+function rolloutRoutes(rollouts: RecordedRollouts): Hono {
+  const routes = new Hono();
+  routes.post("/:rollout/reward", async (context) => {
+    const { reward, success, task, stop, failure } = await readBody(context, RewardBody);
+    const score = makeScore(typeof reward === "number" ? { outcome: reward } : reward, success);
+    const trajectories = rollouts.end(context.req.param("rollout"), {
+      ...{ score, taskId: task },
+      ...(stop === undefined ? {} : { stop }),
+      ...(failure === undefined ? {} : { failure }),
+    });
+    return context.json({ trajectories: trajectories.length });
+  });
+  routes.get("/:rollout", (context) => {
+    const id = context.req.param("rollout");
+    const trajectories = rollouts.take(id);
+    if (trajectories !== undefined) return context.json({ trajectories: trajectories.map(trajectoryToJson) });
+    throw new LudusError("no-such-rollout", { got: `"${id}"`, expected: "one that ended and was not taken yet" });
+  });
+  return routes;
+}
+
+function requireKey(key: string): MiddlewareHandler {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return async (context, next) => {
+    const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    if (timingSafeEqual(digest(bearer ?? context.req.header("x-api-key") ?? ""), digest(key))) return next();
+    throw new LudusError("wrong-key", { got: bearer === undefined ? "no key" : "another key", expected: "the server's key" });
+  };
+}

@@ -1,0 +1,80 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Context } from "hono";
+import type { z } from "zod";
+import { LudusError } from "../../errors.ts";
+import { type AnswerOptions, answerTurn, promptOf, type Reply } from "./answer-turn.ts";
+import type { ChatTurn } from "./chat-turn.ts";
+import type { RecordedRollouts } from "./recorded-rollouts.ts";
+import type { ServedModel } from "./served-model.ts";
+
+/** What routes of any protocol share. */
+export interface ModelDesk {
+  readonly model: ServedModel;
+  readonly rollouts: RecordedRollouts | undefined;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The body, read with a schema; the first thing that does not fit is named. */
+export async function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.infer<Schema>> {
+  const isJson = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
+  const body: unknown = isJson ? await context.req.json().catch(() => undefined) : undefined;
+  const read = schema.safeParse(body);
+  if (read.success) return read.data;
+  const issue = read.error.issues[0];
+  const param = issue?.path.join(".") ?? "";
+  const got = body === undefined ? "a body that is no JSON" : `${param === "" ? "a body" : `"${param}"`} that does not fit`;
+  throw new LudusError("bad-request", { got, expected: issue?.message ?? "another", cause: param || undefined });
+}
+
+export function checkModel({ model }: ModelDesk, name: string): void {
+  if (name === model.name) return;
+  throw new LudusError("no-such-model", { got: `"${name}"`, expected: `"${model.name}"` });
+}
+
+/** Named in the address, or in a header; without a name a call is answered and forgotten. */
+export function rolloutName(context: Context): string | undefined {
+  return context.req.param("rollout") ?? context.req.header("x-ludus-rollout");
+}
+
+export interface Answered {
+  readonly promptTokens: number;
+  readonly replies: readonly Reply[];
+}
+
+/** One prompt, `count` answers, all of them recorded where a rollout is named. */
+export async function answer(
+  { model, rollouts }: ModelDesk,
+  turn: ChatTurn,
+  count: number,
+  rollout: string | undefined,
+  options: Omit<AnswerOptions, "cache">,
+): Promise<Answered> {
+  const recorded = rollout === undefined ? undefined : rollouts?.open(rollout);
+  const begun = recorded?.begin(turn) ?? { prompt: promptOf(model, turn), keep: () => {} };
+  const caches = Array.from({ length: count }, () => `served-${randomBytes(8).toString("hex")}`);
+  try {
+    const replies = await Promise.all(
+      caches.map((cache, i) => {
+        const sampling = { ...turn.sampling, seed: i === 0 ? turn.sampling.seed : seedOf(turn.sampling.seed, i) };
+        return answerTurn(model, { ...turn, sampling }, begun.prompt, { ...options, cache });
+      }),
+    );
+    for (const reply of replies) begun.keep(reply);
+    return { promptTokens: begun.prompt.length, replies };
+  } finally {
+    for (const cache of caches) model.engine.release({ rollout: cache }).catch(() => {});
+  }
+}
+
+export function randomSeed(): number {
+  return randomBytes(4).readUInt32LE();
+}
+
+function seedOf(seed: number, index: number): number {
+  return createHash("sha256").update(`${seed}/${index}`).digest().readUInt32LE();
+}
+
+export function newId(prefix: string): string {
+  return `${prefix}${randomBytes(12).toString("base64url")}`;
+}

@@ -1,0 +1,146 @@
+import { joinTokens } from "../../policy/join-tokens.ts";
+import type { Message } from "../../schema/message.ts";
+import type { Score } from "../../schema/score.ts";
+import type { StopReason } from "../../schema/stop-reason.ts";
+import { makeTrajectory, type Trajectory } from "../../schema/trajectory.ts";
+import type { CallRecord, Turn } from "../../schema/turn.ts";
+import { promptOf, type Reply } from "./answer-turn.ts";
+import { type ChatTurn, messageKey } from "./chat-turn.ts";
+import type { ServedModel } from "./served-model.ts";
+
+/** One call of the model: what it read since the call it goes on from, and what it said. */
+interface Node {
+  readonly parent: Node | undefined;
+  readonly read: Int32Array;
+  readonly newMessages: readonly Message[];
+  readonly reply: Reply;
+  /** Keys of all messages up to and with the reply, and the tools on offer. */
+  readonly keys: readonly string[];
+  readonly tools: string;
+}
+
+export interface RolloutEnd {
+  readonly taskId: string;
+  readonly score: Score;
+  /** `completed` by default. */
+  readonly stop?: StopReason;
+  readonly failure?: string;
+  readonly role?: string;
+}
+
+/**
+ * The calls of one attempt of an agent that knows nothing of training. A call whose messages go on from what was said before
+ * keeps those very tokens; any other begins anew. So calls form a tree, and each way from its root to a leaf is a trajectory.
+ */
+export class RecordedRollout {
+  readonly id: string;
+  readonly #model: ServedModel;
+  readonly #nodes: Node[] = [];
+  #temperature = 1;
+
+  constructor(id: string, model: ServedModel) {
+    this.id = id;
+    this.#model = model;
+  }
+
+  get calls(): number {
+    return this.#nodes.length;
+  }
+
+  /** The tokens of a call, and how to keep what came of it. */
+  begin(turn: ChatTurn): { prompt: Int32Array; keep: (reply: Reply) => void } {
+    const keys = turn.messages.map(messageKey);
+    const tools = JSON.stringify(turn.tools);
+    const parent = this.#parent(keys, tools);
+    const newMessages = turn.messages.slice(parent?.keys.length ?? 0);
+    const { renderer } = this.#model;
+    const read = parent === undefined ? promptOf(this.#model, turn) : renderer.next(newMessages, parent.reply);
+    const prompt = parent === undefined ? read : joinTokens(...pathTo(parent).flatMap(tokensOf), read);
+    return {
+      prompt,
+      keep: (reply) => {
+        this.#temperature = turn.sampling.temperature;
+        const said = messageKey({ role: "assistant", content: reply.content, calls: reply.calls });
+        this.#nodes.push({ parent, read, newMessages, reply, tools, keys: [...keys, said] });
+      },
+    };
+  }
+
+  /** What was recorded, to learn from: trajectories that together weigh one. */
+  trajectories({ taskId, score, stop = "completed", failure, role = "agent" }: RolloutEnd): Trajectory[] {
+    const leaves = this.#nodes.filter((node) => !this.#nodes.some(({ parent }) => parent === node));
+    const owned = new Set<Node>();
+    const pieces = leaves.map((leaf) => {
+      const path = pathTo(leaf);
+      const own = new Set(path.filter((node) => !owned.has(node)));
+      for (const node of own) owned.add(node);
+      return { path, own, sampled: [...own].reduce((sum, { reply }) => sum + reply.tokens.length, 0) };
+    });
+    const total = pieces.reduce((sum, { sampled }) => sum + sampled, 0);
+    return pieces.map(({ path, own, sampled }, i) =>
+      makeTrajectory({
+        ...{ id: `${this.id}/${role}${pieces.length > 1 ? `/${i}` : ""}`, rollout: this.id, taskId, role, score, stop },
+        ...{ weights: "policy", weight: sampled / total, temperature: this.#temperature },
+        ...(failure === undefined ? {} : { failure }),
+        ...columns(path, own),
+        turns: turns(path, own),
+      }),
+    );
+  }
+
+  /** The call with the longest history that this one goes on from, of the latest ones. */
+  #parent(keys: readonly string[], tools: string): Node | undefined {
+    const goesOn = (node: Node) =>
+      node.tools === tools && node.keys.length < keys.length && node.keys.every((key, i) => keys[i] === key);
+    return this.#nodes.filter(goesOn).reduce<Node | undefined>((best, node) => {
+      return best === undefined || node.keys.length >= best.keys.length ? node : best;
+    }, undefined);
+  }
+}
+
+function pathTo(leaf: Node): Node[] {
+  const path: Node[] = [];
+  for (let node: Node | undefined = leaf; node !== undefined; node = node.parent) path.unshift(node);
+  return path;
+}
+
+const tokensOf = ({ read, reply }: Node) => [read, reply.tokens];
+
+function columns(path: readonly Node[], own: ReadonlySet<Node>) {
+  const tokens_T = joinTokens(...path.flatMap(tokensOf));
+  const mask_T = new Uint8Array(tokens_T.length);
+  const logprobs_T = new Float32Array(tokens_T.length);
+  const versions_T = new Int32Array(tokens_T.length).fill(-1);
+  eachSpan(path, (node, start, end) => {
+    if (!own.has(node)) return;
+    mask_T.fill(1, start, end);
+    // rounding may leave a certain token a hair above 0
+    logprobs_T.set(node.reply.logprobs.map((logprob) => Math.min(0, logprob)), start);
+    versions_T.set(node.reply.versions, start);
+  });
+  return { tokens_T, mask_T, logprobs_T, versions_T };
+}
+
+function turns(path: readonly Node[], own: ReadonlySet<Node>): Turn[] {
+  const found: Turn[] = [];
+  eachSpan(path, (node, start, end, i) => {
+    if (!own.has(node)) return;
+    const heard = path[i + 1]?.newMessages ?? [];
+    const observations = heard.map(({ content }) => content);
+    const calls = node.reply.calls.map((call, k): CallRecord => {
+      const observation = heard.filter(({ role }) => role === "tool")[k]?.content ?? "";
+      return { ...call, outcome: "ok", observation };
+    });
+    found.push({ span: { start, end }, text: node.reply.text, calls, reward: 0, observation: observations.join("\n") });
+  });
+  return found;
+}
+
+function eachSpan(path: readonly Node[], visit: (node: Node, start: number, end: number, i: number) => void): void {
+  let at = 0;
+  path.forEach((node, i) => {
+    const start = at + node.read.length;
+    at = start + node.reply.tokens.length;
+    visit(node, start, at, i);
+  });
+}
