@@ -8,9 +8,9 @@ import { parseOptions } from "./parse-options.ts";
 import { runCli } from "./run-cli.ts";
 
 const failing: Command = {
-  name: "train",
+  name: "fail",
   summary: "Fail as asked",
-  example: "ludus train mistake",
+  example: "ludus fail mistake",
   async run([kind]) {
     if (kind === "bug") throw new TypeError("a bug");
     throw new LudusError("no-config", { got: "nothing", expected: "a file" });
@@ -21,7 +21,12 @@ const greet: Command = {
   name: "greet",
   summary: "Say hello",
   usage: "[name]",
-  options: { loud: { type: "boolean", summary: "In capitals" }, times: { type: "number", summary: "How often" } },
+  options: {
+    loud: { type: "boolean", summary: "In capitals" },
+    times: { type: "number", summary: "How often" },
+    pitch: { type: "real", summary: "How high" },
+    also: { type: "string", value: "name", isMany: true, summary: "Others" },
+  },
   example: "ludus greet Ada --loud",
   async run(args, { stdout }) {
     const { values, positionals } = parseOptions(args, greet.options!);
@@ -53,18 +58,27 @@ describe("ludus", () => {
       Usage: ludus <command> [arguments]
 
       Commands:
-        play     Play an environment yourself, reading what a model would read
-        env      List the environments, or check that one keeps its promises
-        version  Print the version of ludus
-        train    Fail as asked
-        greet    Say hello
+        init       Start a project: an environment, a training file, a test
+        play       Play an environment yourself, reading what a model would read
+        env        List the environments, or check that one keeps its promises
+        train      Train a policy as a file says, and keep the run in a folder
+        eval       Measure a policy on tasks it was not trained on
+        runs       List the runs in a folder, newest first
+        replay     Show an episode of a run turn by turn, or list what there is
+        compare    Put two runs side by side: success, metrics, curves, configuration
+        doctor     Say what is wrong with a run, how it shows and what to do
+        dashboard  Look at runs in the browser, live: curves, trajectories, playing by hand
+        export     Write a run's episodes or metrics as JSON lines or CSV
+        version    Print the version of ludus
+        fail       Fail as asked
+        greet      Say hello
 
       Options:
         --help     Print this text; after a command, what it takes
         --version  Print the version of ludus
 
       Example:
-        ludus play sokoban --style compact --task 3
+        ludus init my-agent
       "
     `);
     expect((await run()).stdout).toBe(stdout);
@@ -74,14 +88,14 @@ describe("ludus", () => {
     const { status, stdout, stderr } = await run("trian");
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toMatch(
-      /^unknown-command: got "trian", expected one of .*, train, greet\. Did you mean "ludus train"\?\n$/,
+      /^unknown-command: got "trian", expected one of init, .*, fail, greet\. Did you mean "ludus train"\?\n$/,
     );
     expect((await run("zzzzzz")).stderr).toContain("See ludus --help.");
   });
 
   test("prints an expected failure as one line, and lets a bug through with its stack", async () => {
-    expect(await run("train")).toMatchObject({ status: 1, stderr: "no-config: got nothing, expected a file.\n" });
-    await expect(run("train", "bug")).rejects.toThrow("a bug");
+    expect(await run("fail")).toMatchObject({ status: 1, stderr: "no-config: got nothing, expected a file.\n" });
+    await expect(run("fail", "bug")).rejects.toThrow("a bug");
   });
 });
 
@@ -97,6 +111,8 @@ describe("a command with options", () => {
       Options:
         --loud            In capitals
         --times <number>  How often
+        --pitch <number>  How high
+        --also <name> …   Others
         --help            Print this text
 
       Example:
@@ -104,7 +120,7 @@ describe("a command with options", () => {
       "
     `);
     expect((await run("greet", "Ada", "-h")).stdout).toBe(stdout);
-    expect((await run("train", "--help")).stdout).toContain("Example:\n  ludus train mistake\n");
+    expect((await run("fail", "--help")).stdout).toContain("Example:\n  ludus fail mistake\n");
   });
 
   test("reads flags, values and the rest in any order", async () => {
@@ -113,17 +129,25 @@ describe("a command with options", () => {
     expect(await read("Ada", "--loud", "Eve", "--times", "3")).toEqual(expected);
     expect(await read("--times=3", "--loud", "--", "Ada", "Eve")).toEqual(expected);
     expect(await read()).toEqual({ values: {}, positionals: [] });
+    expect(await read("--pitch", "-0.5", "--also", "Eve", "--also=Bob")).toMatchObject({
+      values: { pitch: -0.5, also: ["Eve", "Bob"] },
+    });
     expect(await read("--", "--loud", "--help")).toEqual({ values: {}, positionals: ["--loud", "--help"] });
   });
 
   test.each([
-    [["--luod"], 'unknown-option: got --luod, expected one of --loud, --times, --help. Did you mean "--loud"?'],
-    [["-x"], "unknown-option: got -x, expected one of --loud, --times, --help."],
-    [["--__proto__"], "unknown-option: got --__proto__, expected one of --loud, --times, --help."],
+    [
+      ["--luod"],
+      'unknown-option: got --luod, expected one of --loud, --times, --pitch, --also, --help. Did you mean "--loud"?',
+    ],
+    [["-x"], "unknown-option: got -x, expected one of --loud, --times, --pitch, --also, --help."],
+    [["--__proto__"], "unknown-option: got --__proto__, expected one of --loud, --times, --pitch, --also, --help."],
     [["--times"], "bad-option: got --times without a value, expected a number."],
     [["--times", "few"], "bad-option: got --times few, expected a whole number of at least 0."],
     [["--times", "-1"], "bad-option: got --times -1, expected a whole number of at least 0."],
     [["--times", "1e3"], "bad-option: got --times 1e3, expected a whole number of at least 0."],
+    [["--pitch", "high"], "bad-option: got --pitch high, expected a number."],
+    [["--pitch="], "bad-option: got --pitch , expected a number."],
     [["--loud=yes"], "bad-option: got --loud=yes, expected --loud alone."],
   ])("does not understand %j", async (args, message) => {
     expect(await run("greet", ...args)).toEqual({ status: 2, stdout: "", stderr: `${message}\n` });

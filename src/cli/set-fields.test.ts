@@ -10,7 +10,11 @@ test("fields are set, whether they are there or not, and the configuration itsel
     ...["budget.seconds=0.5", "rollout.limits.turns=7", "env.limits.turnTokens=2", 'learners=["policy"]'],
   ]);
   expect(changed).toMatchObject({ steps: 10, seed: 3, budget: { seconds: 0.5 }, learners: ["policy"] });
-  expect(changed.algorithm).toMatchObject({ name: "grpo", groupSize: 8, optimizer: { learningRate: 1e-4, beta2: 0.99 } });
+  expect(changed.algorithm).toMatchObject({
+    name: "grpo",
+    groupSize: 8,
+    optimizer: { learningRate: 1e-4, beta2: 0.99 },
+  });
   expect(changed.eval).toEqual({ tasks: 12, split: "train" });
   expect(changed.rollout).toEqual({ limits: { turns: 7 } });
   expect(changed.env.limits).toMatchObject({ turns: 1, turnTokens: 2 });
@@ -20,13 +24,16 @@ test("fields are set, whether they are there or not, and the configuration itsel
 });
 
 test("a schedule is replaced by a number", () => {
-  expect(setFields(tinyConfig, ["warmStart.learningRate=2e-3"]).warmStart).toMatchObject({ learningRate: 2e-3, steps: 8 });
+  expect(setFields(tinyConfig, ["warmStart.learningRate=2e-3"]).warmStart).toMatchObject({
+    learningRate: 2e-3,
+    steps: 8,
+  });
 });
 
 test.each([
   ["stesp=3", /unknown-field: got "stesp".*Did you mean "steps"\?/],
   ["algorithm.grupSize=3", /Did you mean "algorithm.groupSize"\?/],
-  ["algorithm.learningRate=3", /Did you mean "warmStart.learningRate"\?|Did you mean "algorithm.optimizer.learningRate"\?/],
+  ["algorithm.learningRate=3", /Did you mean "algorithm.optimizer.learningRate"\?/],
   ["__proto__.x=3", /unknown-field/],
   ["zzz=3", /one of steps, tasksPerStep, seed, /],
   ["policy.size=tiny", /not-a-field: got policy.size, though `policy` is a function.*Change it in the file/],

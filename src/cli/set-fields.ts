@@ -41,9 +41,6 @@ function all(kind: Kind, prefix: string, names: readonly string[]): Record<strin
   return Object.fromEntries(names.map((name) => [`${prefix}${name}`, kind]));
 }
 
-/** Paths that `--set` knows, for the help. */
-export const settablePaths: readonly string[] = Object.keys(known);
-
 /** A copy of a configuration with fields set as in `algorithm.groupSize=4`. */
 export function setFields(config: TrainConfig, settings: readonly string[]): TrainConfig {
   // every path is a plain field of the type, and every value was read by its kind
@@ -57,12 +54,12 @@ function setField(config: object, setting: string): object {
   }
   const [path, text] = [setting.slice(0, equals).trim(), setting.slice(equals + 1).trim()];
   const kind = Object.hasOwn(known, path) ? known[path] : undefined;
-  if (kind === undefined) throw unknownField(path);
+  if (kind === undefined) throw unknownField(path, config);
   return withField(config, path.split("."), readValue(path, text, kind), []);
 }
 
-function unknownField(path: string): UsageError {
-  const paths = Object.keys(known);
+function unknownField(path: string, config: object): UsageError {
+  const paths = Object.keys(known).filter((other) => isReachable(other, config));
   const within = opaque.find((root) => path === root || path.startsWith(`${root}.`));
   if (path === "run") return usageError("unknown-field", { got: path, expected: "--run <dir>" });
   if (within !== undefined) {
@@ -72,14 +69,25 @@ function unknownField(path: string): UsageError {
       hint: "Change it in the file.",
     });
   }
-  const last = path.split(".").at(-1)!;
+  const [first, last] = [path.split(".")[0]!, path.split(".").at(-1)!];
   const sameName = paths.filter((other) => other.split(".").at(-1) === last);
-  const meant = nearest(path, paths) ?? sameName[0];
+  const meant = nearest(path, paths) ?? sameName.find((other) => other.startsWith(`${first}.`)) ?? sameName[0];
   return usageError("unknown-field", {
     got: `"${path}"`,
     expected: meant === undefined ? `one of ${paths.join(", ")}` : "a field of the configuration",
     ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
   });
+}
+
+/** Whether all that the field is in is there, or would be made. */
+function isReachable(path: string, config: object): boolean {
+  let [here, at]: [unknown, string[]] = [config, []];
+  for (const name of path.split(".").slice(0, -1)) {
+    at = [...at, name];
+    here = typeof here === "object" && here !== null ? Reflect.get(here, name) : undefined;
+    if (here === undefined && !optional.includes(at.join("."))) return false;
+  }
+  return true;
 }
 
 function readValue(path: string, text: string, kind: Kind): unknown {

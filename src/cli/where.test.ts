@@ -2,7 +2,15 @@ import { expect, test } from "vitest";
 import { onlySteps, readWhere } from "./where.ts";
 
 test("conditions become a filter", () => {
-  const where = ["success=true", "stop=max-turns", "reward=0.5..", "step=3..9", "tool=search", "task=a=b", "text=two words"];
+  const where = [
+    "success=true",
+    "stop=max-turns",
+    "reward=0.5..",
+    "step=3..9",
+    "tool=search",
+    "task=a=b",
+    "text=two words",
+  ];
   expect(readWhere(where)).toEqual({
     ...{ success: true, stop: "max-turns", reward: { min: 0.5 }, steps: { from: 3, to: 9 }, tool: "search" },
     ...{ taskId: "a=b", text: "two words" },

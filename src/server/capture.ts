@@ -45,9 +45,11 @@ export function createCapture(model: ServedModel): Capture {
     async capture(run) {
       const name = `captured-${count++}`;
       const rollout = rollouts.open(name);
-      const value = await scopes.run({ rollout: name, app }, run);
-      rollouts.forget(name);
-      return { value, rollout };
+      try {
+        return { value: await scopes.run({ rollout: name, app }, run), rollout };
+      } finally {
+        rollouts.forget(name);
+      }
     },
     close() {
       if (isOpen) unpatchFetch();
@@ -70,10 +72,8 @@ function unpatchFetch(): void {
 
 async function capturedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const scope = scopes.getStore();
-  const request = new Request(input, init);
-  const path = new URL(request.url).pathname;
-  const asked = modelPaths.exec(path)?.[1];
+  const asked = modelPaths.exec(new URL(input instanceof Request ? input.url : input).pathname)?.[1];
   if (scope === undefined || asked === undefined) return (original ?? fetch)(input, init);
   const url = new URL(`http://localhost/rollouts/${scope.rollout}/v1/${asked}`);
-  return scope.app.fetch(new Request(url, request));
+  return scope.app.fetch(new Request(url, new Request(input, init)));
 }

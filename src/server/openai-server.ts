@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
 import { isLoopback, onlyLoopbackNames } from "./dashboard/access.ts";
 import { modelApp } from "./model/model-app.ts";
-import { type RecordOptions, RecordedRollouts } from "./model/recorded-rollouts.ts";
+import { RecordedRollouts, type RecordOptions } from "./model/recorded-rollouts.ts";
 import type { ServedModel } from "./model/served-model.ts";
 
 export interface ServeModelOptions {

@@ -18,13 +18,18 @@ export interface Outcome {
   readonly training: number;
 }
 
-export interface Experiment<Data, State> {
-  env: Env<Data, State>;
+export interface Experiment {
+  title: string;
+  /** What the table is about. */
+  question: string;
+  env: Env;
+  evalSplit?: string;
   warmStart: Partial<ImitateOptions>;
   steps: number;
   tasksPerStep: number;
-  size?: "tiny" | "small";
-  tokenizer?: "bytes" | number;
+  variants: readonly Variant[];
+  /** What the first variant must reach on held-out tasks. */
+  atLeast: { after?: number; gain?: number };
 }
 
 /** What is compared: an algorithm, and what else differs from the experiment. */
@@ -38,40 +43,33 @@ export interface Variant {
   unmasked?: true;
 }
 
-export const seeds = [0, 1, 2];
-
-/** Every variant from the very same warm start, for each seed. */
-export async function compare<Data, State>(
-  experiment: Experiment<Data, State>,
-  variants: readonly Variant[],
-): Promise<Map<string, Outcome[]>> {
-  const outcomes = new Map<string, Outcome[]>(variants.map(({ name }) => [name, []]));
-  for (const seed of seeds) {
-    const { env, warmStart, size = "tiny", tokenizer = "bytes" } = experiment;
-    const policy = await fromScratch({ size, tokenizer, valueHead: true })(env, seed);
-    const folder = mkdtempSync(join(tmpdir(), "ludus-learning-"));
-    const [untrained, warm] = [join(folder, "untrained"), join(folder, "warm")];
-    try {
-      await policy.engine.save(untrained);
-      const none = { algorithm: variants[0]!.algorithm, steps: 0, eval: { tasks: 1 } };
-      const warming = await train({ env, seed, policy, warmStart: imitate(warmStart), ...none });
-      await policy.engine.save(warm);
-      for (const variant of variants) {
-        await policy.engine.load(variant.warmStart === false ? untrained : warm);
-        const speaker = variant.unmasked ? await unmaskedEngine(async () => policy)(env, seed) : policy;
-        const extra = variant.warmStart === false ? 0 : warming.seconds;
-        outcomes.get(variant.name)!.push(await learn(experiment, variant, speaker, seed, extra));
-      }
-    } finally {
-      await policy.engine.close();
-      rmSync(folder, { recursive: true, force: true });
+/** Every variant from the very same warm start. */
+export async function compare(experiment: Experiment, seed: number): Promise<Map<string, Outcome>> {
+  const outcomes = new Map<string, Outcome>();
+  const { env, warmStart, variants } = experiment;
+  const policy = await fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true })(env, seed);
+  const folder = mkdtempSync(join(tmpdir(), "ludus-learning-"));
+  const [untrained, warm] = [join(folder, "untrained"), join(folder, "warm")];
+  try {
+    await policy.engine.save(untrained);
+    const none = { algorithm: variants[0]!.algorithm, steps: 0, eval: { tasks: 0 } };
+    const warming = await train({ env, seed, policy, warmStart: imitate(warmStart), ...none });
+    await policy.engine.save(warm);
+    for (const variant of variants) {
+      await policy.engine.load(variant.warmStart === false ? untrained : warm);
+      const speaker = variant.unmasked ? await unmaskedEngine(async () => policy)(env, seed) : policy;
+      const extra = variant.warmStart === false ? 0 : warming.seconds;
+      outcomes.set(variant.name, await learn(experiment, variant, speaker, seed, extra));
     }
+    return outcomes;
+  } finally {
+    await policy.engine.close();
+    rmSync(folder, { recursive: true, force: true });
   }
-  return outcomes;
 }
 
-async function learn<Data, State>(
-  { env, steps, tasksPerStep }: Experiment<Data, State>,
+async function learn(
+  { env, steps, tasksPerStep, evalSplit = "test" }: Experiment,
   variant: Variant,
   policy: Awaited<ReturnType<ReturnType<typeof fromScratch>>>,
   seed: number,
@@ -80,7 +78,7 @@ async function learn<Data, State>(
   const successes: number[] = [];
   let rollouts = 0;
   const groups = variant.tasksPerStep ?? tasksPerStep;
-  const held = { tasks: 300, seed: 99 };
+  const held = { tasks: 300, seed: 99, split: evalSplit };
   const before = await evaluate(env, policy, held);
   const result = await train({
     ...{ env, seed, policy, algorithm: variant.algorithm, steps: variant.steps ?? steps, tasksPerStep: groups },

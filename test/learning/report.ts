@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { meanInterval } from "../../src/index.ts";
-import type { Outcome } from "./experiment.ts";
+import type { Experiment, Outcome } from "./experiment.ts";
 
 const dataFile = "docs/results/learning.json";
 const pageFile = "docs/results/learning.md";
@@ -13,7 +13,7 @@ interface Entry {
 }
 
 /** Keeps what was measured, and writes the page anew from everything that is kept. */
-export function keep(title: string, question: string, outcomes: ReadonlyMap<string, readonly Outcome[]>): void {
+export function keep({ title, question }: Experiment, outcomes: ReadonlyMap<string, readonly Outcome[]>): void {
   mkdirSync("docs/results", { recursive: true });
   const kept: Entry[] = existsSync(dataFile) ? JSON.parse(readFileSync(dataFile, "utf8")) : [];
   const entry = { title, question, variants: Object.fromEntries(outcomes) };

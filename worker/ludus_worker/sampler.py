@@ -93,7 +93,7 @@ class Sampler:
             if row.weights == name and row.answer is None:
                 self.rows.free(row)
             elif row.weights == name:
-                pass
+                row.cached = 0
         self.changed = True
 
     def weights_gone(self, name: str) -> None:

@@ -61,6 +61,23 @@ class SamplerTest(unittest.TestCase):
             engine.release("", "a", [])
             self.assertEqual(len(engine.sampler.rows.by_slot), 0)
 
+    def test_a_turn_that_follows_at_once_takes_nothing_from_the_step_under_way(self):
+        engine = make_engine(run_ahead=True)
+        [tokens, observation, other] = prompts(1, [20, 3, 9])
+        done = []
+
+        def next_turn(first):
+            turn = tokens + first.tokens + observation
+            engine.answer(Request(turn, 5, seed=2, rollout="a"), lambda second: done.append((turn, second)))
+
+        engine.answer(Request(other, 60, seed=5), lambda _: None)
+        engine.answer(Request(tokens, 5, seed=1, rollout="a"), next_turn)
+        while engine.sampler.has_work:
+            engine.sampler.step()
+        [(turn, second)] = done
+        [fresh] = sample_all(make_engine(), [Request(turn, 5, seed=2)])
+        self.assertEqual(second.tokens, fresh.tokens)
+
     def test_a_step_in_the_middle_computes_rows_again(self):
         engine = make_engine(run_ahead=True)
         [tokens] = prompts(1, [20])

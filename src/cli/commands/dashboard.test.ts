@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,16 +9,20 @@ const silent = { write: () => true };
 
 test("prints an address that works with its token, until it is interrupted", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ludus-runs-"));
+  const signals = new EventEmitter();
   const { promise: printed, resolve } = Promise.withResolvers<string>();
-  const ended = dashboard.run([folder], { stdout: { write: resolve }, stderr: silent });
+  const ended = dashboard.run([folder], {
+    ...{ stdout: { write: resolve }, stderr: silent },
+    ...{ on: signals.on.bind(signals), off: signals.off.bind(signals) },
+  });
   const url = new URL((await printed).trim());
   expect(url.hostname).toBe("127.0.0.1");
   const headers = { authorization: `Bearer ${url.searchParams.get("token")}` };
   expect(await (await fetch(new URL("/api/runs", url), { headers })).json()).toEqual({ runs: [], total: 0 });
   const known = await (await fetch(new URL("/api/environments", url), { headers })).json();
   expect(known).toMatchObject({ environments: expect.arrayContaining([expect.objectContaining({ name: "bandit" })]) });
-  process.emit("SIGINT");
-  expect(await ended).toBe(0);
+  signals.emit("SIGINT");
+  expect(await ended).toBe(130);
   await expect(fetch(url)).rejects.toThrow();
   await rm(folder, { recursive: true });
 });

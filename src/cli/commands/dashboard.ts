@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Command } from "../command.ts";
 import { type OptionTable, parseOptions, usageError } from "../parse-options.ts";
+import { stoppable } from "../stoppable.ts";
 
 const options = {
   port: { type: "number", summary: "Where to listen; any that is free by default", value: "number" },
@@ -16,7 +17,7 @@ export const dashboard: Command = {
   details: `The folder holds runs, or is one; \`runs\` by default. Only this machine can reach it, and only with the token in the
 address that is printed; --host lets others on the network reach it too. Ctrl-C ends it.`,
   example: "ludus dashboard runs --open",
-  async run(args, { stdout, stderr }) {
+  async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);
     const [runs = "runs", ...others] = positionals;
     const { port = 0, host = "127.0.0.1" } = values;
@@ -26,24 +27,17 @@ address that is printed; --host lets others on the network reach it too. Ctrl-C 
     }
     const { serveDashboard } = await import("../../server/dashboard-server.ts");
     const { shippedEnvs } = await import("../../env/environments/index.ts");
-    const served = await serveDashboard({ runs, host, port, environments: shippedEnvs });
-    stdout.write(`${served.url}\n`);
-    if (values.open) openInBrowser(served.url, () => stderr.write("No browser could be opened; open the address.\n"));
-    await interrupted();
-    await served.close();
-    return 0;
+    return stoppable(terminal, async (signal) => {
+      const { stdout, stderr } = terminal;
+      const served = await serveDashboard({ runs, host, port, environments: shippedEnvs });
+      stdout.write(`${served.url}\n`);
+      if (values.open) openInBrowser(served.url, () => stderr.write("No browser could be opened; open the address.\n"));
+      if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+      await served.close();
+      return 0;
+    });
   },
 };
-
-function interrupted(): Promise<void> {
-  return new Promise((done) => {
-    const end = () => {
-      process.off("SIGINT", end).off("SIGTERM", end);
-      done();
-    };
-    process.on("SIGINT", end).on("SIGTERM", end);
-  });
-}
 
 function openInBrowser(url: string, onFailure: () => void): void {
   const [program, ...args] = { darwin: ["open"], win32: ["cmd", "/c", "start", ""] }[process.platform as string] ?? [

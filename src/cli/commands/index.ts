@@ -9,11 +9,12 @@ import { init } from "./init.ts";
 import { play } from "./play.ts";
 import { replay } from "./replay.ts";
 import { runs } from "./runs.ts";
+import { serve } from "./serve.ts";
 import { train } from "./train.ts";
 import { version } from "./version.ts";
 
 /** In the order `ludus --help` lists them: that in which they are needed. */
 export const builtinCommands: readonly Command[] = [
-  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, exportCommand],
+  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, serve, exportCommand],
   version,
 ];

@@ -76,13 +76,9 @@ export const faultRuns: readonly FaultRun[] = [
   faultRun("hackable-grader", { fires: ["grader-hacking"], mayFire: ["reward-distribution", "echo-trap"] }, () => ({
     env: copyEnv({ hackable: true }),
   })),
-  faultRun(
-    "pays-by-turn",
-    { fires: ["length-explosion", "loops"], mayFire: ["grader-hacking", "entropy-collapse", "echo-trap"] },
-    () => ({
-      ...{ env: walkEnv({ paysByTurn: true }), warmStart: well(), algorithm: grpo({ learningRate: 1e-3 }) },
-    }),
-  ),
+  faultRun("pays-by-turn", { fires: ["length-explosion", "loops"], mayFire: aftermath }, () => ({
+    ...{ env: walkEnv({ paysByTurn: true }), warmStart: well(), algorithm: grpo({ learningRate: 1e-3 }) },
+  })),
   faultRun("unknown-tool", { fires: ["tool-hallucination"], mayFire: ["learning-stalled"] }, () => ({
     ...{ env: drawerEnv({ hallucinating: true }), warmStart: well(), steps: 16 },
     algorithm: grpo({ learningRate: 1e-4 }),
@@ -122,7 +118,7 @@ export const faultRuns: readonly FaultRun[] = [
     ...{ env: copyEnv(), algorithm: withOverflow(sound) },
   })),
   faultRun("idle-critic", { fires: ["value-function"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), policy: critical, tasksPerStep: 64, warmStart: shown({ noise: 0.3 }) },
-    algorithm: ppo({ learningRate: 2e-5, valueCoefficient: 0 }),
+    ...{ env: copyEnv(), policy: critical, tasksPerStep: 64, warmStart: shown({ noise: 0.4 }) },
+    algorithm: ppo({ learningRate: 1e-6, valueCoefficient: 0 }),
   })),
 ];

@@ -5,9 +5,7 @@ import { Checkpoints } from "../../checkpoint/checkpoints.ts";
 import type { Env } from "../../env/env.ts";
 import { LudusError } from "../../errors.ts";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
-import { chatRenderer } from "../../policy/chat-renderer.ts";
-import { compactRenderer } from "../../policy/compact-renderer.ts";
-import type { Tokenizer } from "../../policy/tokenizer.ts";
+import { type RendererStyle, recordedStyle, rendererOf, rendererStyles } from "../renderer-style.ts";
 import type { EnvironmentsAnswer } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
 import { type PlaySeat, PlaySession } from "./play-session.ts";
@@ -20,7 +18,7 @@ const StartBody = z.object({
   index: z.int().min(0).default(0),
   /** Whose newest checkpoint sits beside. */
   run: z.string().optional(),
-  renderer: z.enum(["compact", "chat"]).optional(),
+  renderer: z.enum(rendererStyles).optional(),
 });
 
 const SayBody = z.object({ text: z.string().max(100_000).optional(), tokens: z.array(z.int().min(0)).optional() });
@@ -126,8 +124,9 @@ export class PlayRoom {
     return id;
   }
 
-  async #seat(runId: string | undefined, wanted: "compact" | "chat" | undefined): Promise<PlaySeat> {
-    if (runId === undefined) return { tokenizer: byteTokenizer(), renderer: rendererOf(byteTokenizer(), wanted) };
+  async #seat(runId: string | undefined, wanted: RendererStyle | undefined): Promise<PlaySeat> {
+    if (runId === undefined)
+      return { tokenizer: byteTokenizer(), renderer: rendererOf(byteTokenizer(), wanted ?? "compact") };
     const { directory } = this.#runs.find(runId);
     const step = new Checkpoints(directory).steps().at(-1);
     const tokenizer = await this.#policies.tokenizer(directory);
@@ -137,23 +136,10 @@ export class PlayRoom {
         expected: "one that has saved its policy",
       });
     }
-    const renderer = rendererOf(tokenizer, wanted ?? (await this.#rendererIn(runId, tokenizer)));
+    const renderer = rendererOf(
+      tokenizer,
+      wanted ?? (await this.#runs.read(runId, (reader) => recordedStyle(reader, tokenizer))),
+    );
     return { tokenizer, renderer, run: { directory, step } };
   }
-
-  /** A chat template opens with a control token, the compact way with words: what was recorded shows which it was. */
-  async #rendererIn(runId: string, tokenizer: Tokenizer): Promise<"compact" | "chat"> {
-    return this.#runs.read(runId, async (reader) => {
-      const [last] = (await reader.trajectories({}, { limit: 1 })).trajectories;
-      if (last === undefined) return "compact";
-      const { tokens_T } = (await reader.trajectory(last.key)).trajectory;
-      const controls = new Set(tokenizer.controlTokens.values());
-      const speaksAt = tokens_T.findIndex((id) => controls.has(id));
-      return speaksAt === 0 ? "chat" : "compact";
-    });
-  }
-}
-
-function rendererOf(tokenizer: Tokenizer, wanted: "compact" | "chat" | undefined) {
-  return wanted === "chat" ? chatRenderer({ tokenizer }) : compactRenderer({ tokenizer });
 }

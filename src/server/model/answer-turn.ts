@@ -121,16 +121,28 @@ async function sampleAll(
   return joined();
 }
 
-function firstOf(sample: Omit<Said, "alternatives"> & { readonly alternatives?: Alternatives }, n: number, stop: SampleStop): Said {
+function firstOf(
+  sample: Omit<Said, "alternatives"> & { readonly alternatives?: Alternatives },
+  n: number,
+  stop: SampleStop,
+): Said {
   const { alternatives } = sample;
   const count = alternatives?.count ?? 0;
   return {
-    ...{ tokens: sample.tokens.slice(0, n), logprobs: sample.logprobs.slice(0, n), versions: sample.versions.slice(0, n) },
+    ...{
+      tokens: sample.tokens.slice(0, n),
+      logprobs: sample.logprobs.slice(0, n),
+      versions: sample.versions.slice(0, n),
+    },
     stop,
     alternatives:
       alternatives === undefined
         ? undefined
-        : { count, tokens: alternatives.tokens.slice(0, n * count), logprobs: alternatives.logprobs.slice(0, n * count) },
+        : {
+            count,
+            tokens: alternatives.tokens.slice(0, n * count),
+            logprobs: alternatives.logprobs.slice(0, n * count),
+          },
   };
 }
 

@@ -20,9 +20,17 @@ const MessagesBody = z.object({
   model: z.string(),
   max_tokens: z.int().min(1),
   system: texts.optional(),
-  messages: z.array(z.object({ role: z.enum(["user", "assistant"]), content: z.union([z.string(), z.array(Block)]) })).min(1),
+  messages: z
+    .array(z.object({ role: z.enum(["user", "assistant"]), content: z.union([z.string(), z.array(Block)]) }))
+    .min(1),
   tools: z
-    .array(z.object({ name: z.string(), description: z.string().default(""), input_schema: z.record(z.string(), z.unknown()) }))
+    .array(
+      z.object({
+        name: z.string(),
+        description: z.string().default(""),
+        input_schema: z.record(z.string(), z.unknown()),
+      }),
+    )
     .optional(),
   temperature: z.number().min(0).max(1).optional(),
   top_p: z.number().gt(0).max(1).optional(),
@@ -46,14 +54,16 @@ export function anthropicRoutes(desk: ModelDesk): Hono {
       return context.json({ ...head, content: blocksOf(replies[0]!), ...endOf(replies[0]!, promptTokens) });
     }
     return streamSSE(context, async (stream) => {
-      const send = (type: string, more: object) => stream.writeSSE({ event: type, data: JSON.stringify({ type, ...more }) });
+      const send = (type: string, more: object) =>
+        stream.writeSSE({ event: type, data: JSON.stringify({ type, ...more }) });
       const empty = { input_tokens: 0, output_tokens: 0 };
       const start = { ...head, content: [], stop_reason: null, stop_sequence: null, usage: empty };
       await send("message_start", { message: start });
       try {
         const tell = (text: string) => send("content_block_delta", { index: 0, delta: { type: "text_delta", text } });
         const teller = turn.tools.length === 0 ? new Teller(tell) : undefined;
-        if (teller !== undefined) await send("content_block_start", { index: 0, content_block: { type: "text", text: "" } });
+        if (teller !== undefined)
+          await send("content_block_start", { index: 0, content_block: { type: "text", text: "" } });
         const { replies, promptTokens } = await answer(desk, turn, 1, rollout, { signal, onText: teller?.hear });
         const reply = replies[0]!;
         if (teller !== undefined) {
@@ -81,7 +91,10 @@ async function sendBlock(
   block: ShownBlock,
 ): Promise<void> {
   const isText = block.type === "text";
-  await send("content_block_start", { index, content_block: isText ? { type: "text", text: "" } : { ...block, input: {} } });
+  await send("content_block_start", {
+    index,
+    content_block: isText ? { type: "text", text: "" } : { ...block, input: {} },
+  });
   const delta = isText
     ? { type: "text_delta", text: block.text }
     : { type: "input_json_delta", partial_json: JSON.stringify(block.input) };

@@ -65,6 +65,9 @@ function requireKey(key: string): MiddlewareHandler {
   return async (context, next) => {
     const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
     if (timingSafeEqual(digest(bearer ?? context.req.header("x-api-key") ?? ""), digest(key))) return next();
-    throw new LudusError("wrong-key", { got: bearer === undefined ? "no key" : "another key", expected: "the server's key" });
+    throw new LudusError("wrong-key", {
+      got: bearer === undefined ? "no key" : "another key",
+      expected: "the server's key",
+    });
   };
 }

@@ -23,7 +23,8 @@ export async function readBody<Schema extends z.ZodType>(context: Context, schem
   if (read.success) return read.data;
   const issue = read.error.issues[0];
   const param = issue?.path.join(".") ?? "";
-  const got = body === undefined ? "a body that is no JSON" : `${param === "" ? "a body" : `"${param}"`} that does not fit`;
+  const got =
+    body === undefined ? "a body that is no JSON" : `${param === "" ? "a body" : `"${param}"`} that does not fit`;
   throw new LudusError("bad-request", { got, expected: issue?.message ?? "another", cause: param || undefined });
 }
 

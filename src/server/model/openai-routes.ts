@@ -3,7 +3,16 @@ import { streamSSE } from "hono/streaming";
 import { tokenTexts } from "../dashboard/token-texts.ts";
 import type { Reply } from "./answer-turn.ts";
 import { httpError, openAiError } from "./http-error.ts";
-import { type Answered, answer, checkModel, type ModelDesk, newId, randomSeed, readBody, rolloutName } from "./model-request.ts";
+import {
+  type Answered,
+  answer,
+  checkModel,
+  type ModelDesk,
+  newId,
+  randomSeed,
+  readBody,
+  rolloutName,
+} from "./model-request.ts";
 import { ChatCompletionBody, turnOfOpenAi } from "./openai-request.ts";
 import type { ServedModel } from "./served-model.ts";
 
@@ -34,7 +43,8 @@ export function openAiRoutes(desk: ModelDesk): Hono {
       try {
         for (let index = 0; index < count; index++) await chunk([choice(index, { role: "assistant", content: "" })]);
         // calls are known at the end only, and several answers would need telling apart
-        const teller = turn.tools.length === 0 && count === 1 ? new Teller((content) => chunk([choice(0, { content })])) : undefined;
+        const teller =
+          turn.tools.length === 0 && count === 1 ? new Teller((content) => chunk([choice(0, { content })])) : undefined;
         const answered = await answer(desk, turn, count, rollout, { signal, onText: teller?.hear });
         for (const [index, reply] of answered.replies.entries()) {
           const rest = reply.content.slice(teller?.told ?? 0);

@@ -115,7 +115,10 @@ function columns(path: readonly Node[], own: ReadonlySet<Node>) {
     if (!own.has(node)) return;
     mask_T.fill(1, start, end);
     // rounding may leave a certain token a hair above 0
-    logprobs_T.set(node.reply.logprobs.map((logprob) => Math.min(0, logprob)), start);
+    logprobs_T.set(
+      node.reply.logprobs.map((logprob) => Math.min(0, logprob)),
+      start,
+    );
     versions_T.set(node.reply.versions, start);
   });
   return { tokens_T, mask_T, logprobs_T, versions_T };

@@ -1,0 +1,58 @@
+import type { Command } from "../command.ts";
+import { type OptionTable, parseOptions, usageError } from "../parse-options.ts";
+import { stoppable } from "../stoppable.ts";
+
+const options = {
+  port: { type: "number", summary: "Where to listen; any that is free by default", value: "number" },
+  host: {
+    type: "string",
+    summary: "Another address than this machine's own, 127.0.0.1; needs --key",
+    value: "address",
+  },
+  key: { type: "string", summary: "What clients must send as their API key", value: "key" },
+  name: { type: "string", summary: "What clients call the model; the folder's name by default", value: "name" },
+  renderer: {
+    ...{ type: "string", summary: "How messages become tokens; as in training by default", value: "renderer" },
+    choices: ["compact", "chat"],
+  },
+  record: { type: "boolean", summary: "Keep the calls of named rollouts, with their tokens, to learn from" },
+} as const satisfies OptionTable;
+
+export const serve: Command = {
+  name: "serve",
+  summary: "Serve a checkpoint as OpenAI and Anthropic serve their models",
+  usage: "<run or model folder>",
+  options,
+  details: `Clients take the printed address as their base URL. With --record, calls under /rollouts/<id>/v1, or with the header
+x-ludus-rollout, belong to that rollout; POST /rollouts/<id>/reward {"reward": 1} ends it, GET /rollouts/<id> gives its trajectories.`,
+  example: "ludus serve runs/first --port 8000",
+  async run(args, terminal) {
+    const { values, positionals } = parseOptions(args, options);
+    const [folder, ...others] = positionals;
+    if (folder === undefined || others.length > 0) {
+      const got = positionals.length === 0 ? "nothing" : positionals.join(" ");
+      throw usageError("bad-usage", { got, expected: "one folder", hint: "See ludus serve --help." });
+    }
+    const { loadServedModel } = await import("../../server/load-served-model.ts");
+    const { serveModel } = await import("../../server/openai-server.ts");
+    const { host, port, key, name, renderer } = values;
+    return stoppable(terminal, async (signal) => {
+      const model = await loadServedModel(folder, { name, renderer });
+      try {
+        const server = await serveModel({
+          model,
+          ...(host === undefined ? {} : { host }),
+          ...(port === undefined ? {} : { port }),
+          ...(key === undefined ? {} : { apiKey: key }),
+          ...(values.record ? { record: {} } : {}),
+        });
+        terminal.stdout.write(`${server.url}\n`);
+        if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+        await server.close();
+        return 0;
+      } finally {
+        await model.engine.close();
+      }
+    });
+  },
+};

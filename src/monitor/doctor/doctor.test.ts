@@ -1,0 +1,114 @@
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type RunFixture, viewOf } from "../testing/fixture-view.ts";
+import { checklist } from "./checklist.ts";
+import type { Finding } from "./detector.ts";
+import { builtinDetectors } from "./detectors/index.ts";
+import { diagnose, diagnoseFully } from "./diagnose.ts";
+import { liveDoctor } from "./live-doctor.ts";
+
+// Runs that were trained with a fault switched on, and without, recorded by src/cli/commands/doctor.slow.test.ts.
+const directory = fileURLToPath(new URL("../../../fixtures/doctor/", import.meta.url));
+const fixtures = globSync("*.json", { cwd: directory })
+  .sort()
+  .map((file): RunFixture => JSON.parse(readFileSync(`${directory}${file}`, "utf8")));
+const fixture = (name: string) => fixtures.find((each) => each.name === name)!;
+const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
+// this one needs weights
+const isOffline = (code: string) => code !== "logprob-invariant";
+
+describe.each(fixtures)("the run $name", ({ fires, mayFire, ...recorded }) => {
+  test(`is found to have ${fires.length === 0 ? "nothing wrong" : fires.join(", ")}`, async () => {
+    const findings = await diagnose(viewOf({ fires, mayFire, ...recorded }));
+    expect(codesOf(findings)).toEqual(expect.arrayContaining(fires.filter(isOffline)));
+    const troubles = findings.filter(({ severity }) => severity !== "info");
+    expect(codesOf(troubles).filter((code) => ![...fires, ...mayFire].includes(code))).toEqual([]);
+  });
+
+  test("has figures for every item of the checklist it can have", () => {
+    const items = checklist(viewOf({ fires, mayFire, ...recorded }));
+    expect(items.map(({ item }) => item)).toEqual([
+      ...["reward distribution", "lengths and ends", "mask", "KL and entropy"],
+      ...["deviation within groups", "tools", "sample efficiency"],
+    ]);
+    const unknown = items.filter(({ status }) => status === "unknown").map(({ item }) => item);
+    expect(unknown.filter((item) => item !== "tools" && item !== "deviation within groups")).toEqual([]);
+  });
+});
+
+describe("detectors", () => {
+  test("each have a run that sets them off and one that does not", async () => {
+    const runs = await Promise.all(fixtures.map(async (each) => codesOf(await diagnose(viewOf(each)))));
+    for (const { code } of builtinDetectors) {
+      expect(runs.some((codes) => codes.includes(code)), `${code} fires`).toBe(true);
+      expect(runs.some((codes) => !codes.includes(code)), `${code} stays silent`).toBe(true);
+    }
+  });
+
+  test("say nothing about a run that has hardly begun", async () => {
+    for (const each of fixtures) {
+      const view = viewOf(each);
+      const start = view.series("rollout/reward")[0]!.step;
+      const early = { ...view, groups: [], series: (name: string) => view.series(name).filter(({ step }) => step < start) };
+      expect(codesOf(await diagnose(early)).filter((code) => code !== "not-checked")).toEqual([]);
+    }
+  });
+});
+
+test("the worst comes first, with evidence and remedy", async () => {
+  const findings = await diagnose(viewOf(fixture("impossible-tasks")));
+  const severities = findings.map(({ severity }) => severity);
+  expect(severities).toEqual([...severities].sort((a, b) => order.indexOf(a) - order.indexOf(b)));
+  const zero = findings.find(({ code }) => code === "zero-variance")!;
+  expect(zero).toMatchObject({ severity: "error", evidence: { uniformGroups: 1, allFail: 1, allPass: 0 } });
+  expect(zero.remedy).toContain("easier tasks");
+});
+const order = ["error", "warning", "info"];
+
+test("the same view gives the same findings", async () => {
+  const view = viewOf(fixture("pays-by-turn"));
+  expect(await diagnoseFully(view)).toEqual(await diagnoseFully(view));
+});
+
+describe("live", () => {
+  const replay = ({ series }: RunFixture, doctor: ReturnType<typeof liveDoctor>) => {
+    const steps = new Map<number, Record<string, number>>();
+    for (const [name, points] of Object.entries(series)) {
+      for (const [step, value] of points) steps.set(step, { ...steps.get(step), [name]: value ?? Number.NaN });
+    }
+    const ordered = [...steps].sort(([a], [b]) => a - b);
+    for (const [step, metrics] of ordered) {
+      if (doctor.signal.aborted) return step;
+      doctor.monitor.record({ type: "step-end", step, metrics });
+    }
+    return ordered.at(-1)![0];
+  };
+
+  test("a finding is told once, and again when it has become worse", () => {
+    const told: Finding[] = [];
+    const run = fixture("entropy-penalty");
+    replay(run, liveDoctor({ config: run.config, onFinding: (finding) => told.push(finding) }));
+    const traps = told.filter(({ code }) => code === "echo-trap").map(({ severity }) => severity);
+    expect(traps.length).toBeGreaterThan(0);
+    expect(new Set(traps).size).toBe(traps.length);
+  });
+
+  test("a finding of `stopOn` aborts the signal with its reason; others do not", () => {
+    const run = fixture("impossible-tasks");
+    const doctor = liveDoctor({ stopOn: ["zero-variance"], config: run.config });
+    const last = run.series["rollout/reward"]!.at(-1)![0];
+    expect(replay(run, doctor)).toBeLessThan(last);
+    expect(doctor.signal.reason).toMatchObject({ name: "DoctorStop", finding: { code: "zero-variance" } });
+    const other = liveDoctor({ stopOn: ["echo-trap"], config: run.config });
+    expect(replay(run, other)).toBe(last);
+    expect(codesOf(other.findings)).toContain("zero-variance");
+  });
+
+  test("a sound run is not stopped by anything", () => {
+    const run = fixture("sound-tools");
+    const doctor = liveDoctor({ stopOn: builtinDetectors.map(({ code }) => code), stopAt: "warning", config: run.config });
+    replay(run, doctor);
+    expect(doctor.signal.aborted).toBe(false);
+  });
+});

@@ -1,0 +1,66 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { Checkpoints } from "../checkpoint/checkpoints.ts";
+import { embedded } from "../engine/embedded/embedded.ts";
+import type { Engine } from "../engine/engine.ts";
+import { LudusError } from "../errors.ts";
+import type { CallFormat } from "../policy/call-format.ts";
+import { hermes } from "../policy/formats/hermes.ts";
+import { loadTokenizer } from "../policy/load-tokenizer.ts";
+import type { Tokenizer } from "../policy/tokenizer.ts";
+import { openRun } from "../store/index.ts";
+import type { ServedModel } from "./model/served-model.ts";
+import { type RendererStyle, recordedStyle, rendererOf } from "./renderer-style.ts";
+
+export interface LoadOptions {
+  /** The folder's name by default. */
+  name?: string | undefined;
+  /** As the run's trajectories show; for a folder of no run, `chat` where the tokenizer has a template. */
+  renderer?: RendererStyle | undefined;
+  /** `hermes()` by default. */
+  format?: CallFormat | undefined;
+  threads?: number | undefined;
+}
+
+/** A run's newest checkpoint, one of its checkpoints, or any Hugging Face folder of the family, on the embedded engine. */
+export async function loadServedModel(
+  path: string,
+  options: LoadOptions = {},
+): Promise<ServedModel & { readonly engine: Engine }> {
+  const folder = checkpointIn(resolve(path));
+  const tokenizer = await loadTokenizer(folder);
+  const style = options.renderer ?? (await styleOf(folder, tokenizer));
+  const threads = options.threads === undefined ? {} : { threads: options.threads };
+  return {
+    name: options.name ?? basename(resolve(path)),
+    engine: await embedded({ folder, tokenizer, ...threads }),
+    renderer: rendererOf(tokenizer, style),
+    tokenizer,
+    // the compact way has no template that could tell the tools
+    format: options.format ?? hermes({ describeTools: style === "compact" }),
+  };
+}
+
+function checkpointIn(path: string): string {
+  if (existsSync(join(path, "config.json"))) return path;
+  const checkpoints = new Checkpoints(path);
+  const step = checkpoints.steps().at(-1);
+  if (step !== undefined) return checkpoints.directory(step);
+  throw new LudusError("no-checkpoint", {
+    got: `"${path}"`,
+    expected: "a run with a checkpoint, or a model's own folder",
+    hint: "Runs save one when they end, and every so many steps (save: { every }).",
+  });
+}
+
+/** A checkpoint lies two folders below its run. */
+async function styleOf(folder: string, tokenizer: Tokenizer): Promise<RendererStyle> {
+  const run = dirname(dirname(folder));
+  if (!existsSync(join(run, "run.sqlite"))) return tokenizer.chatTemplate === undefined ? "compact" : "chat";
+  const reader = await openRun(run, { readOnly: true });
+  try {
+    return await recordedStyle(reader, tokenizer);
+  } finally {
+    await reader.close();
+  }
+}
