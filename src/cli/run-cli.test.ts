@@ -68,6 +68,7 @@ describe("ludus", () => {
         compare    Put two runs side by side: success, metrics, curves, configuration
         doctor     Say what is wrong with a run, how it shows and what to do
         dashboard  Look at runs in the browser, live: curves, trajectories, playing by hand
+        serve      Serve a checkpoint as OpenAI and Anthropic serve their models
         export     Write a run's episodes or metrics as JSON lines or CSV
         version    Print the version of ludus
         fail       Fail as asked

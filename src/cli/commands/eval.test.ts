@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,6 +41,19 @@ test("a run is measured with the file that made it, at the checkpoint that is wa
   const first = await measure("--file", fakeConfigFile, "--checkpoint", "1");
   expect(JSON.parse(first.stdout).policy).toBe(`${run}, step 1`);
   expect((await measure("--file", fakeConfigFile, "--checkpoint", "best")).status).toBe(0);
+});
+
+test("a run's policy is made with the run's seed, whatever the file says", async () => {
+  const file = join(folder, "seeded.ts");
+  const [make, wrong] = [JSON.stringify(fakeConfigFile), '"made with another seed"'];
+  const text = `import { config as make } from ${make};
+    export const config = () => ({ ...make(), async policy(env, seed) {
+      if (seed !== 3) throw new Error(${wrong});
+      return make().policy(env, seed);
+    } });`;
+  writeFileSync(file, text);
+  await expect(runCommand(["eval", file, "--quiet"])).rejects.toThrow("another seed");
+  expect((await runCommand(["eval", run, "--file", file, "--quiet"])).status).toBe(0);
 });
 
 test("Ctrl-C stops without a report that is none", async () => {

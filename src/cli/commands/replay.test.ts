@@ -11,7 +11,7 @@ import { tinyConfigFile, trainedRun } from "../testing/trained-run.ts";
 
 let folder: string;
 let run: string;
-/** Rewards of step 0: 0.5, -1, NaN; of step 1: 0.2, 0.9, 0.9. */
+/** Rewards of step 0: NaN, 0.5, -1; of step 1: 0.2, 0.9, 0.9. */
 let written: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "ludus-replay-"));
@@ -26,7 +26,7 @@ async function writeRun(directory: string): Promise<void> {
   const rng = createRng(1);
   const store = await openRun(directory, { now: () => 0 });
   for (const [step, rewards] of [
-    [0.5, -1, Number.NaN],
+    [Number.NaN, 0.5, -1],
     [0.2, 0.9, 0.9],
   ].entries()) {
     const task = fakeTask(rng, `task-${step}`);
@@ -53,8 +53,8 @@ test("best, worst and last are of a step, and keys name any episode", async () =
   expect(await keyOf("best")).toBe(secondStep + 1);
   expect(await keyOf("worst")).toBe(secondStep);
   expect(await keyOf("last")).toBe(secondStep + 2);
-  expect(await keyOf("best", "--step", "0")).toBe(0);
-  expect(await keyOf("worst", "--step", "0")).toBe(1);
+  expect(await keyOf("best", "--step", "0")).toBe(1);
+  expect(await keyOf("worst", "--step", "0")).toBe(2);
   expect(await keyOf("2")).toBe(2);
 });
 
@@ -63,9 +63,9 @@ test("without a choice the episodes of a step are listed", async () => {
   const lines = stdout.trimEnd().split("\n");
   expect(lines[1]).toMatch(/^key +task +role +reward +success +stop +turns +tokens +tools$/);
   expect(lines.slice(2)).toEqual([
-    expect.stringMatching(/^ *0 +task-0 +agent +0.5 +no +completed +1 +2$/),
-    expect.stringMatching(/^ *1 +task-0 +agent +-1 +no /),
-    expect.stringMatching(/^ *2 +task-0 +agent +NaN +no /),
+    expect.stringMatching(/^ *0 +task-0 +agent +NaN +no /),
+    expect.stringMatching(/^ *1 +task-0 +agent +0.5 +no +completed +1 +2$/),
+    expect.stringMatching(/^ *2 +task-0 +agent +-1 +no /),
   ]);
   expect(JSON.parse((await runCommand(["replay", written, "--json"])).stdout)).toHaveLength(3);
 });

@@ -65,11 +65,13 @@ function mask(view: RunView): ChecklistItem {
   const { checked, findings } = maskCoversSampled.prove(view);
   if (checked === 0 && shares.length === 0) return unknown(item);
   const largest = Math.max(0, ...shares);
-  const sampled = soundTrajectories(view.groups).map(({ mask_T }) => mask_T.reduce((a, b) => a + b, 0) / mask_T.length);
+  const masks = soundTrajectories(view.groups).map(({ mask_T }) => mask_T);
+  const tokens = sum(masks.map(({ length }) => length));
+  const sampled = sum(masks.map((mask_T) => mask_T.reduce((a, b) => a + b, 0))) / Math.max(1, tokens);
   return {
     ...{ item, status: findings.length > 0 || largest > 1e-9 ? "look" : "ok" },
-    summary: `${checked} trajectories looked at, ${percent(mean(sampled))} of their tokens sampled; ${percent(largest)} of derivatives elsewhere`,
-    figures: { checked, wrong: findings.length, sampledShare: mean(sampled), unsampledDerivatives: largest },
+    summary: `${checked} trajectories looked at, ${percent(sampled)} of their tokens sampled; ${percent(largest)} of derivatives elsewhere`,
+    figures: { checked, wrong: findings.length, sampledShare: sampled, unsampledDerivatives: largest },
   };
 }
 

@@ -41,8 +41,14 @@ describe("detectors", () => {
   test("each have a run that sets them off and one that does not", async () => {
     const runs = await Promise.all(fixtures.map(async (each) => codesOf(await diagnose(viewOf(each)))));
     for (const { code } of builtinDetectors) {
-      expect(runs.some((codes) => codes.includes(code)), `${code} fires`).toBe(true);
-      expect(runs.some((codes) => !codes.includes(code)), `${code} stays silent`).toBe(true);
+      expect(
+        runs.some((codes) => codes.includes(code)),
+        `${code} fires`,
+      ).toBe(true);
+      expect(
+        runs.some((codes) => !codes.includes(code)),
+        `${code} stays silent`,
+      ).toBe(true);
     }
   });
 
@@ -50,7 +56,11 @@ describe("detectors", () => {
     for (const each of fixtures) {
       const view = viewOf(each);
       const start = view.series("rollout/reward")[0]!.step;
-      const early = { ...view, groups: [], series: (name: string) => view.series(name).filter(({ step }) => step < start) };
+      const early = {
+        ...view,
+        groups: [],
+        series: (name: string) => view.series(name).filter(({ step }) => step < start),
+      };
       expect(codesOf(await diagnose(early)).filter((code) => code !== "not-checked")).toEqual([]);
     }
   });
@@ -107,7 +117,11 @@ describe("live", () => {
 
   test("a sound run is not stopped by anything", () => {
     const run = fixture("sound-tools");
-    const doctor = liveDoctor({ stopOn: builtinDetectors.map(({ code }) => code), stopAt: "warning", config: run.config });
+    const doctor = liveDoctor({
+      stopOn: builtinDetectors.map(({ code }) => code),
+      stopAt: "warning",
+      config: run.config,
+    });
     replay(run, doctor);
     expect(doctor.signal.aborted).toBe(false);
   });

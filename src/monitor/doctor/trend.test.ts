@@ -17,7 +17,10 @@ describe("a trend", () => {
 
 test("moving averages begin with the first value", () => {
   expect(movingAverages(points([1, 2, 2]), 0.5)).toEqual([1, 1.5, 1.75]);
-  expect(averagedEnds(points([4, 0, 0, 0, 0, 0, 0, 0, 0, 0]))).toEqual({ first: 4, last: expect.closeTo(4 * 0.8 ** 9, 12) });
+  expect(averagedEnds(points([4, 0, 0, 0, 0, 0, 0, 0, 0, 0]))).toEqual({
+    first: 4,
+    last: expect.closeTo(4 * 0.8 ** 9, 12),
+  });
   expect(averagedEnds(points([1, 2]))).toBeUndefined();
 });
 

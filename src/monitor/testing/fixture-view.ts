@@ -15,8 +15,8 @@ export interface RunFixture {
   }[];
 }
 
-// the machine's speed is no part of a run
-const left = /^(time|speed)\/|^update\/loss\//;
+// what no detector looks at
+const left = /^(time|speed|reward|credit|guide|loss|imitat\w*)\/|^update\/loss\//;
 
 export function fixtureOf(
   { series, groups, config }: RunView,
@@ -30,7 +30,7 @@ export function fixtureOf(
     series: Object.fromEntries(
       names
         .filter((name) => !left.test(name))
-        .map((name) => [name, series(name).map(({ step, value }) => [step, Number(value.toPrecision(6))] as const)]),
+        .map((name) => [name, series(name).map(({ step, value }) => [step, Number(value.toPrecision(5))] as const)]),
     ),
     groups: groups
       .filter(({ step }) => step === lastStep)

@@ -36,7 +36,11 @@ describe("the mask covers exactly the sampled tokens", () => {
   const inTurn = sound.turns[0]!.span.start;
   const changed = (array: Uint8Array, t: number, value: number) => array.map((old, i) => (i === t ? value : old));
   test.each([
-    ["a token of a turn that does not count", { mask_T: changed(sound.mask_T, inTurn, 0) }, "was sampled but does not count"],
+    [
+      "a token of a turn that does not count",
+      { mask_T: changed(sound.mask_T, inTurn, 0) },
+      "was sampled but does not count",
+    ],
     [
       "a token of a turn that nobody sampled",
       {
@@ -79,8 +83,12 @@ describe("rows of one rollout weigh one", () => {
 
 describe("infrastructure failures are outside group statistics", () => {
   const rows = [scored(1), scored(0), scored(1), scored(0), scored(0, { stop: "tool-crash", failure: "broken" })];
-  const recorded = (value: number, stops: readonly string[] = []) => (name: string) =>
-    name === metric.deviation || stops.some((stop) => name === metric.stop(stop)) ? [{ step: 7, value, max: value }] : [];
+  const recorded =
+    (value: number, stops: readonly string[] = []) =>
+    (name: string) =>
+      name === metric.deviation || stops.some((stop) => name === metric.stop(stop))
+        ? [{ step: 7, value, max: value }]
+        : [];
   const outside = Math.sqrt(1 / 3);
 
   test("when the recorded deviation is that of the others", () => {
@@ -91,7 +99,9 @@ describe("infrastructure failures are outside group statistics", () => {
   test("and not when it is that of all", () => {
     const { findings } = failuresOutsideStatistics.prove(viewOf(rows, { series: recorded(Math.sqrt(0.3)) }));
     expect(findings[0]).toMatchObject({ code: "statistics-invariant", severity: "error", step: 7 });
-    expect(findings[0]!.message).toContain("Counting the rollouts that the infrastructure spoiled gives what was recorded");
+    expect(findings[0]!.message).toContain(
+      "Counting the rollouts that the infrastructure spoiled gives what was recorded",
+    );
   });
 
   test("a group that left nothing behind counts where something broke, and only there", () => {

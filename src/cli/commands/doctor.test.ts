@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { metric } from "../../monitor/index.ts";
+import { createRng } from "../../random.ts";
+import { fakeTrajectory } from "../../schema/fake-trajectory.ts";
+import { openRun } from "../../store/index.ts";
+import { runCli } from "../run-cli.ts";
+import { doctor } from "./doctor.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "ludus-doctor-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+async function run(...args: string[]) {
+  const written = { stdout: "", stderr: "" };
+  const status = await runCli(["doctor", ...args], [doctor], {
+    stdout: { write: (text) => (written.stdout += text) },
+    stderr: { write: (text) => (written.stderr += text) },
+  });
+  return { status, ...written };
+}
+
+beforeAll(async () => {
+  const store = await openRun(directory, { now: () => 0 });
+  const rng = createRng(5);
+  await store.transaction((write) => {
+    for (let step = 0; step < 10; step++) {
+      write.recordMetrics(step, { [metric.reward]: step / 10, [metric.unsampledShare]: 0.25 });
+      const task = { id: "task-0", seed: 0, data: {} };
+      write.recordGroup(step, { task, trajectories: [fakeTrajectory(rng), fakeTrajectory(rng)] }, "train");
+    }
+  });
+  await store.close();
+});
+
+test("findings are printed by severity with evidence and remedy, then invariants and the checklist", async () => {
+  const { status, stdout } = await run(directory);
+  expect(status).toBe(1);
+  expect(stdout.replaceAll(directory, "runs/first")).toMatchInlineSnapshot(`
+    "runs/first: 1 error.
+
+    Errors
+
+      observation-unmasked, step 9
+        25 % of the loss's derivatives fall on tokens that nobody sampled: prompts and observations are trained on.
+        Evidence: largestShare 0.25, steps 10, ofSteps 10, firstStep 0
+        Remedy: Let the loss skip every token whose mask is 0. A custom loss must multiply by mask_T, and must not fill advantages_T outside of it.
+
+    Good to know
+
+      not-checked, step 0
+        Not checked that log-probabilities recomputed equal those stored: no checkpoint has weights that sampled a stored rollout.
+        Evidence: invariant log-probabilities recomputed equal those stored
+        Remedy: Keep checkpoints (save: { keep }) and run ludus doctor on the run's folder.
+
+    Invariants
+
+      holds        the mask covers exactly the sampled tokens (20 trajectories)
+      not checked  infrastructure failures are outside group statistics (0 steps)
+      holds        rows of one rollout weigh one (20 rollouts)
+      not checked  log-probabilities recomputed equal those stored (no checkpoint has weights that sampled a stored rollout)
+
+    Checklist
+
+      ok       reward distribution: mean 0.1 → 0.8, 0 % of rewards are 0, quartiles -0.0327 -0.0327 0.89 0.89 0.957
+      unknown  lengths and ends: The run has no such figures.
+      look     mask: 20 trajectories looked at, NaN % of their tokens sampled; 25 % of derivatives elsewhere
+      unknown  KL and entropy: The run has no such figures.
+      unknown  deviation within groups: The run has no such figures.
+      look     tools: search 60 %, calculator 40 %; 60 % of calls failed
+      unknown  sample efficiency: The run has no such figures.
+
+    "
+  `);
+});
+
+test("--json prints the same for programs", async () => {
+  const { status, stdout } = await run(directory, "--json");
+  const report = JSON.parse(stdout);
+  expect(status).toBe(1);
+  expect(report).toMatchObject({
+    run: directory,
+    findings: [{ code: "observation-unmasked", step: 9 }, { code: "not-checked" }],
+  });
+  expect(report.checklist).toHaveLength(7);
+  expect(report.proofs.map(({ checked }: { checked: number }) => checked)).toEqual([20, 0, 20, 0]);
+});
+
+test("a command line that is not understood, and a folder without a run", async () => {
+  expect(await run()).toMatchObject({ status: 2, stderr: expect.stringContaining("the folder of one run") });
+  expect(await run("a", "b")).toMatchObject({ status: 2 });
+  expect(await run(directory, "--jason")).toMatchObject({ status: 2, stderr: expect.stringContaining('"--json"') });
+  expect(await run(join(directory, "nowhere"))).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("store-missing"),
+  });
+});

@@ -1,0 +1,8 @@
+export { type Capture, type Captured, createCapture } from "./capture.ts";
+export type { Environments } from "./dashboard/play-routes.ts";
+export { type Dashboard, type DashboardOptions, serveDashboard } from "./dashboard-server.ts";
+export { type LoadOptions, loadServedModel } from "./load-served-model.ts";
+export type { RecordedRollouts, RecordOptions } from "./model/recorded-rollouts.ts";
+export type { RecordedRollout, RolloutEnd } from "./model/recorder.ts";
+export type { ServedModel } from "./model/served-model.ts";
+export { type ModelServer, type ServeModelOptions, serveModel } from "./openai-server.ts";
