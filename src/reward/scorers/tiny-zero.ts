@@ -1,4 +1,4 @@
-import { evaluateArithmetic } from "./arithmetic.ts";
+import { readArithmetic } from "../../task/arithmetic.ts";
 import { tagContents } from "./format-tags.ts";
 
 export interface Countdown {
@@ -21,8 +21,8 @@ function usesNumbers(equation: string, numbers: readonly number[]): boolean {
 }
 
 function hitsTarget(equation: string, target: number): boolean {
-  const value = evaluateArithmetic(equation);
-  return value !== null && Math.abs(value - target) < 1e-5;
+  const read = readArithmetic(equation);
+  return read !== undefined && Math.abs(read.value - target) < 1e-5;
 }
 
 /** TinyZero's Countdown on a response without its prompt: 1 for a right last `<answer>`, 0.1 for a wrong one, 0 for none. */
