@@ -37,7 +37,8 @@ class Group:
         # float32 shards are the master weights; each layer is gathered in the dtype that computes
         policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
         for layer in layers:
-            fully_shard(layer, mesh=mesh, mp_policy=policy)
+            # said outright: a layer left gathered would go on with old weights after a step or a load
+            fully_shard(layer, mesh=mesh, mp_policy=policy, reshard_after_forward=True)
 
     def sum_everywhere(self, tensor: Tensor) -> Tensor:
         if self.size > 1:

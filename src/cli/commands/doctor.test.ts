@@ -65,7 +65,7 @@ test("findings are printed by severity with evidence and remedy, then invariants
 
       ok       reward distribution: mean 0.1 → 0.8, 0 % of rewards are 0, quartiles -0.0327 -0.0327 0.89 0.89 0.957
       unknown  lengths and ends: The run has no such figures.
-      look     mask: 20 trajectories looked at, NaN % of their tokens sampled; 25 % of derivatives elsewhere
+      look     mask: 20 trajectories looked at, 59.7 % of their tokens sampled; 25 % of derivatives elsewhere
       unknown  KL and entropy: The run has no such figures.
       unknown  deviation within groups: The run has no such figures.
       look     tools: search 60 %, calculator 40 %; 60 % of calls failed

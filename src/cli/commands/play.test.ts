@@ -27,18 +27,18 @@ describe("a person", () => {
   test("reads what a model would read, and sees rewards, parts and the end", async () => {
     const { status, stdout } = await run(["key-door", "--task", "0"], ["T", "R"]);
     expect(stdout).toMatchInlineSnapshot(`
-      "[key-door, task key-door-8/train/0, seed 1363185262]
+      "[key-door, task key-door-8/train/0, seed 654882323]
       [Say something. ? lists what may be said, ! asks the expert, !! lets it speak, =words says them as an answer.]
       [user]
-      K...D.G
+      KD....G
       > T
       [turn 1 of 16: reward 0]
       [user]
-      A...D.G+
+      AD....G+
       > R
       [turn 2 of 16: reward 0]
       [user]
-      .A..D.G+
+      AD....G+
       [cancelled after 2 turns]
       agent: score 0, no success
       "

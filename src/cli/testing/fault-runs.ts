@@ -105,6 +105,9 @@ export const faultRuns: readonly FaultRun[] = [
   faultRun("many-epochs", { fires: ["kl-explosion"], mayFire: aftermath }, () => ({
     ...{ env: copyEnv(), algorithm: grpo({ learningRate: 5e-3, epochs: 8 }) },
   })),
+  faultRun("weak-penalty", { fires: ["kl-explosion"], mayFire: aftermath }, () => ({
+    ...{ env: copyEnv({ misleading: true }), algorithm: grpo({ learningRate: 2e-3, kl: 1e-4 }) },
+  })),
   faultRun("narrow-clip", { fires: ["clip-fraction"], mayFire: aftermath }, () => ({
     ...{ env: copyEnv(), steps: 16, algorithm: grpo({ learningRate: 5e-4, epochs: 8, clip: 0.002 }) },
   })),

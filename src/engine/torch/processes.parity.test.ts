@@ -73,6 +73,16 @@ describe.runIf(process.env.LUDUS_PYTHON)("two processes give what one gives", ()
     }
   });
 
+  test("a forward pass right after a load sees what was loaded", async () => {
+    await both((engine, i) => engine.save(at(`now-${i}`)));
+    const first = await both((engine) => engine.forward(batch));
+    await both((engine, i) => engine.load(at(`start-${i}`)));
+    const [one, two] = await both((engine) => engine.forward(batch));
+    expect(two!.logprobs_B_T[0]![3]).toBeCloseTo(one!.logprobs_B_T[0]![3]!, 5);
+    expect(two!.logprobs_B_T[0]![3]).not.toBeCloseTo(first[1]!.logprobs_B_T[0]![3]!, 5);
+    await both((engine, i) => engine.load(at(`now-${i}`)));
+  });
+
   test("samples, from whichever process they come, also after a step and from a snapshot", async () => {
     await both((engine) => engine.snapshot("reference"));
     await both(async (engine) => {

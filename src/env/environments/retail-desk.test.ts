@@ -19,14 +19,14 @@ test("cancelling, in few letters", async () => {
   expect(turns.map(({ text }, i) => `${heard[i]} > ${text}`)).toMatchInlineSnapshot(`
     [
       "cancel > =name?",
-      "Eva Moore 168 > zip Eva Moore 168",
-      "u81 > =order reason?",
-      "o89 mistake > order o89",
-      "o89 u81 pending
-    Main13 Lima 168
-    c22 82
-    i76 p81 watch black 82 > =ok?",
-      "yes > cancel o89 mistake",
+      "Ana Cruz 947 > zip Ana Cruz 947",
+      "u27 > =order reason?",
+      "o99 unneeded > order o99",
+      "o99 u27 pending
+    Oak66 Graz 947
+    c29 69
+    i68 p23 lamp white 69 > =ok?",
+      "yes > cancel o99 unneeded",
       "cancelled > =done",
     ]
   `);
@@ -135,24 +135,24 @@ describe("tools", () => {
     const says = [`user ${task.data.userId}`, `order ${orderId}`, `product ${productId}`, "types"];
     const { turns } = await playEpisode(env, task, says);
     expect(turns.map(({ observation }) => observation).join("\n\n")).toMatchInlineSnapshot(`
-      "u81 Eva Moore eva@x
-      Main13 Lima 168
-      c22 y30
-      o89 o50 o72
+      "u27 Ana Cruz ana@x
+      Oak66 Graz 947
+      c29 y76
+      o99 o78 o50
 
-      o89 u81 pending
-      Main13 Lima 168
-      c22 82
-      i76 p81 watch black 82
+      o99 u27 pending
+      Oak66 Graz 947
+      c29 69
+      i68 p23 lamp white 69
 
-      p81 watch
-      i76 black 82
-      i54 red 77
-      i24 white 78
+      p23 lamp
+      i95 black 63
+      i68 white 69
+      i47 blue 66
 
-      watch p81
-      puzzle p69
-      bag p83"
+      lamp p23
+      bag p39
+      puzzle p97"
     `);
   });
 });

@@ -141,23 +141,19 @@ test("compact pages are short", async () => {
   expect({ heard, said: turns.map(({ text }) => text) }).toMatchInlineSnapshot(`
     {
       "heard": [
-        "shirt washable cotton warm L <=40",
-        "p21 warm washable shirt 26
-    p41 striped warm shirt 43
-    p181 soft casual shirt 55
-    p56 cotton soft socks 78
-    p61 warm stretchy shirt 18",
-        "p21 26
-    blue+8 green
-    M+14 L+5",
-        "p21 31
-    blue+8 green
-    M+14 *L+5",
+        "table foldable <=80",
+        "p23 foldable compact table 18
+    p143 foldable round table 60
+    p3 compact modern table 32
+    p83 metal painted table 18
+    p63 painted metal table 27",
+        "p23 18
+    oak+1 walnut+6 chrome
+    tall+14 medium+2",
       ],
       "said": [
-        "? shirt washable cotton warm L",
-        "p21",
-        "L",
+        "? table foldable",
+        "p23",
         "buy",
       ],
     }

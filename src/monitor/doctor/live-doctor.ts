@@ -49,11 +49,14 @@ export function liveDoctor(options: Partial<LiveDoctorOptions> = {}): LiveDoctor
   const history = new History(config);
   const controller = new AbortController();
   const found = new Map<string, Finding>();
+  const told = new Map<string, number>();
   const look = () => {
     for (const finding of detect(history)) {
-      const before = found.get(finding.code);
       found.set(finding.code, finding);
-      if (before === undefined || weight[finding.severity] > weight[before.severity]) onFinding(finding);
+      if (weight[finding.severity] > (told.get(finding.code) ?? -1)) {
+        told.set(finding.code, weight[finding.severity]);
+        onFinding(finding);
+      }
       const isBad = weight[finding.severity] >= weight[stopAt];
       if (isBad && stopOn.includes(finding.code) && !controller.signal.aborted)
         controller.abort(new DoctorStop(finding));

@@ -1,5 +1,0 @@
-import { tiny } from "../embedded/model-config.ts";
-import { engineContract } from "../engine.contract.ts";
-import { torch } from "./torch.ts";
-const model = tiny({ vocabularySize: 24, width: 32, headWidth: 8, keyValueHeads: 2, layers: 2, contextLength: 64, initializerRange: 0.15 });
-engineContract("two processes", { make: () => torch({ model, valueHead: true, seed: 3, device: "cpu", threads: 1, processes: 2, log: () => {} }), learns: true });

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { metric } from "../../metric-names.ts";
+import { viewOf } from "../../testing/fixture-view.ts";
+import type { RunView } from "../detector.ts";
+import { graderHacking } from "./grader-hacking.ts";
+import { klExplosion } from "./kl-explosion.ts";
+import { loops } from "./loops.ts";
+import { rewardDistribution } from "./reward-distribution.ts";
+import { valueFunction } from "./value-function.ts";
+import { zeroVariance } from "./zero-variance.ts";
+
+// Detectors that look in two ways, each way alone. That they fire at all is tested with recorded runs, in ../doctor.test.ts.
+
+const recorded = (name: string) =>
+  viewOf(JSON.parse(readFileSync(new URL(`../../../../fixtures/doctor/${name}.json`, import.meta.url), "utf8")));
+const without = (view: RunView, name: string): RunView => ({ ...view, series: (n) => (n === name ? [] : view.series(n)) });
+
+const made = (series: Readonly<Record<string, readonly number[]>>): RunView => ({
+  ...{ groups: [], config: undefined, events: [] },
+  series: (name) => (series[name] ?? []).map((value, step) => ({ step, value, max: value })),
+});
+const ten = (value: number) => new Array<number>(10).fill(value);
+
+describe("grader hacking", () => {
+  const view = recorded("hackable-grader");
+  test("is seen on held-out tasks", () => {
+    expect(graderHacking.detect(without(view, metric.success))[0]!.message).toMatch(/success on held-out tasks fell/);
+  });
+  test("is seen in training where nothing was evaluated", () => {
+    expect(graderHacking.detect(without(view, metric.evalSuccess))[0]!.message).toMatch(/share of solved tasks fell/);
+  });
+  test("is no matter of success alone, nor of reward alone", () => {
+    const fallen = { [metric.success]: [...ten(0.9), ...ten(0.2)], [metric.evalSuccess]: [0.9, 0.2] };
+    expect(graderHacking.detect(made({ ...fallen, [metric.reward]: [...ten(0.9), ...ten(0.2)] }))).toEqual([]);
+    const risen = { [metric.success]: ten(0.5), [metric.evalSuccess]: [0.5, 0.5], [metric.reward]: [...ten(0.2), ...ten(0.9)] };
+    expect(graderHacking.detect(made(risen))).toEqual([]);
+  });
+});
+
+describe("loops", () => {
+  const view = recorded("pays-by-turn");
+  test("are seen in rollouts, by their words and what they are told", () => {
+    expect(loops.detect(view)[0]!.message).toMatch(/is told what it was told before/);
+    expect(loops.detect(view)[0]!.evidence.trajectories).toHaveLength(3);
+  });
+  test("are seen live by words alone, where few tasks are solved", () => {
+    expect(loops.detect({ ...view, groups: [] })[0]!.message).toMatch(/repeat the turn before/);
+  });
+  test("are not seen in a walker who goes on and on and gets there", () => {
+    expect(loops.detect(recorded("sound-walk"))).toEqual([]);
+  });
+});
+
+describe("divergence", () => {
+  test("is seen from the reference", () => {
+    expect(klExplosion.detect(recorded("weak-penalty")).map(({ evidence }) => Object.keys(evidence)[0])).toContain("klReference");
+  });
+  test("is seen within a step", () => {
+    expect(klExplosion.detect(recorded("many-epochs")).map(({ evidence }) => Object.keys(evidence)[0])).toContain("klOldNew");
+  });
+});
+
+test("a critic whose error grows is seen without rollouts", () => {
+  const errors = [0.1, 0.11, 0.09, 0.1, 0.1, 0.1, 0.3, 0.5, 0.48, 0.52];
+  const [finding] = valueFunction.detect(made({ [metric.reward]: ten(0.5), [metric.valueError]: errors }));
+  expect(finding).toMatchObject({ code: "value-function", evidence: { errorBefore: expect.closeTo(0.1, 6), errorAfter: 0.5 } });
+});
+
+test("a reward that is no number is an error", () => {
+  const view = made({ [metric.reward]: [0.1, Number.NaN, 0.2] });
+  expect(rewardDistribution.detect(view)).toMatchObject([{ severity: "error", step: 1 }]);
+});
+
+test.each([
+  ["info", 0.1, 0.85],
+  ["error", 0.85, 0.1],
+  ["warning", 0.45, 0.5],
+])("uniform groups are an %s when %d of groups fail and %d pass", (severity, fail, pass) => {
+  const series = { [metric.reward]: ten(0.5), [metric.uniform]: ten(0.95), [metric.uniformFail]: ten(fail) };
+  const view = made({ ...series, [metric.uniformPass]: ten(pass) });
+  expect(zeroVariance.detect(view)).toMatchObject([{ severity, evidence: { allFail: fail, allPass: pass } }]);
+  expect(zeroVariance.detect({ ...view, config: { algorithm: { groupSize: 1 } } })).toEqual([]);
+});
