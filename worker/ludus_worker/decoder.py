@@ -114,6 +114,8 @@ class Decoder:
     def reset(self, length: int) -> None:
         """After the cache has moved: rotations for its length, and no graph that knows the old addresses."""
         self.graphs.clear()
+        # a pool is gone with the last graph in it
+        self.pool = None
         positions = torch.arange(length, device=self.device)[None]
         like = torch.empty(0, device=self.device, dtype=self.dtype)
         with torch.no_grad():
@@ -143,6 +145,8 @@ class Decoder:
 
     def forget(self, weights: DecodeWeights) -> None:
         self.graphs = {key: graph for key, graph in self.graphs.items() if key[0] != id(weights)}
+        if all(graph is None for graph, _ in self.graphs.values()):
+            self.pool = None
 
     def _step(self, weights: DecodeWeights, cache: SlotCache, state: SlotState, slots: int, length: int):
         heads, groups, width = self.shape

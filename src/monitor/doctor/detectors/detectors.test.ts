@@ -14,7 +14,10 @@ import { zeroVariance } from "./zero-variance.ts";
 
 const recorded = (name: string) =>
   viewOf(JSON.parse(readFileSync(new URL(`../../../../fixtures/doctor/${name}.json`, import.meta.url), "utf8")));
-const without = (view: RunView, name: string): RunView => ({ ...view, series: (n) => (n === name ? [] : view.series(n)) });
+const without = (view: RunView, name: string): RunView => ({
+  ...view,
+  series: (n) => (n === name ? [] : view.series(n)),
+});
 
 const made = (series: Readonly<Record<string, readonly number[]>>): RunView => ({
   ...{ groups: [], config: undefined, events: [] },
@@ -33,7 +36,11 @@ describe("grader hacking", () => {
   test("is no matter of success alone, nor of reward alone", () => {
     const fallen = { [metric.success]: [...ten(0.9), ...ten(0.2)], [metric.evalSuccess]: [0.9, 0.2] };
     expect(graderHacking.detect(made({ ...fallen, [metric.reward]: [...ten(0.9), ...ten(0.2)] }))).toEqual([]);
-    const risen = { [metric.success]: ten(0.5), [metric.evalSuccess]: [0.5, 0.5], [metric.reward]: [...ten(0.2), ...ten(0.9)] };
+    const risen = {
+      [metric.success]: ten(0.5),
+      [metric.evalSuccess]: [0.5, 0.5],
+      [metric.reward]: [...ten(0.2), ...ten(0.9)],
+    };
     expect(graderHacking.detect(made(risen))).toEqual([]);
   });
 });
@@ -54,17 +61,24 @@ describe("loops", () => {
 
 describe("divergence", () => {
   test("is seen from the reference", () => {
-    expect(klExplosion.detect(recorded("weak-penalty")).map(({ evidence }) => Object.keys(evidence)[0])).toContain("klReference");
+    expect(klExplosion.detect(recorded("weak-penalty")).map(({ evidence }) => Object.keys(evidence)[0])).toContain(
+      "klReference",
+    );
   });
   test("is seen within a step", () => {
-    expect(klExplosion.detect(recorded("many-epochs")).map(({ evidence }) => Object.keys(evidence)[0])).toContain("klOldNew");
+    expect(klExplosion.detect(recorded("many-epochs")).map(({ evidence }) => Object.keys(evidence)[0])).toContain(
+      "klOldNew",
+    );
   });
 });
 
 test("a critic whose error grows is seen without rollouts", () => {
   const errors = [0.1, 0.11, 0.09, 0.1, 0.1, 0.1, 0.3, 0.5, 0.48, 0.52];
   const [finding] = valueFunction.detect(made({ [metric.reward]: ten(0.5), [metric.valueError]: errors }));
-  expect(finding).toMatchObject({ code: "value-function", evidence: { errorBefore: expect.closeTo(0.1, 6), errorAfter: 0.5 } });
+  expect(finding).toMatchObject({
+    code: "value-function",
+    evidence: { errorBefore: expect.closeTo(0.1, 6), errorAfter: 0.5 },
+  });
 });
 
 test("a reward that is no number is an error", () => {
