@@ -110,11 +110,11 @@ export const config: TrainConfig = {
   env,
   // a transformer of 0.3M parameters with random weights
   policy: fromScratch({ size: "tiny" }),
-  // demonstrations in which more than half of all turns are random: enough to know how to speak, not what to say
-  warmStart: imitate({ demonstrations: 1000, noise: 0.6, steps: 100 }),
+  // demonstrations in which half of all turns are random: enough to know how to speak, not what to say
+  warmStart: imitate({ demonstrations: 1000, noise: 0.5, steps: 150 }),
   algorithm: grpo({ groupSize: 8 }),
   tasksPerStep: 16,
-  steps: 60,
+  steps: 50,
   eval: { tasks: 200 },
 };
 

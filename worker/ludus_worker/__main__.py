@@ -40,7 +40,7 @@ def end_with_parent() -> None:
     def wait() -> None:
         while sys.stdin.buffer.read(4096):
             pass
-        os._exit(0)
+        os._exit(1)  # not 0, or torchrun would wait for the other processes
 
     threading.Thread(target=wait, name="parent", daemon=True).start()
 
@@ -88,7 +88,7 @@ def main() -> None:
             sys.exit(f"{options.host} can be reached from elsewhere: set LUDUS_WORKER_TOKEN to a secret")
         if not options.tls_certificate and not options.insecure:
             sys.exit(f"{options.host} can be reached from elsewhere: give --tls-certificate and --tls-key, or --insecure")
-    if options.parent and os.environ.get("RANK", "0") == "0":
+    if options.parent:
         end_with_parent()
     try:
         asyncio.run(serve(options))

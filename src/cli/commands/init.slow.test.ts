@@ -17,7 +17,7 @@ test.each([0, 1, 2])("a new project learns out of the box, seed %d", async (seed
   linkPackages(project);
   const said = await runIn(project, ludus, "train", "train.ts", "--json", "--quiet", "--set", `seed=${seed}`);
   const { before, after } = JSON.parse(said);
-  expect(before.success.mean).toBeLessThan(0.5);
+  expect(before.success.mean).toBeLessThan(0.6);
   expect(after.success.low).toBeGreaterThan(0.7);
 });
 
