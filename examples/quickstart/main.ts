@@ -1,6 +1,6 @@
 /**
  * The whole of Ludus in one program: an agent that must look things up before it can answer. A transformer is made from
- * nothing, imitates demonstrations in which a third of all turns are random, and then learns from its own attempts which
+ * nothing, imitates demonstrations in which nearly half of all turns are random, and then learns from its own attempts which
  * searches and answers are right. What is measured is success on questions it has never been trained on.
  *
  *     npm start                     # two to four minutes on two cores
@@ -46,7 +46,7 @@ const result = await train({
   env,
   seed,
   policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
-  warmStart: imitate({ demonstrations: 4000, noise: 0.3, steps: 500, learningRate: cosine(3e-3, 0.1) }),
+  warmStart: imitate({ demonstrations: 4000, noise: 0.45, steps: 800, learningRate: cosine(3e-3, 0.1) }),
   algorithm: grpo({ groupSize: 8, learningRate: cosine(8e-4, 0.1) }),
   tasksPerStep: 32,
   steps: 130,
