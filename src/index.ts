@@ -27,6 +27,8 @@ export {
   type TokenRow,
   type Tokens,
 } from "./engine/engine.ts";
+export { type TorchOptions, torch } from "./engine/torch/torch.ts";
+export { vllm } from "./engine/torch/vllm.ts";
 export {
   type ActContext,
   type Acted,

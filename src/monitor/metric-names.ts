@@ -32,6 +32,8 @@ export const metric = {
   /** How far one update moved the policy, and how far it is from the reference, in nats a token. */
   klOldNew: "policy/kl-old-new",
   klReference: "kl/policy-reference",
+  /** The same where the penalty is taken off the reward. */
+  klInReward: "policy/kl-reference",
   valueError: "value/squared-error",
   gradientNorm: "update/gradient-norm",
   skippedSteps: "update/skipped",

@@ -1,5 +1,6 @@
 import { embedded } from "../engine/embedded/embedded.ts";
 import { base, type ModelConfig, small, tiny } from "../engine/embedded/model-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { Env } from "../env/env.ts";
 import { Episode } from "../env/episode.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
@@ -22,8 +23,18 @@ export interface FromScratchOptions {
   /** Longest episode in tokens; by default what the environment's limits and observations seem to need. */
   contextLength?: number;
   valueHead: boolean;
-  /** Processor cores; all by default. */
+  /** Processor cores; all by default. Of the embedded engine. */
   threads?: number;
+  /** What computes: `embedded` by default; `torch` trains the same model with PyTorch. */
+  engine?: (options: NewModel) => Promise<Engine>;
+}
+
+/** What an engine needs to begin a new model. */
+export interface NewModel {
+  readonly model: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  readonly valueHead: boolean;
+  readonly seed: number;
 }
 
 const defaults: FromScratchOptions = { size: "small", tokenizer: 320, renderer: "compact", valueHead: false };
@@ -32,7 +43,15 @@ const samplePlays = 64;
 
 /** A new transformer with random weights on the embedded engine, and a tokenizer that knows the environment's words. */
 export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePolicy {
-  const { size, tokenizer: wanted, renderer: kind, contextLength, valueHead, threads } = { ...defaults, ...options };
+  const {
+    size,
+    tokenizer: wanted,
+    renderer: kind,
+    contextLength,
+    valueHead,
+    threads,
+    engine: makeEngine,
+  } = { ...defaults, ...options };
   return async (env, seed) => {
     const plays = await samplePlay(env, seed);
     const tokenizer = makeTokenizer(wanted, plays.flat());
@@ -42,10 +61,8 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
     const { vocabularySize } = tokenizer;
     const model =
       typeof size === "function" ? size(vocabularySize) : sizes[size]({ vocabularySize, contextLength: room });
-    const engine = await embedded({
-      ...{ model, tokenizer, valueHead, seed: seedOf(seed, "weights", 0) },
-      ...(threads === undefined ? {} : { threads }),
-    });
+    const start = { model, tokenizer, valueHead, seed: seedOf(seed, "weights", 0) };
+    const engine = await (makeEngine?.(start) ?? embedded({ ...start, ...(threads === undefined ? {} : { threads }) }));
     return { engine, renderer };
   };
 }

@@ -3,7 +3,18 @@ import type { Evidence, RunView } from "./detector.ts";
 import { maskCoversSampled } from "./invariants/mask-covers-sampled.ts";
 import { countsOf, recentGroups, rewardsOf, soundTrajectories } from "./sample.ts";
 import { settingsOf } from "./settings.ts";
-import { learningPoints, mean, percent, quantile, recentMean, short, sum, trendOf, variance } from "./trend.ts";
+import {
+  learningPoints,
+  mean,
+  percent,
+  quantile,
+  recentMean,
+  referencePoints,
+  short,
+  sum,
+  trendOf,
+  variance,
+} from "./trend.ts";
 
 /** One thing to look at when a run goes wrong. `look`: it may be the reason. */
 export interface ChecklistItem {
@@ -80,7 +91,7 @@ function divergence(view: RunView): ChecklistItem {
   const entropy = trendOf(learningPoints(view, metric.entropy));
   if (entropy === undefined) return unknown(item);
   const oldNew = recentMean(learningPoints(view, metric.klOldNew));
-  const reference = recentMean(learningPoints(view, metric.klReference));
+  const reference = recentMean(referencePoints(view));
   const kl = [
     ...(oldNew === undefined ? [] : [`KL of a step ${short(oldNew)}`]),
     ...(reference === undefined ? [] : [`KL from the reference ${short(reference)}`]),

@@ -35,6 +35,12 @@ export function learningPoints(view: RunView, name: string): readonly SeriesPoin
   return view.series(name).filter(({ step, value }) => step >= start && Number.isFinite(value));
 }
 
+/** Divergence from the reference, whether the penalty is in the loss or in the reward. */
+export function referencePoints(view: RunView): readonly SeriesPoint[] {
+  const inLoss = learningPoints(view, metric.klReference);
+  return inLoss.length > 0 ? inLoss : learningPoints(view, metric.klInReward);
+}
+
 /** Several metrics that are shares of one whole added up; one that is absent at a step was 0 there. */
 export function summedPoints(view: RunView, names: readonly string[]): readonly SeriesPoint[] {
   const byStep = names.map((name) => new Map(learningPoints(view, name).map(({ step, value }) => [step, value])));

@@ -1,6 +1,6 @@
 import { metric } from "../../metric-names.ts";
 import type { Detector, Finding } from "../detector.ts";
-import { learningPoints, percent, recentMean, short } from "../trend.ts";
+import { learningPoints, percent, recentMean, referencePoints, short } from "../trend.ts";
 
 const code = "kl-explosion";
 const limits = { oldNew: 0.05, reference: 0.5, leastPoints: 3 };
@@ -10,7 +10,7 @@ export const klExplosion: Detector = {
   code,
   detect(view) {
     const updates = learningPoints(view, metric.klOldNew);
-    const reference = learningPoints(view, metric.klReference);
+    const reference = referencePoints(view);
     const findings: Finding[] = [];
     const oldNew = recentMean(updates);
     if (oldNew !== undefined && updates.length >= limits.leastPoints && oldNew > limits.oldNew) {
