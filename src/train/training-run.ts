@@ -3,6 +3,7 @@ import { type EvalReport, evaluate } from "../eval/evaluate.ts";
 import { evalReportFromJson } from "../eval/stored-report.ts";
 import type { Guide } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
+import { DoctorStop } from "../monitor/doctor/index.ts";
 import { metric } from "../monitor/metric-names.ts";
 import { createRng } from "../random.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
@@ -99,7 +100,7 @@ export class TrainingRun<Data, State> {
   /** Why no further step should be made; undefined when one should. */
   endReason(): RunEndReason | undefined {
     const { signal, budget, earlyStop } = this.config;
-    if (signal?.aborted) return "stopped";
+    if (signal?.aborted) return signal.reason instanceof DoctorStop ? "doctor" : "stopped";
     if (budget?.seconds !== undefined && this.#seconds() >= budget.seconds) return "time-budget";
     if (budget?.tokens !== undefined && this.#tokens >= budget.tokens) return "token-budget";
     if (earlyStop === undefined) return undefined;

@@ -61,7 +61,7 @@ describe("a person", () => {
     expect(stdout).toMatch(/\[\d+ tokens\]\n<\|im_start\|>system\nAlways write/);
     expect(stdout).toContain("<|im_start|>assistant\n");
     const compact = await run(["lock", "--tokens", "compact"], []);
-    expect(compact.stdout).toContain("[user]\n8975\n[5 tokens]\n8975<|im_start|>\n");
+    expect(compact.stdout).toContain("[user]\n4289\n[5 tokens]\n4289<|im_start|>\n");
   });
 
   test("asks what may be said, and is told where it is not listed", async () => {

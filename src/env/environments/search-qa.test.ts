@@ -14,9 +14,17 @@ async function taskOf(options: Partial<SearchQaOptions>, hops: number): Promise<
   return tasks.find(({ data }) => data.relations.length === hops)!;
 }
 
+/** The same question of each style's knowledge base. */
+const ask = (start: string, answer: string) => ({
+  id: "king of land",
+  seed: 1,
+  data: { base: 0, start, relations: ["land", "king"], isPerson: true, answer },
+});
+const kingOfLand = { compact: ask("Nam", "Mel"), tags: ask("Zummez", "Rodpan") };
+
 test("an episode in compact style: one line a search, the answer is copied", async () => {
   const env = searchQa();
-  const { heard, turns, stop, scores } = await playEpisode(env, await env.tasks.at("train", 1), "expert");
+  const { heard, turns, stop, scores } = await playEpisode(env, kingOfLand.compact, "expert");
   expect(heard).toEqual(["Nam land king?", "Nam land Gib", "Gib king Mel"]);
   expect(turns.map(({ text }) => text)).toEqual(["search Nam land", "search Gib king", "=Mel"]);
   expect(turns.at(-1)!.info).toEqual({ searches: 2, hops: 2 });
@@ -26,7 +34,7 @@ test("an episode in compact style: one line a search, the answer is copied", asy
 
 test("an episode in Search-R1's tags: three passages, numbered and titled", async () => {
   const env = searchQa({ style: "tags" });
-  const { heard, turns, scores } = await playEpisode(env, await env.tasks.at("train", 1), "expert");
+  const { heard, turns, scores } = await playEpisode(env, kingOfLand.tags, "expert");
   expect(heard[0]).toMatch(/\nQuestion: Who is the king of the land of Zummez\?$/);
   expect(heard[1]).toBe(
     "\n\n<information>Doc 1(Title: Zummez) The land of Zummez is Fisnaf.\n" +
@@ -44,7 +52,7 @@ test("an episode in Search-R1's tags: three passages, numbered and titled", asyn
 
 test("a turn with neither search nor answer is answered in Search-R1's words", async () => {
   const env = searchQa({ style: "tags" });
-  const { heard } = await playEpisode(env, await env.tasks.at("train", 1), ["hm", "<search></search>"]);
+  const { heard } = await playEpisode(env, kingOfLand.tags, ["hm", "<search></search>"]);
   const invalid =
     "\nMy previous action is invalid. If I want to search, I should put the query between <search> and </search>. " +
     "If I want to give the final answer, I should put the answer between <answer> and </answer>. Let me try again.\n";
@@ -114,18 +122,14 @@ test("a shared knowledge base is one, the others are each their own", async () =
 
 test("the last turn is for the answer: a search in it ends without one", async () => {
   const env = searchQa({ turns: 2 });
-  const { stop, scores, turns } = await playEpisode(
-    env,
-    await env.tasks.at("train", 1),
-    Array(5).fill("search Nam land"),
-  );
+  const { stop, scores, turns } = await playEpisode(env, kingOfLand.compact, Array(5).fill("search Nam land"));
   expect([stop, turns.length, scores.agent!.total]).toEqual(["max-turns", 2, 0]);
 });
 
 test("what is not known is said, in few words", async () => {
   const env = searchQa();
   const says = ["search qqq", "find it", "search"];
-  const { heard } = await playEpisode(env, await env.tasks.at("train", 1), says);
+  const { heard } = await playEpisode(env, kingOfLand.compact, says);
   expect(heard[1]).toBe("nothing");
   expect(heard[2]).toBe("Error: no tool find; write search query or =answer");
   expect(heard[3]).toMatch(/^Error: wrong arguments for "search"/);
@@ -134,7 +138,7 @@ test("what is not known is said, in few words", async () => {
 test("exact match looks past case, marks and articles; nothing else counts", async () => {
   const env = searchQa({ style: "tags" });
   const play = async (answer: string) =>
-    (await playEpisode(env, await env.tasks.at("train", 1), [`<answer>${answer}</answer>`])).scores.agent!.total;
+    (await playEpisode(env, kingOfLand.tags, [`<answer>${answer}</answer>`])).scores.agent!.total;
   expect(await play(" The  rodpan. ")).toBe(1);
   expect(await play("Rodpan or Zummez")).toBe(0);
   expect(await play("")).toBe(0);
@@ -142,8 +146,7 @@ test("exact match looks past case, marks and articles; nothing else counts", asy
 
 test("ReSearch's reward: nothing for a broken format, 0.1 for a right one alone, else F1", async () => {
   const env = searchQa({ style: "tags", reward: "f1-format" });
-  const play = async (...says: string[]) =>
-    (await playEpisode(env, await env.tasks.at("train", 1), says)).scores.agent!;
+  const play = async (...says: string[]) => (await playEpisode(env, kingOfLand.tags, says)).scores.agent!;
   expect(await play("<think>x</think><answer>Rodpan</answer>")).toMatchObject({ total: 1, success: true });
   expect(await play("<think>x</think><answer>King Rodpan</answer>")).toMatchObject({
     total: expect.closeTo(2 / 3, 9),
@@ -154,8 +157,7 @@ test("ReSearch's reward: nothing for a broken format, 0.1 for a right one alone,
   expect(await play("hm", "<answer>Rodpan</answer>")).toMatchObject({ total: 0 });
   expect(await play("<answer></answer>")).toMatchObject({ total: 0 });
   const compact = searchQa({ reward: "f1-format" });
-  const score = async (...says: string[]) =>
-    (await playEpisode(compact, await compact.tasks.at("train", 1), says)).scores.agent!.total;
+  const score = async (...says: string[]) => (await playEpisode(compact, kingOfLand.compact, says)).scores.agent!.total;
   expect(await score("search Nam land", "=Mel")).toBe(1);
   expect(await score("look", "=Mel")).toBe(0);
   expect(await score("=Nam")).toBe(0.1);

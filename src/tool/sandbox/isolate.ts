@@ -35,7 +35,7 @@ export type IsolateMessage = z.infer<typeof isolateMessage>;
 /** How a worker ended by itself. */
 export type IsolateEnd =
   | { kind: "out-of-memory" }
-  | { kind: "exited"; code: number; signal?: NodeJS.Signals }
+  | { kind: "exited"; code: number; signal?: string }
   | ({ kind: "threw" } & ErrorData);
 
 export interface IsolateEvents {

@@ -7,7 +7,7 @@ export type IsolatedResult =
   | { kind: "timeout"; afterMs: number }
   | { kind: "out-of-memory"; heapMb: number }
   /** `process.exit`, or a signal, whose number is then added to 128. */
-  | { kind: "exited"; code: number; signal?: NodeJS.Signals }
+  | { kind: "exited"; code: number; signal?: string }
   /** It printed too much, or returned too much. */
   | { kind: "output-limit"; bytes: number }
   | { kind: "cancelled" }

@@ -4,7 +4,7 @@ import { guardGroup } from "./group-guard.ts";
 /** How the first process of a group ended. */
 export type GroupEnd =
   | { kind: "exited"; code: number }
-  | { kind: "signalled"; signal: NodeJS.Signals }
+  | { kind: "signalled"; signal: string }
   | { kind: "not-started"; code: string; message: string };
 
 /**

@@ -57,5 +57,5 @@ function endOf(end: GroupEnd, outOfMemory: boolean): IsolateEnd {
   if (outOfMemory) return { kind: "out-of-memory" };
   if (end.kind === "exited") return { kind: "exited", code: end.code };
   // as a shell would put it
-  return { kind: "exited", code: 128 + constants.signals[end.signal], signal: end.signal };
+  return { kind: "exited", code: 128 + constants.signals[end.signal as NodeJS.Signals], signal: end.signal };
 }

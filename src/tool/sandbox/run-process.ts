@@ -20,7 +20,7 @@ export const defaultProcessEnv: Readonly<Record<string, string>> = { PATH: "/usr
 /** How a command ended. */
 export type ProcessEnd =
   | { kind: "exited"; code: number }
-  | { kind: "signalled"; signal: NodeJS.Signals }
+  | { kind: "signalled"; signal: string }
   | { kind: "timeout"; afterMs: number }
   | { kind: "output-limit"; bytes: number }
   | { kind: "cancelled" }
