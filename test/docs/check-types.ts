@@ -23,7 +23,7 @@ export function isChecked({ language, info, text }: Block): boolean {
 }
 
 function fileNameOf(text: string): string | undefined {
-  return /^\/\/ ([\w-]+\.ts)$/m.exec(text.split("\n", 1)[0]!)?.[1];
+  return /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0]!)?.[1];
 }
 
 /** Compiles the blocks of all pages at once; returns what the compiler says, by the lines of the pages. */
@@ -42,7 +42,7 @@ export async function checkTypes(pages: readonly Page[]): Promise<{ blocks: numb
       }
     }
     const compilerOptions = { paths: sourcePaths(), moduleDetection: "force" };
-    const config = { extends: "../../tsconfig.json", compilerOptions, include: ["**/*.ts"] };
+    const config = { extends: "../../tsconfig.json", compilerOptions, include: ["**/*.ts", "../../src/**/*.d.ts"] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const said = await compile(folder);
     return { blocks, problems: said.replaceAll(`${folder}/`, "") };

@@ -20,7 +20,8 @@ function table(rows: readonly string[]): string {
 function rowOf(path: string, expected?: string): string {
   const source = readFileSync(`${folder}/${path}`, "utf8");
   const code = /const code = "([^"]+)"/.exec(source)![1]!;
-  if (expected !== undefined && code !== expected) throw new Error(`${path} is the file of ${code}, not of ${expected}`);
+  if (expected !== undefined && code !== expected)
+    throw new Error(`${path} is the file of ${code}, not of ${expected}`);
   const comments = [...source.matchAll(/\/\*\*([^/]*?)\*\/\nexport (?:const|async function)/g)];
   const meaning = (comments.at(-1)?.[1] ?? nameOf(source)).replace(/\s*\n\s*\* ?/g, " ").trim();
   const cells = [`\`${code}\``, severities(source).join(", "), meaning, strings(source, "remedy").join("<br>")];

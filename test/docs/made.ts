@@ -19,6 +19,9 @@ export async function rewrite(path: string, make: (what: string) => string | Pro
   const texts = new Map<string, string>();
   for (const { what } of madeIn(path)) texts.set(what, await make(what));
   const text = readFileSync(path, "utf8");
-  const written = text.replace(stretch, (_, what: string) => `<!-- made: ${what} -->\n${texts.get(what)!}<!-- /made -->`);
+  const written = text.replace(
+    stretch,
+    (_, what: string) => `<!-- made: ${what} -->\n${texts.get(what)!}<!-- /made -->`,
+  );
   if (written !== text) writeFileSync(path, written);
 }
