@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { beforeAll, describe, expect, test } from "vitest";
 import { builtinCommands } from "../src/cli/commands/index.ts";
@@ -90,7 +90,7 @@ describe("commands on the pages", () => {
   });
 
   test("name environments that there are", () => {
-    const named = lines.flatMap(({ line }) => /^ludus (?:play|env check) ([a-z-]+)(?: |$)/.exec(line)?.[1] ?? []);
+    const named = lines.flatMap(({ line }) => /^ludus (?:play|env check) ([\w-]+)(?: |$)/.exec(line)?.[1] ?? []);
     expect(named.filter((name) => !(name in shippedEnvs))).toEqual([]);
     expect(named).not.toEqual([]);
   });
@@ -124,6 +124,22 @@ describe("lists on the pages are whole", () => {
     const page = readPage("docs/reference/stop-reasons.md");
     expect(firstCells(page, "## The policy's doing")).toEqual([...policyStops]);
     expect(firstCells(page, "## The infrastructure's")).toEqual([...infrastructureStops]);
+  });
+
+  test("limits, with their defaults", () => {
+    const { prose } = readPage("docs/guide/environment.md");
+    const rows = Array.from(prose.matchAll(/^\| `(\w+)` \| ([\d,]+) \|/gm), ([, name, value]) => [
+      name,
+      Number(value!.replaceAll(",", "")),
+    ]);
+    expect(Object.fromEntries(rows)).toEqual(ludus.defaultLimits);
+  });
+
+  test("codes of errors are those of the source", () => {
+    const told = firstCells(readPage("docs/guide/troubleshooting.md"), "## A run does not go on");
+    const source = globSync("src/{train,checkpoint,store}/**/*.ts").map((path) => readFileSync(path, "utf8"));
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.filter((code) => !source.some((text) => text.includes(`LudusError("${code}"`)))).toEqual([]);
   });
 
   test("metrics", () => {

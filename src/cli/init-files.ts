@@ -112,9 +112,9 @@ export const config: TrainConfig = {
   policy: fromScratch({ size: "tiny" }),
   // demonstrations in which half of all turns are random: enough to know how to speak, not what to say
   warmStart: imitate({ demonstrations: 1000, noise: 0.5, steps: 150 }),
-  algorithm: grpo({ groupSize: 8 }),
+  algorithm: grpo({ groupSize: 8, learningRate: 2e-4 }),
   tasksPerStep: 16,
-  steps: 50,
+  steps: 60,
   eval: { tasks: 200 },
 };
 

@@ -8,11 +8,5 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-// threads of an engine do not keep the program running; a command that waits for one must
-const running = setInterval(() => {}, 1 << 30);
-try {
-  // the exit status is set, not forced: what is still being written to a pipe gets there
-  process.exitCode = await runCli(process.argv.slice(2), builtinCommands, process);
-} finally {
-  clearInterval(running);
-}
+// the exit status is set, not forced: what is still being written to a pipe gets there
+process.exitCode = await runCli(process.argv.slice(2), builtinCommands, process);
