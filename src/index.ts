@@ -262,4 +262,5 @@ export {
   vspo,
   type WarmStart,
   warmup,
+  withDast,
 } from "./train/index.ts";

@@ -9,7 +9,7 @@ const rank: Readonly<Record<string, number>> = {
   ...{ env: 2, reward: 2, engine: 2, queue: 2, monitor: 2 },
   ...{ rollout: 3, checkpoint: 3 },
   ...{ guide: 4, eval: 4 },
-  ...{ train: 5, server: 6, cli: 7 },
+  ...{ train: 5, server: 6, recipe: 6, cli: 7 },
 };
 // For everyone, and so importing no folder.
 const shared = ["errors.ts", "random.ts"];

@@ -12,6 +12,7 @@ export {
   successPairs,
   trajectoryPairs,
 } from "./pairs.ts";
+export { withDast } from "./presets/dast.ts";
 export {
   type CispoPresetOptions,
   cispo,

@@ -7,6 +7,7 @@ import { evaluate } from "./eval.ts";
 import { exportCommand } from "./export.ts";
 import { init } from "./init.ts";
 import { play } from "./play.ts";
+import { recipe } from "./recipe.ts";
 import { replay } from "./replay.ts";
 import { runs } from "./runs.ts";
 import { serve } from "./serve.ts";
@@ -15,6 +16,6 @@ import { version } from "./version.ts";
 
 /** In the order `ludus --help` lists them: that in which they are needed. */
 export const builtinCommands: readonly Command[] = [
-  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, serve, exportCommand],
+  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, serve, exportCommand, recipe],
   version,
 ];

@@ -43,6 +43,7 @@ export {
 export { type MiniFormsOptions, miniForms } from "./mini-forms.ts";
 export type { Style } from "./moves.ts";
 export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-desk.ts";
+export type { ScreenTask } from "./screen-tasks.ts";
 export { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
 export { type SokobanOptions, type SokobanState, type SokobanTask, sokoban } from "./sokoban.ts";
 export { type VirtualScreenOptions, type VirtualScreenState, virtualScreen } from "./virtual-screen.ts";

@@ -22,6 +22,8 @@ export interface SearchQaOptions {
   maxHops: number;
   /** Passages told for a search; 3 in tags style, 1 in compact style. */
   passages: number | "by-style";
+  /** The policy searches; or, as plain retrieval-augmented generation, it is shown what the question itself finds, and answers. */
+  retrieve: "by-policy" | "once";
   /** All turns, the answer included. Search-R1 counts searches, and one more turn: its 2 (4 in the paper) are 3 (5) here. */
   turns: number;
   /** `em`: exact match, as Search-R1. `f1-format`, as ReSearch: 0 for a broken format, else F1, but 0.1 at least. */
@@ -36,6 +38,7 @@ const defaults: SearchQaOptions = {
   minHops: 1,
   maxHops: 3,
   passages: "by-style",
+  retrieve: "by-policy",
   turns: 4,
   reward: "em",
   seed: 0,
@@ -67,7 +70,8 @@ export interface SearchQaState {
 export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTask, SearchQaState> {
   const chosen = { ...defaults, ...options };
   checkOptions(chosen);
-  const { style, turns, seed } = chosen;
+  const { style, seed } = chosen;
+  const turns = chosen.retrieve === "once" ? 1 : chosen.turns;
   const baseOf = rememberLast((base: number) => {
     return makeKnowledgeBase({ seed: base, entities: chosen.entities, syllables: style === "tags" ? 2 : 1 });
   });
@@ -78,9 +82,11 @@ export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTa
     start({ task }) {
       const question = style === "tags" ? ask(task) : askCompactly(task);
       const state = { base: baseOf(task.base), question, seen: new Set<Fact>(), searches: 0, isWellFormed: true };
-      return { state, say: style === "tags" ? `Answer the given question.\nQuestion: ${question}` : question };
+      const asked = style === "tags" ? `Answer the given question.\nQuestion: ${question}` : question;
+      const found = chosen.retrieve === "once" ? [describeFound(lookUp(state, question, chosen), style)] : [];
+      return { state, say: [asked, ...found].join("\n") };
     },
-    ...(style === "tags"
+    ...(style === "tags" || chosen.retrieve === "once"
       ? {}
       : {
           tools: (tool) => ({
@@ -93,7 +99,7 @@ export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTa
         }),
     act: (context) => act(context, chosen),
     score: (episode) => score(episode, chosen),
-    expert: (context) => advise(context, style),
+    expert: (context) => (chosen.retrieve === "once" ? { answer: context.task.answer } : advise(context, style)),
     actions: (context) => listActions(context, style),
     stateKey: ({ question, seen }) => [question, ...Array.from(seen, writeFact).sort()].join("|"),
     limits: { turns, turnTokens: style === "tags" ? 500 : 24 },

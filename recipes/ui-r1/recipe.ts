@@ -1,0 +1,131 @@
+import {
+  cosine,
+  type Env,
+  fromScratch,
+  grpo,
+  imitate,
+  type LearningPolicy,
+  listed,
+  runGroup,
+  thinkAnswer,
+  withDast,
+} from "ludus";
+import { type ScreenTask, type VirtualScreenState, virtualScreen } from "ludus/environments";
+import type { Recipe } from "ludus/recipe";
+
+type ScreenEnv = Env<ScreenTask, VirtualScreenState>;
+
+const samples = 136;
+const learningRate = 3e-4;
+const screen = withThoughts(virtualScreen({ widgets: 4 }));
+const steps = 60;
+const tasksPerStep = 34;
+
+/** UI-R1 thinks before it answers. The expert's thoughts here are of any length, and none is needed. */
+function withThoughts(env: ScreenEnv): ScreenEnv {
+  return {
+    ...env,
+    format: thinkAnswer(),
+    limits: { ...env.limits, turnTokens: 96 },
+    expert(context) {
+      const said = env.expert!(context);
+      const answer = typeof said === "string" ? said : (said?.answer ?? "");
+      const words = context.task.instruction.compact.length % 4;
+      return { thought: Array.from({ length: words }, () => "well").join(" "), answer };
+    },
+  };
+}
+
+export const uiR1: Recipe = {
+  system: "ui-r1",
+  title: "UI-R1 and UI-R1-E",
+  claim:
+    "Reinforcement learning on 136 chosen screens carries over to labels never seen better than imitation of the same 136",
+  measures: {
+    success: "right",
+    newLabels: "right, new labels",
+    tokens: "tokens said",
+    seconds: "seconds",
+  },
+  compare: [
+    { method: "GRPO on 136 chosen", baseline: "SFT on 136 chosen", measure: "newLabels", want: "more" },
+    { method: "GRPO on 136 chosen", baseline: "warm start", measure: "success", want: "more" },
+    { method: "GRPO on 136 chosen", baseline: "SFT on 136 chosen", measure: "success", want: "more" },
+    { method: "GRPO on 136 chosen", baseline: "SFT on 4000", measure: "newLabels", want: "more" },
+    { method: "GRPO with DAST", baseline: "GRPO on 136 chosen", measure: "tokens", want: "less" },
+  ],
+  async run(lab) {
+    const start = await lab.begin({
+      env: screen,
+      policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
+      warmStart: imitate({ demonstrations: 2000, noise: 0.5, steps: 500, learningRate: cosine(3e-3, 0.1) }),
+    });
+    const measured = async (): Promise<Record<string, number>> => {
+      const [known, fresh] = [await start.evaluate(), await start.evaluate({ split: "new-labels" })];
+      return { success: known.success.mean, newLabels: fresh.success.mean, tokens: known.sampledTokens };
+    };
+    lab.measure("warm start", { ...(await measured()), seconds: start.seconds });
+
+    const chosen = await chooseTasks(start.policy, lab.seed);
+    const few: ScreenEnv = { ...screen, tasks: listed({ train: chosen, test: chosen }, { name: "chosen-screens" }) };
+    const imitated = { algorithm: grpo(), steps: 0 };
+    for (const [arm, env, demonstrations] of [
+      ["SFT on 136 chosen", few, samples],
+      ["SFT on 4000", screen, 4000],
+    ] as const) {
+      const warmStart = imitate({ demonstrations, noise: 0, steps, batchSize: 272, learningRate });
+      const { seconds } = await start.train(arm, { ...imitated, env, warmStart });
+      lab.measure(arm, { ...(await measured()), seconds });
+    }
+    const plain = grpo({ learningRate });
+    for (const [arm, algorithm] of [
+      ["GRPO on 136 chosen", plain],
+      ["GRPO with DAST", withDast(plain)],
+    ] as const) {
+      const { history, seconds } = await start.train(arm, { env: few, algorithm, steps, tasksPerStep });
+      lab.measure(arm, { ...(await measured()), seconds });
+      lab.curve(
+        arm,
+        "success",
+        history.map((step) => step["rollout/success"] ?? 0),
+      );
+      lab.curve(
+        arm,
+        "tokens",
+        history.map((step) => step["rollout/sampled-tokens"] ?? 0),
+      );
+    }
+  },
+};
+
+/**
+ * Quality: an expert gets the full reward. Difficulty: neither all nor none of eight attempts are right. Diversity: actions
+ * take turns, and within an action the labels asked for.
+ */
+async function chooseTasks(policy: LearningPolicy, seed: number): Promise<ScreenTask[]> {
+  const candidates = await Promise.all(
+    Array.from({ length: 800 }, (_, index) => screen.tasks.at("train", 500_000 + index)),
+  );
+  const groups = await Promise.all(
+    candidates.map((task, index) =>
+      runGroup(screen, task, policy, { id: `choose/${index}`, seed: 7919 * seed + index, size: 8 }),
+    ),
+  );
+  const undecided = groups.filter(({ rollouts }) => {
+    const solved = rollouts.filter(({ trajectories }) => trajectories[0]?.score.success === true).length;
+    return solved > 0 && solved < rollouts.length;
+  });
+  const kinds = Map.groupBy(undecided, ({ task }) => kindOf(task.data));
+  const chosen: ScreenTask[] = [];
+  for (let turn = 0; chosen.length < samples && turn < undecided.length; turn++) {
+    for (const members of kinds.values()) {
+      const next = members[turn];
+      if (next !== undefined && chosen.length < samples) chosen.push(next.task.data);
+    }
+  }
+  return chosen;
+}
+
+function kindOf({ goal, instruction }: ScreenTask): string {
+  return goal.kind === "step" ? `${goal.action} ${instruction.compact}` : goal.kind;
+}

@@ -1,0 +1,134 @@
+import { writeFile } from "node:fs/promises";
+import type { Recipe } from "../../recipe/recipe.ts";
+import type { RecipeResult } from "../../recipe/recipe-result.ts";
+import type { Command, Screen, Terminal } from "../command.ts";
+import { columns } from "../help-text.ts";
+import { nearest } from "../nearest.ts";
+import { type OptionTable, type Parsed, parseOptions, usageError } from "../parse-options.ts";
+import { stoppable } from "../stoppable.ts";
+import { textTable } from "../text-table.ts";
+
+const options = {
+  seeds: { type: "number", summary: "run: how many seeds (3)" },
+  "first-seed": { type: "number", summary: "run: the first of them (0)" },
+  budget: { type: "real", value: "minutes", summary: "run: begin no seed that would end later" },
+  out: { type: "string", value: "file", summary: "run: write everything that was measured, curves included, as JSON" },
+  json: { type: "boolean", summary: "Print one JSON value on the last line" },
+} as const satisfies OptionTable;
+
+export const recipe: Command = {
+  name: "recipe",
+  summary: "Train published systems in small, each beside what it is compared with",
+  usage: "list | run <system>",
+  options,
+  details: `list  The systems, and what each recipe is to show
+run   Trains the method and its baselines from scratch for several seeds and prints the table, the claim and whether it holds.
+      A claim holds when the 95 % intervals of method and baseline do not overlap`,
+  example: "ludus recipe run search-r1 --seeds 3 --budget 30",
+  async run(args, terminal) {
+    const parsed = parseOptions(args, options);
+    const [action] = parsed.positionals;
+    if (action === "list") return list(parsed, terminal);
+    if (action === "run") return run(parsed, terminal);
+    const meant = nearest(action ?? "", ["list", "run"]);
+    throw usageError("bad-usage", {
+      got: action === undefined ? "nothing" : `"${action}"`,
+      expected: "list or run",
+      hint: meant === undefined ? "See ludus recipe --help." : `Did you mean "ludus recipe ${meant}"?`,
+    });
+  },
+};
+
+async function list({ values: { json } }: Parsed<typeof options>, { stdout }: Terminal): Promise<number> {
+  const { loadRecipes } = await import("../load-recipes.ts");
+  const recipes = await loadRecipes();
+  const all = recipes.map(({ system, title, claim }) => ({ system, title, claim }));
+  if (json) stdout.write(`${JSON.stringify(all)}\n`);
+  else
+    stdout.write(
+      `${columns(
+        all.flatMap(({ system, title, claim }): [string, string][] => [
+          [system, title],
+          ["", claim],
+        ]),
+      )}\n`,
+    );
+  return 0;
+}
+
+async function run({ values, positionals }: Parsed<typeof options>, terminal: Terminal): Promise<number> {
+  const { runRecipe } = await import("../../recipe/run-recipe.ts");
+  const { shortResult } = await import("../../recipe/recipe-result.ts");
+  const chosen = await findRecipe(positionals[1]);
+  const { stdout, stderr } = terminal;
+  const { seeds = 3, "first-seed": firstSeed = 0, budget, out, json } = values;
+  if (seeds < 1) throw usageError("bad-usage", { got: "--seeds 0", expected: "at least one seed" });
+  stderr.write(`${chosen.title}: ${chosen.claim}\n`);
+  return stoppable(terminal, async (signal) => {
+    const show = progressOn(stderr);
+    try {
+      const result = await runRecipe(chosen, {
+        ...{ seeds, firstSeed, signal, onProgress: show.line },
+        ...(budget !== undefined && { budgetSeconds: budget * 60 }),
+        onSeed: () => show.end(),
+      });
+      if (out !== undefined) await writeFile(out, `${JSON.stringify(result)}\n`);
+      stdout.write(await reportOf(result, seeds));
+      if (json) stdout.write(`${JSON.stringify(shortResult(result))}\n`);
+      return 0;
+    } catch (error) {
+      // what was interrupted is not a failure to explain
+      if (signal.aborted) return 130;
+      throw error;
+    } finally {
+      show.end();
+    }
+  });
+}
+
+async function findRecipe(name: string | undefined): Promise<Recipe> {
+  const { loadRecipes } = await import("../load-recipes.ts");
+  const recipes = await loadRecipes();
+  const found = recipes.find(({ system }) => system === name);
+  if (found !== undefined) return found;
+  const names = recipes.map(({ system }) => system);
+  const meant = nearest(name ?? "", names);
+  throw usageError("no-such-recipe", {
+    got: name === undefined ? "no system" : `"${name}"`,
+    expected: `one of ${names.join(", ")}`,
+    ...(meant !== undefined && { hint: `Did you mean "ludus recipe run ${meant}"?` }),
+  });
+}
+
+async function reportOf(result: RecipeResult, seeds: number): Promise<string> {
+  const { comparisonText, resultTable } = await import("../../recipe/recipe-result.ts");
+  const rows = resultTable(result);
+  const right = rows[0]!.map((_, column) => column).slice(1);
+  const done = result.trials.length;
+  const fewer = done < seeds ? `, ${seeds - done} fewer than asked for: the budget was spent` : "";
+  return [
+    `${textTable(rows, right)}`,
+    `${done} ${done === 1 ? "seed" : "seeds"}${fewer}; 95 % intervals; ${Math.round(result.seconds)} s`,
+    ...result.comparisons.map((comparison) => comparisonText(comparison)),
+    "",
+  ].join("\n");
+}
+
+const quietMs = 10_000;
+
+/** One line drawn over itself on a terminal, a plain line now and then elsewhere. */
+function progressOn(screen: Screen): { line(text: string): void; end(): void } {
+  let last = performance.now();
+  return {
+    line(text) {
+      if (screen.isTTY === true) screen.write(`\r\u001b[K${text}`);
+      else if (performance.now() - last >= quietMs) {
+        last = performance.now();
+        screen.write(`${text}\n`);
+      }
+    },
+    end() {
+      if (screen.isTTY === true) screen.write("\r\u001b[K");
+    },
+  };
+}
