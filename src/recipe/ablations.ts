@@ -1,4 +1,5 @@
 import type { CreditRow } from "../credit/credit.ts";
+import { delegate } from "../engine/delegate.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Loss } from "../loss/loss.ts";
 import { totalsOf } from "../loss/totals.ts";
@@ -69,19 +70,7 @@ function fromFirstSampled(mask_T: Uint8Array): Uint8Array<ArrayBuffer> {
 
 /** An engine that forgets masks, so that gradients flow wherever the loss says. */
 export function unmasked(engine: Engine): Engine {
-  return {
-    // a getter: versions change
-    get info() {
-      return engine.info;
-    },
-    sample: (request, signal) => engine.sample(request, signal),
+  return delegate(engine, {
     forward: (batch, options) => engine.forward({ rows: batch.rows.map(({ mask: _mask, ...row }) => row) }, options),
-    backward: (forward, derivatives) => engine.backward(forward, derivatives),
-    step: (options) => engine.step(options),
-    snapshot: (name, options) => engine.snapshot(name, options),
-    release: (kept) => engine.release(kept),
-    save: (directory) => engine.save(directory),
-    load: (directory) => engine.load(directory),
-    close: () => engine.close(),
-  };
+  });
 }

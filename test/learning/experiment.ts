@@ -1,11 +1,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { unmaskedEngine } from "../../src/cli/testing/fault-policies.ts";
 import type { Env } from "../../src/env/env.ts";
-import { type Algorithm, evaluate, fromScratch, type ImitateOptions, imitate, metric, train } from "../../src/index.ts";
-import type { Loss } from "../../src/loss/loss.ts";
-import { totalsOf } from "../../src/loss/totals.ts";
+import {
+  type Algorithm,
+  evaluate,
+  fromScratch,
+  type ImitateOptions,
+  imitate,
+  type LearningPolicy,
+  metric,
+  train,
+} from "../../src/index.ts";
+import { withoutActionMask } from "../../src/recipe/ablations.ts";
 
 /** One training, from scratch, of one seed. */
 export interface Outcome {
@@ -57,9 +64,10 @@ export async function compare(experiment: Experiment, seed: number): Promise<Map
     await policy.engine.save(warm);
     for (const variant of variants) {
       await policy.engine.load(variant.warmStart === false ? untrained : warm);
-      const speaker = variant.unmasked ? await unmaskedEngine(async () => policy)(env, seed) : policy;
+      const { algorithm } = variant;
+      const ablated = variant.unmasked ? withoutActionMask(policy, algorithm) : { policy, algorithm };
       const extra = variant.warmStart === false ? 0 : warming.seconds;
-      outcomes.set(variant.name, await learn(experiment, variant, speaker, seed, extra));
+      outcomes.set(variant.name, await learn(experiment, { ...variant, ...ablated }, seed, extra));
     }
     return outcomes;
   } finally {
@@ -70,8 +78,7 @@ export async function compare(experiment: Experiment, seed: number): Promise<Map
 
 async function learn(
   { env, steps, tasksPerStep, evalSplit = "test" }: Experiment,
-  variant: Variant,
-  policy: Awaited<ReturnType<ReturnType<typeof fromScratch>>>,
+  { policy, ...variant }: Variant & { policy: LearningPolicy },
   seed: number,
   warmingSeconds: number,
 ): Promise<Outcome> {
@@ -100,22 +107,4 @@ async function learn(
     seconds: warmingSeconds + result.seconds,
     training: last.reduce((a, b) => a + b, 0) / last.length,
   };
-}
-
-/** The same algorithm, with a loss on everything from the first sampled token on: also on what tools answered. */
-export function alsoOnObservations(algorithm: Algorithm): Algorithm {
-  const { loss } = algorithm;
-  const widened: Loss = {
-    ...loss,
-    compute(rows) {
-      const whole = rows.map((row) => {
-        const first = row.mask_T.indexOf(1);
-        const advantage = row.advantages_T[first] ?? 0;
-        const mask_T = row.mask_T.map((_, t) => (first >= 0 && t >= first ? 1 : 0));
-        return { ...row, mask_T, advantages_T: Float32Array.from(mask_T, (m) => m * advantage) };
-      });
-      return loss.compute(whole, totalsOf(whole));
-    },
-  };
-  return { ...algorithm, loss: widened };
 }

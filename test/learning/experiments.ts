@@ -5,7 +5,7 @@ import { functionCalling } from "../../src/env/environments/function-calling.ts"
 import { searchQa } from "../../src/env/environments/search-qa.ts";
 import { sokoban } from "../../src/env/environments/sokoban.ts";
 import { cosine, dapo, drGrpo, grpo, ppo, reinforcePlusPlus, rloo, starpoS } from "../../src/index.ts";
-import { alsoOnObservations, type Experiment } from "./experiment.ts";
+import type { Experiment } from "./experiment.ts";
 
 const learningRate = 5e-4;
 const warm = cosine(2e-3, 0.1);
@@ -77,7 +77,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       { name: "GRPO, groups of 8", algorithm: grpo({ learningRate }) },
       {
         name: "GRPO, observations not masked",
-        algorithm: alsoOnObservations(grpo({ learningRate })),
+        algorithm: grpo({ learningRate }),
         unmasked: true,
       },
       { name: "PPO, shared critic", algorithm: ppo({ learningRate, groupSize: 8 }) },

@@ -1,8 +1,10 @@
+import { delegate } from "../../engine/delegate.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { sumLosses } from "../../loss/combine.ts";
 import { entropyBonus } from "../../loss/entropy-bonus.ts";
 import type { Loss } from "../../loss/loss.ts";
 import { totalsOf } from "../../loss/totals.ts";
+import { unmasked } from "../../recipe/ablations.ts";
 import type { Algorithm, MakePolicy } from "../../train/index.ts";
 
 /** The same algorithm with a loss that takes every token but the first for sampled. */
@@ -44,39 +46,21 @@ export function withOverflow(algorithm: Algorithm): Algorithm {
 
 /** An engine that forgets masks, so that gradients flow wherever the loss says. */
 export function unmaskedEngine(make: MakePolicy): MakePolicy {
-  return changed(make, (engine) => ({
-    forward: (batch, options) => engine.forward({ rows: batch.rows.map(({ mask: _mask, ...row }) => row) }, options),
-  }));
+  return changed(make, unmasked);
 }
 
 /** An engine that samples colder than it was asked to, and says nothing. */
 export function coldEngine(make: MakePolicy): MakePolicy {
-  return changed(make, (engine) => ({
-    sample: (request, signal) => engine.sample({ ...request, temperature: 0.5 * (request.temperature ?? 1) }, signal),
-  }));
+  return changed(make, (engine) =>
+    delegate(engine, {
+      sample: (request, signal) => engine.sample({ ...request, temperature: 0.5 * (request.temperature ?? 1) }, signal),
+    }),
+  );
 }
 
-function changed(make: MakePolicy, change: (engine: Engine) => Partial<Engine>): MakePolicy {
+function changed(make: MakePolicy, change: (engine: Engine) => Engine): MakePolicy {
   return async (env, seed) => {
     const policy = await make(env, seed);
-    return { ...policy, engine: Object.assign(delegate(policy.engine), change(policy.engine)) };
-  };
-}
-
-/** An object of functions, so that one of them can be replaced. `info` must stay a getter: versions change. */
-function delegate(engine: Engine): Engine {
-  return {
-    get info() {
-      return engine.info;
-    },
-    sample: (request, signal) => engine.sample(request, signal),
-    forward: (batch, options) => engine.forward(batch, options),
-    backward: (forward, derivatives) => engine.backward(forward, derivatives),
-    step: (options) => engine.step(options),
-    snapshot: (name, options) => engine.snapshot(name, options),
-    release: (kept) => engine.release(kept),
-    save: (directory) => engine.save(directory),
-    load: (directory) => engine.load(directory),
-    close: () => engine.close(),
+    return { ...policy, engine: change(policy.engine) };
   };
 }
