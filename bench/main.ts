@@ -6,14 +6,22 @@ import { join } from "node:path";
 import { LudusError } from "../src/errors.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { engineBenchmark } from "./engine/engine.ts";
+import { gpuBenchmark } from "./gpu/gpu.ts";
+import { gpuLearnBenchmark } from "./gpu/learn.ts";
 import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
 
-const benchmarks: readonly Benchmark[] = [engineBenchmark, scalingBenchmark, rolloutsBenchmark];
+const benchmarks: readonly Benchmark[] = [
+  engineBenchmark,
+  scalingBenchmark,
+  rolloutsBenchmark,
+  gpuBenchmark,
+  gpuLearnBenchmark,
+];
 
 const help = `Usage: npm run bench -- <name> [options]
 
-${benchmarks.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
+${benchmarks.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join("\n")}
 
   --help   what a benchmark measures, and its options: npm run bench -- engine --help
 

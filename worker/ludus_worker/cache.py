@@ -55,9 +55,9 @@ class SlotCache:
                     each.append(new)
         self.slots, self.length = slots, length
 
-    def copy(self, source: int, targets: list[int], length: int) -> None:
-        """What one sequence has computed, for others that begin with the same tokens."""
-        index = torch.tensor(targets, dtype=torch.long, device=self.device)
+    def copy(self, sources: list[int], targets: list[int], length: int) -> None:
+        """What some sequences have computed, for others that begin with the same tokens."""
+        source, target = torch.tensor([sources, targets], dtype=torch.long, device=self.device)
         for each in (self.keys, self.values):
             for tensor in each:
-                tensor[index, :, :length] = tensor[source, :, :length]
+                tensor[target, :, :length] = tensor[source, :, :length]

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from . import decode_attention
 from .cache import SlotCache, round_up
 from .decode_weights import DecodeWeights, LayerWeights
 from .draws import uniforms
@@ -91,9 +92,9 @@ class SlotState:
 
 
 class Decoder:
-    def __init__(self, model: Model, *, compile: bool, graphs: bool, attention: str = "sdpa"):
+    def __init__(self, model: Model, *, compile: bool, graphs: bool, attention: str = "auto"):
         config = model.config
-        self.model, self.graphs_on, self.attention = model, graphs, attention
+        self.model, self.graphs_on = model, graphs
         self.shape = (config.num_attention_heads, config.num_key_value_heads, model.head_width)
         self.epsilon = config.rms_norm_eps
 
@@ -107,6 +108,10 @@ class Decoder:
         if compile:
             torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
         self.device, self.dtype = model.options.device, model.options.dtype
+        heads, groups, width = self.shape
+        if attention == "auto":
+            attention = "triton" if decode_attention.works(self.device, self.dtype, width, heads, groups) else "sdpa"
+        self.attention = attention
         self.cos = self.sin = torch.empty(0)
         self.graphs: dict[tuple, tuple[torch.cuda.CUDAGraph | None, tuple[Tensor, Tensor, Tensor] | None]] = {}
         self.pool = None
@@ -126,6 +131,9 @@ class Decoder:
     @torch.no_grad()
     def step(self, weights: DecodeWeights, cache: SlotCache, state: SlotState, slots: int, length: int):
         """Computes the last token of the first slots and draws the next one: tokens, log-probabilities, logits."""
+        if self.attention == "triton":
+            # each slot reads what it has: one graph for all lengths
+            length = cache.length
         if not self.graphs_on:
             return self._step(weights, cache, state, slots, length)
         key = (id(weights), slots, length)
@@ -157,11 +165,14 @@ class Decoder:
         seen = (torch.arange(length, device=self.device)[None] <= positions[:, None])[:, None, None]
         for layer, keys, values in zip(weights.layers, cache.keys, cache.values):
             q, k, v = self._before(self.step_pieces[0], layer, x, cos, sin)
-            keys[rows, :, positions] = k
-            values[rows, :, positions] = v
-            # the queries of a group are rows of one product with its keys: nothing is repeated
-            q = q.view(slots, groups, heads // groups, width)
-            attended = self._attend(q, keys[:slots, :, :length], values[:slots, :, :length], seen)
+            if self.attention == "triton":
+                attended = decode_attention.attend(q, k, v, keys, values, positions)
+            else:
+                keys[rows, :, positions] = k
+                values[rows, :, positions] = v
+                # the queries of a group are rows of one product with its keys: nothing is repeated
+                q = q.view(slots, groups, heads // groups, width)
+                attended = self._attend(q, keys[:slots, :, :length], values[:slots, :, :length], seen)
             x = self._after(self.step_pieces[1], layer, x, attended.reshape(slots, heads * width))
         logits = F.linear(self.norm(x, weights.norm, self.epsilon), weights.head)
         # the drawn token is number position + 1 of its sequence

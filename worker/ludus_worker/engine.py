@@ -48,7 +48,7 @@ class EngineOptions:
     token_bytes: list[bytes] | None = None
     #: For tests: look at results one step late on the CPU too, as is done on a GPU.
     run_ahead: bool | None = None
-    attention: str = "sdpa"
+    attention: str = "auto"
 
 
 def choose_device(name: str) -> torch.device:

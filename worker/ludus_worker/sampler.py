@@ -20,6 +20,8 @@ from .rows import Row, Rows, common_prefix
 #: Padded tokens of prompts computed at once, and the smallest steps in which the cache and its reading grow.
 prompt_tokens = {"cuda": 1 << 15, "cpu": 1 << 11}
 length_step = 128
+#: Steps between admissions on a GPU: each stops the steps that run ahead and computes prompts, whether of one row or of fifty.
+admit_every = 4
 
 
 def slot_bucket(slots: int) -> int:
@@ -60,6 +62,8 @@ class Sampler:
         self.state = SlotState(1, self.device)
         self.rows = Rows()
         self.waiting: deque[Answer] = deque()
+        #: Slot to copy from, slot to copy to, tokens: done before anything is computed.
+        self.copies: list[tuple[int, int, int]] = []
         self.pending: Result | None = None
         self.changed = True
         self.clock = 0
@@ -69,6 +73,11 @@ class Sampler:
     @property
     def has_work(self) -> bool:
         return bool(self.waiting) or self.pending is not None or any(row.answer for row in self.rows.by_slot.values())
+
+    @property
+    def is_filling(self) -> bool:
+        """More requests are waiting than are under way."""
+        return len(self.waiting) > sum(1 for row in self.rows.by_slot.values() if row.answer)
 
     def add(self, answer: Answer) -> None:
         self.waiting.append(answer)
@@ -112,7 +121,8 @@ class Sampler:
 
     def step(self) -> None:
         self.clock += 1
-        if self.waiting:
+        is_due = not self.run_ahead or self.clock % admit_every == 0 or not self.rows.active
+        if self.waiting and is_due:
             self._admit()
         self._prefill()
         names = {row.weights for row in self.rows.by_slot.values() if row.ready}
@@ -132,6 +142,14 @@ class Sampler:
             if outcome == "later":
                 later.append(answer)
         self.waiting.extendleft(reversed(later))
+        self._copy()
+
+    def _copy(self) -> None:
+        """What was shared since the last time, in one go for each length."""
+        copies, self.copies = self.copies, []
+        for length in {length for _, _, length in copies}:
+            sources, targets = zip(*[(source, target) for source, target, n in copies if n == length])
+            self.cache.copy(list(sources), list(targets), length)
 
     def _place(self, answer: Answer) -> str:
         """ "placed"; "later" when another row is just computing what this one could share; "full" until something ends."""
@@ -161,7 +179,9 @@ class Sampler:
         cached = 0
         if shared is not None and shared[0].alive:
             source, cached = shared[0], shared[1]
-            self.cache.copy(source.slot, [slot], cached)
+            # what is still to be copied to the source is where that is copied from
+            origin = next((origin for origin, target, _ in self.copies if target == source.slot), source.slot)
+            self.copies.append((origin, slot, cached))
         self.rows.add(Row(slot, request.weights, tokens, cached, answer, request.rollout, self.clock))
         self.changed = True
         return "placed"
@@ -177,6 +197,8 @@ class Sampler:
         idle = self.rows.longest_idle(spared)
         if idle is None:
             return None
+        # its slot may be one that is still to be copied from
+        self._copy()
         self.rows.free(idle)
         return self.rows.free_slot(self.cache.slots)
 
@@ -192,6 +214,7 @@ class Sampler:
             answer.finish(self.cache.too_small(length))
             return False
         self.drain()
+        self._copy()
         while len(self.rows.by_slot) > slots:
             row = self.rows.longest_idle() or self.rows.active[-1]
             self.rows.free(row)
@@ -202,6 +225,7 @@ class Sampler:
 
     def _resize(self, slots: int, length: int) -> None:
         self.drain()
+        self._copy()
         kept = sorted(self.rows.by_slot)
         self.cache.resize(slots, length, kept)
         self.rows.move(kept)
@@ -285,7 +309,7 @@ class Sampler:
             return
         self.drain()
         for row, slot in zip([row for row in high if row.alive and row.answer is not None], free):
-            self.cache.copy(row.slot, [slot], row.cached)
+            self.cache.copy([row.slot], [slot], row.cached)
             self.rows.relocate(row, slot)
         self.changed = True
 

@@ -10,6 +10,7 @@ import logging
 import platform
 import queue
 import threading
+import time
 import traceback
 from collections.abc import Callable
 
@@ -28,6 +29,10 @@ from .weight_set import StepOptions
 
 log = logging.getLogger("ludus")
 unlimited = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+
+#: Seconds to wait for one more request, and for all of them together, while more are new than under way.
+next_request, all_requests = 0.002, 0.05
 
 
 class ComputeThread:
@@ -58,13 +63,19 @@ class ComputeThread:
         return await future
 
     def _run(self) -> None:
+        gathering_since = 0.0
         while True:
             busy = self.engine is not None and self.engine.sampler.has_work
+            # requests come in crowds: prompts of a crowd are computed together, and all end together
+            gathers = busy and self.engine.sampler.is_filling and time.monotonic() - gathering_since < all_requests
             try:
-                call = self.calls.get(block=not busy)
+                call = self.calls.get(block=not busy or gathers, timeout=next_request if gathers else None)
             except queue.Empty:
                 self._sample()
+                gathering_since = time.monotonic()
                 continue
+            if not busy:
+                gathering_since = time.monotonic()
             call()
 
     def _sample(self) -> None:
@@ -84,8 +95,12 @@ class Service:
     def handler(self):
         handlers = {}
         for name, (request, reply) in methods.items():
-            handlers[name] = grpc.unary_unary_rpc_method_handler(
-                self._guarded(name), request_deserializer=request.FromString, response_serializer=reply.SerializeToString
+            streams = name == "SampleMany"
+            make = grpc.stream_stream_rpc_method_handler if streams else grpc.unary_unary_rpc_method_handler
+            handlers[name] = make(
+                self._sample_many if streams else self._guarded(name),
+                request_deserializer=request.FromString,
+                response_serializer=reply.SerializeToString,
             )
         return grpc.method_handlers_generic_handler(service.full_name, handlers)
 
@@ -98,20 +113,58 @@ class Service:
                 if self.ranks.is_first and name not in ("Hello", "Sample"):
                     return await self.ranks.everywhere(name, request, method)
                 return await method(request)
-            except LudusError as error:
-                details = {"code": error.code, "got": error.got, "expected": error.expected, "hint": error.hint}
-                status = grpc.StatusCode.FAILED_PRECONDITION
             except asyncio.CancelledError:
                 raise
             except Exception as error:
-                log.error("%s failed\n%s", name, traceback.format_exc())
-                got = f"{type(error).__name__}: {error}"
-                details = {"code": "worker-error", "got": got, "expected": f"{name.lower()}() to succeed"}
-                status = grpc.StatusCode.INTERNAL
-            trailer = (("ludus-error-bin", json.dumps(details).encode()),)
-            await context.abort(status, details["code"], trailing_metadata=trailer)
+                await _refuse(context, name, error)
 
         return call
+
+    async def _sample_many(self, crowds, context: grpc.aio.ServicerContext):
+        """Answers go out as they are there, all that are there at once."""
+        replies: asyncio.Queue = asyncio.Queue()
+        tasks: dict[int, asyncio.Task] = {}
+
+        metadata = dict(context.invocation_metadata() or ())
+
+        async def answer(number: int, request) -> None:
+            try:
+                # each time: another engine may have been opened since the call began
+                self._check("Sample", metadata)
+                replies.put_nowait(messages.NumberedReply(number=number, reply=await self.Sample(request)))
+            except Exception as error:
+                text = json.dumps(_details("Sample", error))
+                replies.put_nowait(messages.NumberedReply(number=number, error_json=text))
+            finally:
+                tasks.pop(number, None)
+
+        async def read() -> None:
+            try:
+                async for crowd in crowds:
+                    for one in crowd.requests:
+                        tasks[one.number] = asyncio.ensure_future(answer(one.number, one.request))
+                    for number in crowd.aborted:
+                        if number in tasks:
+                            tasks[number].cancel()
+            finally:
+                replies.put_nowait(None)
+
+        try:
+            self._check("Sample", metadata)
+        except LudusError as error:
+            await _refuse(context, "Sample", error)
+        reader = asyncio.ensure_future(read())
+        try:
+            while (first := await replies.get()) is not None:
+                there = [first]
+                while not replies.empty() and there[-1] is not None:
+                    there.append(replies.get_nowait())
+                yield messages.SampleCrowdReply(replies=[reply for reply in there if reply is not None])
+                if there[-1] is None:
+                    return
+        finally:
+            for task in [reader, *tasks.values()]:
+                task.cancel()
 
     def _check(self, name: str, metadata: dict[str, str]) -> None:
         if not hmac.compare_digest(metadata.get("ludus-token", "").encode(), self.token.encode()):
@@ -278,6 +331,22 @@ class Service:
     async def Load(self, request):
         await self.compute.call(lambda: self.compute.engine.load(request.directory))
         return self._state()
+
+
+def _details(name: str, error: Exception) -> dict[str, str]:
+    if isinstance(error, LudusError):
+        return {"code": error.code, "got": error.got, "expected": error.expected, "hint": error.hint}
+    log.error("%s failed\n%s", name, "".join(traceback.format_exception(error)))
+    got = f"{type(error).__name__}: {error}"
+    return {"code": "worker-error", "got": got, "expected": f"{name.lower()}() to succeed"}
+
+
+async def _refuse(context: grpc.aio.ServicerContext, name: str, error: Exception) -> None:
+    details = _details(name, error)
+    expected = isinstance(error, LudusError)
+    status = grpc.StatusCode.FAILED_PRECONDITION if expected else grpc.StatusCode.INTERNAL
+    trailer = (("ludus-error-bin", json.dumps(details).encode()),)
+    await context.abort(status, details["code"], trailing_metadata=trailer)
 
 
 def _sample_reply(answer: Answer):

@@ -13,7 +13,7 @@ import { LudusError } from "../../errors.ts";
 import { Engine as EngineService } from "./engine_pb.ts";
 
 /** Raised by every change of engine.proto that an older side would misread. */
-export const protocol = 1;
+export const protocol = 2;
 
 export interface ConnectionOptions {
   /** "host:port" */
@@ -90,6 +90,12 @@ export class Connection {
     return next(request);
   };
 
+  /** For calls that last. */
+  open(name: string): WorkerClient {
+    if (this.#closed) throw closedError(name);
+    return this.#client;
+  }
+
   async call<Reply>(
     name: string,
     call: (client: WorkerClient, options: { signal?: AbortSignal }) => Promise<Reply>,
@@ -100,17 +106,16 @@ export class Connection {
       return await call(this.#client, signal === undefined ? {} : { signal });
     } catch (error) {
       signal?.throwIfAborted();
-      throw await this.#explain(error, name);
+      throw await this.explain(error, name);
     }
   }
 
-  async #explain(error: unknown, name: string): Promise<unknown> {
+  /** What went wrong, in words of ours. */
+  async explain(error: unknown, name: string): Promise<unknown> {
     if (!(error instanceof ConnectError)) return error;
     const details = error.metadata.get("ludus-error-bin");
     if (details !== null) {
-      const text = new TextDecoder().decode(decodeBinaryHeader(details));
-      const { code, got, expected, hint } = WorkerError.parse(JSON.parse(text));
-      return new LudusError(code, { got, expected, ...(hint == null ? {} : { hint }) });
+      return workerError(new TextDecoder().decode(decodeBinaryHeader(details)));
     }
     if (this.#closed) return closedError(name);
     const worker = this.#options.process;
@@ -140,6 +145,12 @@ export class Connection {
     this.#closed = true;
     this.#sessions.abort();
   }
+}
+
+/** An error as the worker wrote it. */
+export function workerError(json: string): LudusError {
+  const { code, got, expected, hint } = WorkerError.parse(JSON.parse(json));
+  return new LudusError(code, { got, expected, ...(hint == null ? {} : { hint }) });
 }
 
 function closedError(name: string): LudusError {

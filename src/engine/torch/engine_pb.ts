@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file engine.proto.
  */
 export const file_engine: GenFile = /*@__PURE__*/
-  fileDesc("CgxlbmdpbmUucHJvdG8SD2x1ZHVzLmVuZ2luZS52MSIgCgxIZWxsb1JlcXVlc3QSEAoIcHJvdG9jb2wYASABKAUipAEKCkhlbGxvUmVwbHkSEAoIcHJvdG9jb2wYASABKAUSFgoOd29ya2VyX3ZlcnNpb24YAiABKAkSOwoIdmVyc2lvbnMYAyADKAsyKS5sdWR1cy5lbmdpbmUudjEuSGVsbG9SZXBseS5WZXJzaW9uc0VudHJ5Gi8KDVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKlBAoLT3BlblJlcXVlc3QSEwoLY29uZmlnX2pzb24YASABKAkSDgoGZm9sZGVyGAIgASgJEhcKCnZhbHVlX2hlYWQYAyABKAhIAIgBARIMCgRzZWVkGAQgASgDEg4KBmRldmljZRgFIAEoCRINCgVkdHlwZRgGIAEoCRIPCgd0aHJlYWRzGAcgASgFEiMKBGxvcmEYCCABKAsyFS5sdWR1cy5lbmdpbmUudjEuTG9yYRIjChZjaGVja3BvaW50X2FjdGl2YXRpb25zGAkgASgISAGIAQESFAoHY29tcGlsZRgKIAEoCEgCiAEBEhoKEm1pY3JvX2JhdGNoX3Rva2VucxgLIAEoBRIQCghtYXhfcm93cxgMIAEoBRIXCg9tYXhfY2FjaGVfYnl0ZXMYDSABKAMSSQoPdG9rZW5pemVyX2ZpbGVzGA4gAygLMjAubHVkdXMuZW5naW5lLnYxLk9wZW5SZXF1ZXN0LlRva2VuaXplckZpbGVzRW50cnkSEwoLdG9rZW5fYnl0ZXMYDyABKAwSFQoNdG9rZW5fbGVuZ3RocxgQIAEoDBIPCgdzZXNzaW9uGBEgASgJGjUKE1Rva2VuaXplckZpbGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfdmFsdWVfaGVhZEIZChdfY2hlY2twb2ludF9hY3RpdmF0aW9uc0IKCghfY29tcGlsZSI0CgRMb3JhEgwKBHJhbmsYASABKAUSDQoFYWxwaGEYAiABKAESDwoHdGFyZ2V0cxgDIAMoCSKZAQoFU3RhdGUSDgoGZGV2aWNlGAEgASgJEhcKD3ZvY2FidWxhcnlfc2l6ZRgCIAEoBRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoBRISCgpwYXJhbWV0ZXJzGAQgASgDEhIKCmhhc192YWx1ZXMYBSABKAgSFgoOcG9saWN5X3ZlcnNpb24YBiABKAUSDwoHd2VpZ2h0cxgHIAMoCSL1AQoNU2FtcGxlUmVxdWVzdBIOCgZ0b2tlbnMYASABKAwSEgoKbWF4X3Rva2VucxgCIAEoBRIMCgRzZWVkGAMgASgDEhMKC3RlbXBlcmF0dXJlGAQgASgBEhIKBXRvcF9wGAUgASgBSACIAQESEgoFdG9wX2sYBiABKAVIAYgBARITCgtzdG9wX3Rva2VucxgHIAMoBRIUCgxzdG9wX3N0cmluZ3MYCCADKAkSDwoHcm9sbG91dBgJIAEoCRIPCgd3ZWlnaHRzGAogASgJEhQKDGFsdGVybmF0aXZlcxgLIAEoBUIICgZfdG9wX3BCCAoGX3RvcF9rIp8BCgtTYW1wbGVSZXBseRIOCgZ0b2tlbnMYASABKAwSEAoIbG9ncHJvYnMYAiABKAwSFAoMY3V0X2xvZ3Byb2JzGAMgASgMEhAKCHZlcnNpb25zGAQgASgMEgwKBHN0b3AYBSABKAkSGgoSYWx0ZXJuYXRpdmVfdG9rZW5zGAYgASgMEhwKFGFsdGVybmF0aXZlX2xvZ3Byb2JzGAcgASgMIsYBCg5Gb3J3YXJkUmVxdWVzdBIKCgJpZBgBIAEoAxIPCgdsZW5ndGhzGAIgASgMEg4KBnRva2VucxgDIAEoDBIMCgRtYXNrGAQgASgMEhcKD2NhbmRpZGF0ZV9jb3VudBgFIAEoBRISCgpjYW5kaWRhdGVzGAYgASgMEg8KB3dlaWdodHMYByABKAkSEwoLdGVtcGVyYXR1cmUYCCABKAESFAoMYWx0ZXJuYXRpdmVzGAkgASgFEhAKCGRlZmVycmVkGAogASgIIpEBCgxGb3J3YXJkUmVwbHkSEAoIbG9ncHJvYnMYASABKAwSEQoJZW50cm9waWVzGAIgASgMEg4KBnZhbHVlcxgDIAEoDBISCgpjYW5kaWRhdGVzGAQgASgMEhoKEmFsdGVybmF0aXZlX3Rva2VucxgFIAEoDBIcChRhbHRlcm5hdGl2ZV9sb2dwcm9icxgGIAEoDCJmCg9CYWNrd2FyZFJlcXVlc3QSCgoCaWQYASABKAMSEAoIbG9ncHJvYnMYAiABKAwSEQoJZW50cm9waWVzGAMgASgMEg4KBnZhbHVlcxgEIAEoDBISCgpjYW5kaWRhdGVzGAUgASgMIrABCgtTdGVwUmVxdWVzdBIPCgd3ZWlnaHRzGAEgASgJEhUKDWxlYXJuaW5nX3JhdGUYAiABKAESFAoMd2VpZ2h0X2RlY2F5GAMgASgBEg0KBWJldGExGAQgASgBEg0KBWJldGEyGAUgASgBEg8KB2Vwc2lsb24YBiABKAESHgoRbWF4X2dyYWRpZW50X25vcm0YByABKAFIAIgBAUIUChJfbWF4X2dyYWRpZW50X25vcm0iXAoJU3RlcFJlcGx5EhUKDWdyYWRpZW50X25vcm0YASABKAESDwoHYXBwbGllZBgCIAEoCBIPCgdjbGlwcGVkGAMgASgIEhYKDnBvbGljeV92ZXJzaW9uGAQgASgFIkAKD1NuYXBzaG90UmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBGZyb20YAiABKAkSEQoJdHJhaW5hYmxlGAMgASgIIkQKDlJlbGVhc2VSZXF1ZXN0Eg8KB3dlaWdodHMYASABKAkSDwoHcm9sbG91dBgCIAEoCRIQCghmb3J3YXJkcxgDIAMoAyI2CgtTYXZlUmVxdWVzdBIRCglkaXJlY3RvcnkYASABKAkSFAoMYWRhcHRlcl9vbmx5GAIgASgIIiAKC0xvYWRSZXF1ZXN0EhEKCWRpcmVjdG9yeRgBIAEoCTKsBQoGRW5naW5lEkMKBUhlbGxvEh0ubHVkdXMuZW5naW5lLnYxLkhlbGxvUmVxdWVzdBobLmx1ZHVzLmVuZ2luZS52MS5IZWxsb1JlcGx5EjwKBE9wZW4SHC5sdWR1cy5lbmdpbmUudjEuT3BlblJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSRgoGU2FtcGxlEh4ubHVkdXMuZW5naW5lLnYxLlNhbXBsZVJlcXVlc3QaHC5sdWR1cy5lbmdpbmUudjEuU2FtcGxlUmVwbHkSSQoHRm9yd2FyZBIfLmx1ZHVzLmVuZ2luZS52MS5Gb3J3YXJkUmVxdWVzdBodLmx1ZHVzLmVuZ2luZS52MS5Gb3J3YXJkUmVwbHkSRAoIQmFja3dhcmQSIC5sdWR1cy5lbmdpbmUudjEuQmFja3dhcmRSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlEkAKBFN0ZXASHC5sdWR1cy5lbmdpbmUudjEuU3RlcFJlcXVlc3QaGi5sdWR1cy5lbmdpbmUudjEuU3RlcFJlcGx5EkQKCFNuYXBzaG90EiAubHVkdXMuZW5naW5lLnYxLlNuYXBzaG90UmVxdWVzdBoWLmx1ZHVzLmVuZ2luZS52MS5TdGF0ZRJCCgdSZWxlYXNlEh8ubHVkdXMuZW5naW5lLnYxLlJlbGVhc2VSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlEjwKBFNhdmUSHC5sdWR1cy5lbmdpbmUudjEuU2F2ZVJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSPAoETG9hZBIcLmx1ZHVzLmVuZ2luZS52MS5Mb2FkUmVxdWVzdBoWLmx1ZHVzLmVuZ2luZS52MS5TdGF0ZWIGcHJvdG8z");
+  fileDesc("CgxlbmdpbmUucHJvdG8SD2x1ZHVzLmVuZ2luZS52MSIgCgxIZWxsb1JlcXVlc3QSEAoIcHJvdG9jb2wYASABKAUipAEKCkhlbGxvUmVwbHkSEAoIcHJvdG9jb2wYASABKAUSFgoOd29ya2VyX3ZlcnNpb24YAiABKAkSOwoIdmVyc2lvbnMYAyADKAsyKS5sdWR1cy5lbmdpbmUudjEuSGVsbG9SZXBseS5WZXJzaW9uc0VudHJ5Gi8KDVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKlBAoLT3BlblJlcXVlc3QSEwoLY29uZmlnX2pzb24YASABKAkSDgoGZm9sZGVyGAIgASgJEhcKCnZhbHVlX2hlYWQYAyABKAhIAIgBARIMCgRzZWVkGAQgASgDEg4KBmRldmljZRgFIAEoCRINCgVkdHlwZRgGIAEoCRIPCgd0aHJlYWRzGAcgASgFEiMKBGxvcmEYCCABKAsyFS5sdWR1cy5lbmdpbmUudjEuTG9yYRIjChZjaGVja3BvaW50X2FjdGl2YXRpb25zGAkgASgISAGIAQESFAoHY29tcGlsZRgKIAEoCEgCiAEBEhoKEm1pY3JvX2JhdGNoX3Rva2VucxgLIAEoBRIQCghtYXhfcm93cxgMIAEoBRIXCg9tYXhfY2FjaGVfYnl0ZXMYDSABKAMSSQoPdG9rZW5pemVyX2ZpbGVzGA4gAygLMjAubHVkdXMuZW5naW5lLnYxLk9wZW5SZXF1ZXN0LlRva2VuaXplckZpbGVzRW50cnkSEwoLdG9rZW5fYnl0ZXMYDyABKAwSFQoNdG9rZW5fbGVuZ3RocxgQIAEoDBIPCgdzZXNzaW9uGBEgASgJGjUKE1Rva2VuaXplckZpbGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfdmFsdWVfaGVhZEIZChdfY2hlY2twb2ludF9hY3RpdmF0aW9uc0IKCghfY29tcGlsZSI0CgRMb3JhEgwKBHJhbmsYASABKAUSDQoFYWxwaGEYAiABKAESDwoHdGFyZ2V0cxgDIAMoCSKZAQoFU3RhdGUSDgoGZGV2aWNlGAEgASgJEhcKD3ZvY2FidWxhcnlfc2l6ZRgCIAEoBRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoBRISCgpwYXJhbWV0ZXJzGAQgASgDEhIKCmhhc192YWx1ZXMYBSABKAgSFgoOcG9saWN5X3ZlcnNpb24YBiABKAUSDwoHd2VpZ2h0cxgHIAMoCSL1AQoNU2FtcGxlUmVxdWVzdBIOCgZ0b2tlbnMYASABKAwSEgoKbWF4X3Rva2VucxgCIAEoBRIMCgRzZWVkGAMgASgDEhMKC3RlbXBlcmF0dXJlGAQgASgBEhIKBXRvcF9wGAUgASgBSACIAQESEgoFdG9wX2sYBiABKAVIAYgBARITCgtzdG9wX3Rva2VucxgHIAMoBRIUCgxzdG9wX3N0cmluZ3MYCCADKAkSDwoHcm9sbG91dBgJIAEoCRIPCgd3ZWlnaHRzGAogASgJEhQKDGFsdGVybmF0aXZlcxgLIAEoBUIICgZfdG9wX3BCCAoGX3RvcF9rIp8BCgtTYW1wbGVSZXBseRIOCgZ0b2tlbnMYASABKAwSEAoIbG9ncHJvYnMYAiABKAwSFAoMY3V0X2xvZ3Byb2JzGAMgASgMEhAKCHZlcnNpb25zGAQgASgMEgwKBHN0b3AYBSABKAkSGgoSYWx0ZXJuYXRpdmVfdG9rZW5zGAYgASgMEhwKFGFsdGVybmF0aXZlX2xvZ3Byb2JzGAcgASgMIlEKC1NhbXBsZUNyb3dkEjEKCHJlcXVlc3RzGAEgAygLMh8ubHVkdXMuZW5naW5lLnYxLk51bWJlcmVkU2FtcGxlEg8KB2Fib3J0ZWQYAiADKAMiUQoOTnVtYmVyZWRTYW1wbGUSDgoGbnVtYmVyGAEgASgDEi8KB3JlcXVlc3QYAiABKAsyHi5sdWR1cy5lbmdpbmUudjEuU2FtcGxlUmVxdWVzdCJDChBTYW1wbGVDcm93ZFJlcGx5Ei8KB3JlcGxpZXMYASADKAsyHi5sdWR1cy5lbmdpbmUudjEuTnVtYmVyZWRSZXBseSJgCg1OdW1iZXJlZFJlcGx5Eg4KBm51bWJlchgBIAEoAxIrCgVyZXBseRgCIAEoCzIcLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVSZXBseRISCgplcnJvcl9qc29uGAMgASgJIsYBCg5Gb3J3YXJkUmVxdWVzdBIKCgJpZBgBIAEoAxIPCgdsZW5ndGhzGAIgASgMEg4KBnRva2VucxgDIAEoDBIMCgRtYXNrGAQgASgMEhcKD2NhbmRpZGF0ZV9jb3VudBgFIAEoBRISCgpjYW5kaWRhdGVzGAYgASgMEg8KB3dlaWdodHMYByABKAkSEwoLdGVtcGVyYXR1cmUYCCABKAESFAoMYWx0ZXJuYXRpdmVzGAkgASgFEhAKCGRlZmVycmVkGAogASgIIpEBCgxGb3J3YXJkUmVwbHkSEAoIbG9ncHJvYnMYASABKAwSEQoJZW50cm9waWVzGAIgASgMEg4KBnZhbHVlcxgDIAEoDBISCgpjYW5kaWRhdGVzGAQgASgMEhoKEmFsdGVybmF0aXZlX3Rva2VucxgFIAEoDBIcChRhbHRlcm5hdGl2ZV9sb2dwcm9icxgGIAEoDCJmCg9CYWNrd2FyZFJlcXVlc3QSCgoCaWQYASABKAMSEAoIbG9ncHJvYnMYAiABKAwSEQoJZW50cm9waWVzGAMgASgMEg4KBnZhbHVlcxgEIAEoDBISCgpjYW5kaWRhdGVzGAUgASgMIrABCgtTdGVwUmVxdWVzdBIPCgd3ZWlnaHRzGAEgASgJEhUKDWxlYXJuaW5nX3JhdGUYAiABKAESFAoMd2VpZ2h0X2RlY2F5GAMgASgBEg0KBWJldGExGAQgASgBEg0KBWJldGEyGAUgASgBEg8KB2Vwc2lsb24YBiABKAESHgoRbWF4X2dyYWRpZW50X25vcm0YByABKAFIAIgBAUIUChJfbWF4X2dyYWRpZW50X25vcm0iXAoJU3RlcFJlcGx5EhUKDWdyYWRpZW50X25vcm0YASABKAESDwoHYXBwbGllZBgCIAEoCBIPCgdjbGlwcGVkGAMgASgIEhYKDnBvbGljeV92ZXJzaW9uGAQgASgFIkAKD1NuYXBzaG90UmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBGZyb20YAiABKAkSEQoJdHJhaW5hYmxlGAMgASgIIkQKDlJlbGVhc2VSZXF1ZXN0Eg8KB3dlaWdodHMYASABKAkSDwoHcm9sbG91dBgCIAEoCRIQCghmb3J3YXJkcxgDIAMoAyI2CgtTYXZlUmVxdWVzdBIRCglkaXJlY3RvcnkYASABKAkSFAoMYWRhcHRlcl9vbmx5GAIgASgIIiAKC0xvYWRSZXF1ZXN0EhEKCWRpcmVjdG9yeRgBIAEoCTL/BQoGRW5naW5lEkMKBUhlbGxvEh0ubHVkdXMuZW5naW5lLnYxLkhlbGxvUmVxdWVzdBobLmx1ZHVzLmVuZ2luZS52MS5IZWxsb1JlcGx5EjwKBE9wZW4SHC5sdWR1cy5lbmdpbmUudjEuT3BlblJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSRgoGU2FtcGxlEh4ubHVkdXMuZW5naW5lLnYxLlNhbXBsZVJlcXVlc3QaHC5sdWR1cy5lbmdpbmUudjEuU2FtcGxlUmVwbHkSUQoKU2FtcGxlTWFueRIcLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVDcm93ZBohLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVDcm93ZFJlcGx5KAEwARJJCgdGb3J3YXJkEh8ubHVkdXMuZW5naW5lLnYxLkZvcndhcmRSZXF1ZXN0Gh0ubHVkdXMuZW5naW5lLnYxLkZvcndhcmRSZXBseRJECghCYWNrd2FyZBIgLmx1ZHVzLmVuZ2luZS52MS5CYWNrd2FyZFJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSQAoEU3RlcBIcLmx1ZHVzLmVuZ2luZS52MS5TdGVwUmVxdWVzdBoaLmx1ZHVzLmVuZ2luZS52MS5TdGVwUmVwbHkSRAoIU25hcHNob3QSIC5sdWR1cy5lbmdpbmUudjEuU25hcHNob3RSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlEkIKB1JlbGVhc2USHy5sdWR1cy5lbmdpbmUudjEuUmVsZWFzZVJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSPAoEU2F2ZRIcLmx1ZHVzLmVuZ2luZS52MS5TYXZlUmVxdWVzdBoWLmx1ZHVzLmVuZ2luZS52MS5TdGF0ZRI8CgRMb2FkEhwubHVkdXMuZW5naW5lLnYxLkxvYWRSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlYgZwcm90bzM");
 
 /**
  * @generated from message ludus.engine.v1.HelloRequest
@@ -365,6 +365,98 @@ export const SampleReplySchema: GenMessage<SampleReply> = /*@__PURE__*/
   messageDesc(file_engine, 6);
 
 /**
+ * @generated from message ludus.engine.v1.SampleCrowd
+ */
+export type SampleCrowd = Message<"ludus.engine.v1.SampleCrowd"> & {
+  /**
+   * @generated from field: repeated ludus.engine.v1.NumberedSample requests = 1;
+   */
+  requests: NumberedSample[];
+
+  /**
+   * Numbers of requests whose slots are to be freed.
+   *
+   * @generated from field: repeated int64 aborted = 2;
+   */
+  aborted: bigint[];
+};
+
+/**
+ * Describes the message ludus.engine.v1.SampleCrowd.
+ * Use `create(SampleCrowdSchema)` to create a new message.
+ */
+export const SampleCrowdSchema: GenMessage<SampleCrowd> = /*@__PURE__*/
+  messageDesc(file_engine, 7);
+
+/**
+ * @generated from message ludus.engine.v1.NumberedSample
+ */
+export type NumberedSample = Message<"ludus.engine.v1.NumberedSample"> & {
+  /**
+   * @generated from field: int64 number = 1;
+   */
+  number: bigint;
+
+  /**
+   * @generated from field: ludus.engine.v1.SampleRequest request = 2;
+   */
+  request?: SampleRequest | undefined;
+};
+
+/**
+ * Describes the message ludus.engine.v1.NumberedSample.
+ * Use `create(NumberedSampleSchema)` to create a new message.
+ */
+export const NumberedSampleSchema: GenMessage<NumberedSample> = /*@__PURE__*/
+  messageDesc(file_engine, 8);
+
+/**
+ * @generated from message ludus.engine.v1.SampleCrowdReply
+ */
+export type SampleCrowdReply = Message<"ludus.engine.v1.SampleCrowdReply"> & {
+  /**
+   * @generated from field: repeated ludus.engine.v1.NumberedReply replies = 1;
+   */
+  replies: NumberedReply[];
+};
+
+/**
+ * Describes the message ludus.engine.v1.SampleCrowdReply.
+ * Use `create(SampleCrowdReplySchema)` to create a new message.
+ */
+export const SampleCrowdReplySchema: GenMessage<SampleCrowdReply> = /*@__PURE__*/
+  messageDesc(file_engine, 9);
+
+/**
+ * @generated from message ludus.engine.v1.NumberedReply
+ */
+export type NumberedReply = Message<"ludus.engine.v1.NumberedReply"> & {
+  /**
+   * @generated from field: int64 number = 1;
+   */
+  number: bigint;
+
+  /**
+   * @generated from field: ludus.engine.v1.SampleReply reply = 2;
+   */
+  reply?: SampleReply | undefined;
+
+  /**
+   * Instead of a reply: code, got, expected and hint as JSON.
+   *
+   * @generated from field: string error_json = 3;
+   */
+  errorJson: string;
+};
+
+/**
+ * Describes the message ludus.engine.v1.NumberedReply.
+ * Use `create(NumberedReplySchema)` to create a new message.
+ */
+export const NumberedReplySchema: GenMessage<NumberedReply> = /*@__PURE__*/
+  messageDesc(file_engine, 10);
+
+/**
  * @generated from message ludus.engine.v1.ForwardRequest
  */
 export type ForwardRequest = Message<"ludus.engine.v1.ForwardRequest"> & {
@@ -430,7 +522,7 @@ export type ForwardRequest = Message<"ludus.engine.v1.ForwardRequest"> & {
  * Use `create(ForwardRequestSchema)` to create a new message.
  */
 export const ForwardRequestSchema: GenMessage<ForwardRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 7);
+  messageDesc(file_engine, 11);
 
 /**
  * @generated from message ludus.engine.v1.ForwardReply
@@ -472,7 +564,7 @@ export type ForwardReply = Message<"ludus.engine.v1.ForwardReply"> & {
  * Use `create(ForwardReplySchema)` to create a new message.
  */
 export const ForwardReplySchema: GenMessage<ForwardReply> = /*@__PURE__*/
-  messageDesc(file_engine, 8);
+  messageDesc(file_engine, 12);
 
 /**
  * @generated from message ludus.engine.v1.BackwardRequest
@@ -511,7 +603,7 @@ export type BackwardRequest = Message<"ludus.engine.v1.BackwardRequest"> & {
  * Use `create(BackwardRequestSchema)` to create a new message.
  */
 export const BackwardRequestSchema: GenMessage<BackwardRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 9);
+  messageDesc(file_engine, 13);
 
 /**
  * @generated from message ludus.engine.v1.StepRequest
@@ -558,7 +650,7 @@ export type StepRequest = Message<"ludus.engine.v1.StepRequest"> & {
  * Use `create(StepRequestSchema)` to create a new message.
  */
 export const StepRequestSchema: GenMessage<StepRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 10);
+  messageDesc(file_engine, 14);
 
 /**
  * @generated from message ludus.engine.v1.StepReply
@@ -590,7 +682,7 @@ export type StepReply = Message<"ludus.engine.v1.StepReply"> & {
  * Use `create(StepReplySchema)` to create a new message.
  */
 export const StepReplySchema: GenMessage<StepReply> = /*@__PURE__*/
-  messageDesc(file_engine, 11);
+  messageDesc(file_engine, 15);
 
 /**
  * @generated from message ludus.engine.v1.SnapshotRequest
@@ -617,7 +709,7 @@ export type SnapshotRequest = Message<"ludus.engine.v1.SnapshotRequest"> & {
  * Use `create(SnapshotRequestSchema)` to create a new message.
  */
 export const SnapshotRequestSchema: GenMessage<SnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 12);
+  messageDesc(file_engine, 16);
 
 /**
  * @generated from message ludus.engine.v1.ReleaseRequest
@@ -644,7 +736,7 @@ export type ReleaseRequest = Message<"ludus.engine.v1.ReleaseRequest"> & {
  * Use `create(ReleaseRequestSchema)` to create a new message.
  */
 export const ReleaseRequestSchema: GenMessage<ReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 13);
+  messageDesc(file_engine, 17);
 
 /**
  * @generated from message ludus.engine.v1.SaveRequest
@@ -668,7 +760,7 @@ export type SaveRequest = Message<"ludus.engine.v1.SaveRequest"> & {
  * Use `create(SaveRequestSchema)` to create a new message.
  */
 export const SaveRequestSchema: GenMessage<SaveRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 14);
+  messageDesc(file_engine, 18);
 
 /**
  * @generated from message ludus.engine.v1.LoadRequest
@@ -685,7 +777,7 @@ export type LoadRequest = Message<"ludus.engine.v1.LoadRequest"> & {
  * Use `create(LoadRequestSchema)` to create a new message.
  */
 export const LoadRequestSchema: GenMessage<LoadRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 15);
+  messageDesc(file_engine, 19);
 
 /**
  * @generated from service ludus.engine.v1.Engine
@@ -718,6 +810,17 @@ export const Engine: GenService<{
     methodKind: "unary";
     input: typeof SampleRequestSchema;
     output: typeof SampleReplySchema;
+  },
+  /**
+   * The same for crowds: what is asked at about the same time travels in one message, and so do the answers. A call for each
+   * would cost more than sampling from a small model does.
+   *
+   * @generated from rpc ludus.engine.v1.Engine.SampleMany
+   */
+  sampleMany: {
+    methodKind: "bidi_streaming";
+    input: typeof SampleCrowdSchema;
+    output: typeof SampleCrowdReplySchema;
   },
   /**
    * @generated from rpc ludus.engine.v1.Engine.Forward

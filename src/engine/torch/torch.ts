@@ -33,6 +33,7 @@ import {
   toSample,
 } from "./messages.ts";
 import type { RemoteSampler } from "./remote-sampler.ts";
+import { SampleStream } from "./sample-stream.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
 export interface LoraOptions {
@@ -136,6 +137,7 @@ function checkOptions({ model, folder, lora, sampler }: TorchOptions): void {
 class TorchEngine implements Engine {
   readonly #options: TorchOptions;
   readonly #connection: Connection;
+  readonly #samples: SampleStream;
   readonly #worker: WorkerProcess | undefined;
   readonly #session: string;
   readonly #forwards = new WeakMap<Forward, TokenBatch>();
@@ -149,6 +151,7 @@ class TorchEngine implements Engine {
   constructor(options: TorchOptions, connection: Connection, worker: WorkerProcess | undefined) {
     this.#options = options;
     this.#connection = connection;
+    this.#samples = new SampleStream(connection);
     this.#worker = worker;
     this.#session = connection.session;
   }
@@ -215,8 +218,7 @@ class TorchEngine implements Engine {
     if (sampler !== undefined && (request.weights ?? policyWeights) === policyWeights)
       return await sampler.sample(request, signal);
     const message = sampleMessage(request);
-    const reply = await this.#connection.call("sample", (client, options) => client.sample(message, options), signal);
-    return toSample(reply, request);
+    return toSample(await this.#samples.sample(message, signal), request);
   }
 
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<Forward> {

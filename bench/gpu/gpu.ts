@@ -1,0 +1,169 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { parseModelConfig } from "../../src/engine/embedded/model-config.ts";
+import { type TorchOptions, torch } from "../../src/engine/torch/torch.ts";
+import { LudusError } from "../../src/errors.ts";
+import { aboutRun } from "../about-run.ts";
+import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
+import { median } from "../statistics.ts";
+import {
+  grpoRound,
+  medianSeconds,
+  mismatch,
+  promptsOf,
+  randomBatch,
+  type Sizes,
+  sampleRound,
+  update,
+} from "./workload.ts";
+
+const help = `The PyTorch engine, driven from here, beside transformers on the same GPU: sampling 256 x 256 new tokens against
+generate, an update against an eager loop, a GRPO step by stage, and adapters on a model of the size of 7B. Writes
+bench/results/gpu.json.
+
+Usage: npm run bench -- gpu [options]
+
+  --rounds <n>     how often each is repeated, besides two to warm up; 5 by default
+  --device <name>  "cuda" by default; "cpu" only shows that the program runs, with a small model
+  --skip-7b        leave the large model out
+  --json           print the two ratios as one JSON object on the last line
+
+Example:
+  LUDUS_PYTHON=.venv/bin/python npm run bench -- gpu --json
+`;
+
+const shared = {
+  ...{ architectures: ["Qwen2ForCausalLM"], model_type: "qwen2", rms_norm_eps: 1e-6, rope_theta: 1e6 },
+  ...{ max_position_embeddings: 4096, hidden_act: "silu", initializer_range: 0.02 },
+  ...{ bos_token_id: null, eos_token_id: null, pad_token_id: null },
+};
+const models = {
+  small: {
+    ...{ ...shared, hidden_size: 64, intermediate_size: 128, num_hidden_layers: 2, num_attention_heads: 4 },
+    ...{ num_key_value_heads: 2, vocab_size: 1000, tie_word_embeddings: true },
+  },
+  half: {
+    ...{ ...shared, hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24, num_attention_heads: 14 },
+    ...{ num_key_value_heads: 2, vocab_size: 151936, tie_word_embeddings: true },
+  },
+  seven: {
+    ...{ ...shared, hidden_size: 3584, intermediate_size: 18944, num_hidden_layers: 28, num_attention_heads: 28 },
+    ...{ num_key_value_heads: 4, vocab_size: 152064, tie_word_embeddings: false },
+  },
+};
+
+export const gpuBenchmark: Benchmark = {
+  name: "gpu",
+  summary: "the PyTorch engine on a GPU beside transformers",
+  help,
+  async run(args, context) {
+    const options = { rounds: { type: "string", default: "5" }, device: { type: "string", default: "cuda" } } as const;
+    const flags = {
+      "skip-7b": { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+    } as const;
+    const { values } = parseArgs({ args: [...args], options: { ...options, ...flags } });
+    const onGpu = values.device.startsWith("cuda");
+    const rounds = Number(values.rounds);
+    const sizes: Sizes = onGpu
+      ? { sequences: 256, prompt: 128, fresh: 256, rows: 64, length: 512, rounds, warmup: 2 }
+      : { sequences: 8, prompt: 16, fresh: 16, rows: 4, length: 32, rounds, warmup: 1 };
+    const model = onGpu ? models.half : models.small;
+    const about = aboutRun("gpu", args, context.root);
+    const engine = await measureEngine(context, { model: parseModelConfig(model), device: values.device }, sizes);
+    const baselines = await runBaselines(context, model, values.device, sizes);
+    const sevens = onGpu && !values["skip-7b"] ? await measureSeven(context, values.device, sizes) : {};
+    const ratios = {
+      sample_vs_generate: engine.sampleTokensPerSecond / baselines.generate_tokens_per_s!,
+      train_vs_eager: engine.trainTokensPerSecond / baselines.eager_tokens_per_s!,
+    };
+    const parameters = engine.parameters;
+    const results = { about, sizes, ratios, engine, baselines, seven: { ...sevens }, parameters };
+    mkdirSync(join(context.root, "bench/results"), { recursive: true });
+    if (onGpu) writeFileSync(join(context.root, "bench/results/gpu.json"), `${JSON.stringify(results, null, 1)}\n`);
+    console.log(values.json ? JSON.stringify(ratios) : JSON.stringify(results, null, 1));
+  },
+};
+
+async function measureEngine({ progress }: BenchmarkContext, options: TorchOptions, sizes: Sizes) {
+  const engine = await torch({ maxRows: 512, ...options });
+  try {
+    const sampled = sizes.sequences * sizes.fresh;
+    const prompts = (round: number) => promptsOf(engine, sizes, round);
+    const sampleSeconds = await medianSeconds(sizes, prompts, (made, round) => sampleRound(engine, sizes, made, round));
+    progress(`sampling: ${Math.round(sampled / sampleSeconds)} tokens/s`);
+    const rows = (round: number) => randomBatch(engine, sizes, round);
+    const trainSeconds = await medianSeconds(sizes, rows, (batch) => update(engine, batch));
+    progress(`training: ${Math.round((sizes.rows * sizes.length) / trainSeconds)} tokens/s`);
+    const stages: { sample: number; update: number }[] = [];
+    const grouped = (round: number) => promptsOf(engine, sizes, round, 8);
+    const stepSeconds = await medianSeconds(sizes, grouped, async (made, round) => {
+      stages.push(await grpoRound(engine, sizes, made, round));
+    });
+    const warm = stages.slice(sizes.warmup);
+    progress(`GRPO step: ${stepSeconds.toFixed(3)} s`);
+    return {
+      parameters: engine.info.parameters,
+      sampleTokensPerSecond: sampled / sampleSeconds,
+      trainTokensPerSecond: (sizes.rows * sizes.length) / trainSeconds,
+      step: {
+        seconds: stepSeconds,
+        sample: median(warm.map(({ sample }) => sample)),
+        update: median(warm.map(({ update }) => update)),
+      },
+      mismatch: await mismatch(engine, sizes),
+    };
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Adapters on a large model: how fast, and what share of the rate of the card's own matrix products. */
+async function measureSeven({ progress }: BenchmarkContext, device: string, sizes: Sizes) {
+  const log: string[] = [];
+  const model = parseModelConfig(models.seven);
+  const engine = await torch({ model, device, lora: { rank: 16 }, log: (line) => log.push(line) });
+  try {
+    const rows = (round: number) => randomBatch(engine, sizes, round);
+    const seconds = await medianSeconds(sizes, rows, (batch) => update(engine, batch));
+    const tokensPerSecond = (sizes.rows * sizes.length) / seconds;
+    progress(`7B with adapters: ${Math.round(tokensPerSecond)} tokens/s`);
+    // frozen weights need no gradient of their own: 4 instead of 6 operations a parameter and token
+    return {
+      parameters: engine.info.parameters,
+      tokensPerSecond,
+      tflops: (4 * engine.info.parameters * tokensPerSecond) / 1e12,
+    };
+  } finally {
+    await engine.close();
+  }
+}
+
+async function runBaselines(
+  { root, signal, progress }: BenchmarkContext,
+  model: object,
+  device: string,
+  { sequences, prompt, fresh, rows, length, rounds, warmup }: Sizes,
+): Promise<Record<string, number>> {
+  const numbers = { sequences, prompt, new: fresh, rows, length, rounds, warmup };
+  const args = Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const python = process.env.LUDUS_PYTHON || "python3";
+  const script = join(root, "bench/gpu/baselines.py");
+  const child = spawn(python, [script, "--config", JSON.stringify(model), "--device", device, ...args], {
+    ...{ stdio: ["ignore", "pipe", "pipe"], signal },
+  });
+  let out = "";
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-4000);
+    for (const line of text.split("\n")) if (/^(generate|train)/.test(line)) progress(line);
+  });
+  const status = await new Promise<number | null>((resolve, reject) => child.on("close", resolve).on("error", reject));
+  if (status !== 0) throw new LudusError("baseline-failed", { got: said, expected: "measurements of transformers" });
+  return JSON.parse(out.trim().split("\n").at(-1)!);
+}
