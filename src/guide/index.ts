@@ -1,2 +1,18 @@
+export {
+  type FailedAttempt,
+  type FailedTask,
+  type GuidanceOptions,
+  guidance,
+  type Hint,
+  type HintGenerator,
+  type HintWriter,
+  hintKinds,
+  type LockHintsOptions,
+  lockHints,
+  type ModelHintsOptions,
+  modelHints,
+  type ScriptedHintsOptions,
+  scriptedHints,
+} from "./guidance/index.ts";
 export type { Guide, MakeGuide } from "./guide.ts";
 export { inOrder } from "./in-order.ts";

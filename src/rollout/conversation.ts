@@ -2,6 +2,7 @@ import type { EpisodeTurn } from "../env/episode.ts";
 import { joinTokens } from "../policy/join-tokens.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
+import type { Guidance } from "../schema/task.ts";
 import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
 import type { Turn } from "../schema/turn.ts";
 import type { Context, ReadSegment, SaidSegment, Segment } from "./context.ts";
@@ -14,6 +15,8 @@ export type TrajectoryFields = Pick<
 
 interface Piece {
   readonly segments: Segment[];
+  /** What would be read up to its first own turn if there had been no hint; of conversations with one. */
+  readonly prompt_P?: Int32Array;
   /** Turns that were sampled in this piece: only these are learned from here. */
   readonly own: Set<SaidSegment>;
 }
@@ -28,31 +31,48 @@ export class Conversation {
   readonly #view: (history: readonly Segment[]) => readonly Segment[];
   readonly #history: Segment[] = [];
   readonly #pieces: Piece[] = [];
+  readonly #guidance: Guidance | undefined;
+  /** The same conversation as it would be without the hint. */
+  readonly #plain:
+    | { readonly view: (history: readonly Segment[]) => readonly Segment[]; history: Segment[] }
+    | undefined;
 
-  constructor(renderer: Renderer, tools: readonly ToolSpec[], context: Context) {
+  /** With `guidance`, its text is told on a new line after the first observation. */
+  constructor(renderer: Renderer, tools: readonly ToolSpec[], context: Context, guidance?: Guidance) {
     this.#renderer = renderer;
     this.#tools = tools;
     this.#view = context.open({ renderer, tools });
+    this.#guidance = guidance;
+    this.#plain = guidance === undefined ? undefined : { view: context.open({ renderer, tools }), history: [] };
   }
 
   /** Takes in what the policy reads now, and returns all it sees. */
   read(messages: readonly Message[], ended: boolean): Int32Array {
-    const isFirst = this.#history.length === 0;
-    const tokens = isFirst ? this.#renderer.start(messages, this.#tools) : this.#renderer.next(messages, { ended });
-    const segment: ReadSegment = { kind: "read", tokens, messages, ended };
-    this.#history.push(segment);
+    const unguided = this.#segment(messages, ended);
+    const isHintDue = this.#guidance !== undefined && this.#history.length === 0;
+    this.#history.push(isHintDue ? this.#segment(hinted(messages, this.#guidance.text), ended) : unguided);
+    this.#plain?.history.push(unguided);
     const visible = this.#view(this.#history);
+    const plainVisible = this.#plain?.view(this.#plain.history);
     const current = this.#pieces.at(-1);
     if (current?.segments.every((each, i) => visible[i] === each)) {
       current.segments.push(...visible.slice(current.segments.length));
     } else {
-      this.#pieces.push({ segments: [...visible], own: new Set() });
+      const prompt = plainVisible === undefined ? {} : { prompt_P: joined(plainVisible) };
+      this.#pieces.push({ segments: [...visible], own: new Set(), ...prompt });
     }
     return joined(visible);
   }
 
+  #segment(messages: readonly Message[], ended: boolean): ReadSegment {
+    const isFirst = this.#history.length === 0;
+    const tokens = isFirst ? this.#renderer.start(messages, this.#tools) : this.#renderer.next(messages, { ended });
+    return { kind: "read", tokens, messages, ended };
+  }
+
   say(segment: SaidSegment): void {
     this.#history.push(segment);
+    this.#plain?.history.push(segment);
     const piece = this.#pieces.at(-1)!;
     piece.segments.push(segment);
     piece.own.add(segment);
@@ -66,9 +86,22 @@ export class Conversation {
     return spoken.map((piece, i) => {
       const id = `${fields.rollout}/${fields.role}${spoken.length > 1 ? `/${i}` : ""}`;
       const weight = total === 0 ? 1 / spoken.length : sampled[i]! / total;
-      return makeTrajectory({ ...fields, id, weight, ...pieceTokens(piece), turns: pieceTurns(piece, turns) });
+      const guidance = this.#guidanceOf(piece);
+      const spans = { turns: pieceTurns(piece, turns) };
+      return makeTrajectory({ ...fields, ...guidance, id, weight, ...pieceTokens(piece), ...spans });
     });
   }
+
+  #guidanceOf({ prompt_P }: Piece): Pick<Trajectory, "guidance"> {
+    if (this.#guidance === undefined || prompt_P === undefined) return {};
+    const { kind, text } = this.#guidance;
+    return { guidance: { kind, text, prompt_P } };
+  }
+}
+
+function hinted(messages: readonly Message[], text: string): Message[] {
+  const last = messages.at(-1)!;
+  return [...messages.slice(0, -1), { ...last, content: last.content === "" ? text : `${last.content}\n${text}` }];
 }
 
 function count(mask: Uint8Array): number {

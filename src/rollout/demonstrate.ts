@@ -2,8 +2,9 @@ import type { Env } from "../env/env.ts";
 import type { Episode } from "../env/episode.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { Task } from "../schema/task.ts";
-import type { Rollout, RolloutOptions } from "./rollout.ts";
-import { runTurns, type Seat } from "./run-rollout.ts";
+import type { Rollout, RolloutOptions, Seat } from "./rollout.ts";
+import { runTurns } from "./run-rollout.ts";
+import { runsItself } from "./self-run.ts";
 import { scriptedSpeaker } from "./speaker.ts";
 
 export interface DemonstrateOptions extends RolloutOptions {
@@ -18,6 +19,7 @@ export function demonstrate<Data, State>(
   seat: Seat,
   options: DemonstrateOptions,
 ): Promise<Rollout<Data>> {
+  if (runsItself(env)) return env.demonstrate(task, seat, options);
   const rng = createRng(options.seed);
   const { noise = 0 } = options;
   return runTurns(

@@ -2,6 +2,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Limits } from "../env/env.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import type { Renderer } from "../policy/renderer.ts";
+import type { Tokenizer } from "../policy/tokenizer.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
@@ -11,9 +12,16 @@ import type { Context } from "./context.ts";
 export interface Policy {
   readonly engine: Pick<Engine, "sample" | "release" | "info">;
   readonly renderer: Renderer;
+  /** Needed where the policy is asked over a protocol that tells tokens as text. */
+  readonly tokenizer?: Tokenizer;
   /** Which weights each role speaks with; the policy's by default. */
   readonly weights?: Readonly<Record<string, string>>;
 }
+
+/** What a rollout needs of a policy when somebody else speaks. */
+export type Seat = Pick<Policy, "renderer" | "weights" | "tokenizer"> & {
+  readonly engine: { readonly info: { readonly contextLength: number } };
+};
 
 export interface RolloutOptions {
   /** Unique in a run: names the rollout's cache in the engine and its trajectories. */
@@ -34,6 +42,14 @@ export interface RolloutOptions {
   epsilonTool?: number;
 }
 
+/** When a turn was taken, in milliseconds since the rollout began: asked for, said, and answered by the environment. */
+export interface TurnTiming {
+  readonly role: string;
+  readonly startMs: number;
+  readonly saidMs: number;
+  readonly endMs: number;
+}
+
 /** One attempt at one task. */
 export interface Rollout<Data = unknown> {
   readonly id: string;
@@ -43,5 +59,5 @@ export interface Rollout<Data = unknown> {
   readonly stop: StopReason;
   /** What went wrong, of an infrastructure stop. */
   readonly failure?: string;
-  readonly timing: { readonly sampleMs: number; readonly totalMs: number };
+  readonly timing: { readonly sampleMs: number; readonly totalMs: number; readonly turns?: readonly TurnTiming[] };
 }

@@ -2,13 +2,14 @@ import type { Env, Limits } from "../env/env.ts";
 import { Episode, type EpisodeEnd, type Move } from "../env/episode.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { createRng } from "../random.ts";
-import type { Task } from "../schema/task.ts";
+import type { Guidance, Task } from "../schema/task.ts";
 import { seedOf } from "../task/seeds.ts";
 import { lazySignal, runWithin } from "../tool/run-within.ts";
 import { keepAll } from "./context.ts";
 import { Conversation } from "./conversation.ts";
 import { DeadlineSignal } from "./deadline-signal.ts";
-import type { Policy, Rollout, RolloutOptions } from "./rollout.ts";
+import type { Policy, Rollout, RolloutOptions, Seat, TurnTiming } from "./rollout.ts";
+import { runsItself } from "./self-run.ts";
 import { engineSpeaker, type Speaker, type Utterance } from "./speaker.ts";
 import { startGate } from "./start-gate.ts";
 
@@ -19,6 +20,7 @@ export async function runRollout<Data, State>(
   policy: Policy,
   options: RolloutOptions,
 ): Promise<Rollout<Data>> {
+  if (runsItself(env)) return env.attempt(task, policy, options);
   try {
     return await runTurns(env, task, policy, options, engineSpeaker(policy, options));
   } finally {
@@ -28,11 +30,6 @@ export async function runRollout<Data, State>(
     }
   }
 }
-
-/** What a rollout needs of a policy when somebody else speaks. */
-export type Seat = Pick<Policy, "renderer" | "weights"> & {
-  readonly engine: { readonly info: { readonly contextLength: number } };
-};
 
 /** The same with any speaker: experts, people, scripts. */
 export async function runTurns<Data, State>(
@@ -50,7 +47,8 @@ export async function runTurns<Data, State>(
   const { signal } = deadline;
   try {
     const episode = new Episode(env, task, { signal, limits, format });
-    const play = new Play(episode as Episode, seat, { ...options, format, limits, signal }, speaker);
+    const hint = task.guidance === undefined ? {} : { guidance: task.guidance };
+    const play = new Play(episode as Episode, seat, { ...options, format, limits, signal, ...hint }, speaker);
     const { turns, scores, ...end } = await episode.finish(await play.run());
     const { stop, failure } = end.stop === "cancelled" && deadline.isTimeUp ? timeIsUp : end;
     const why = failure === undefined ? {} : { failure };
@@ -60,7 +58,7 @@ export async function runTurns<Data, State>(
       const weights = seat.weights?.[role] ?? "policy";
       return conversation.trajectories({ ...common, ...domain, role, weights, score: scores[role]! }, turns);
     });
-    const timing = { sampleMs: play.sampleMs, totalMs: performance.now() - started };
+    const timing = { sampleMs: play.sampleMs, totalMs: performance.now() - started, turns: play.turnsSince(started) };
     return { id: options.id, task, trajectories, stop, timing, ...why };
   } finally {
     deadline.clear();
@@ -71,6 +69,8 @@ interface PlayOptions extends RolloutOptions {
   limits: Limits;
   format: CallFormat;
   signal: AbortSignal;
+  /** Told to the role that begins. */
+  guidance?: Guidance;
 }
 
 /** The loop: read, speak, act, until somebody stops it. */
@@ -83,6 +83,7 @@ class Play {
   readonly #speaker: Speaker;
   /** Whether the last turn of each role ended by itself. */
   readonly #ended = new Map<string, boolean>();
+  readonly #times: TurnTiming[] = [];
   #sampled = 0;
 
   constructor(episode: Episode, seat: Seat, options: PlayOptions, speaker: Speaker) {
@@ -90,6 +91,12 @@ class Play {
     this.#seat = seat;
     this.#options = options;
     this.#speaker = speaker;
+  }
+
+  turnsSince(started: number): TurnTiming[] {
+    return this.#times.map(({ role, startMs, saidMs, endMs }) => {
+      return { role, startMs: startMs - started, saidMs: saidMs - started, endMs: endMs - started };
+    });
   }
 
   async run(): Promise<EpisodeEnd> {
@@ -106,19 +113,24 @@ class Play {
 
   async #takeTurn({ role, messages }: Move): Promise<Move | EpisodeEnd> {
     const { renderer, engine } = this.#seat;
-    const { limits, signal, context = keepAll() } = this.#options;
+    const { limits, signal, context = keepAll(), guidance } = this.#options;
     if (signal.aborted) return { stop: "cancelled" };
+    const hint = this.conversations.size === 0 ? guidance : undefined;
     const conversation =
-      this.conversations.get(role) ?? new Conversation(renderer, this.#episode.templateTools, context);
+      this.conversations.get(role) ?? new Conversation(renderer, this.#episode.templateTools, context, hint);
     this.conversations.set(role, conversation);
     const prompt = conversation.read(messages, this.#ended.get(role) ?? true);
     const room = engine.info.contextLength - prompt.length;
     if (room <= 0) return { stop: "context-full" };
     const allowed = Math.min(limits.turnTokens, limits.tokens - this.#sampled);
     if (allowed <= 0) return { stop: "max-tokens" };
+    const startMs = performance.now();
     const spoken = await this.#speak(role, prompt, Math.min(room, allowed));
     if (!("tokens" in spoken)) return spoken;
-    return this.#hear(conversation, role, spoken, room < allowed);
+    const saidMs = performance.now();
+    const next = await this.#hear(conversation, role, spoken, room < allowed);
+    this.#times.push({ role, startMs, saidMs, endMs: performance.now() });
+    return next;
   }
 
   async #speak(role: string, prompt: Int32Array, maxTokens: number): Promise<Utterance | EpisodeEnd> {

@@ -46,7 +46,7 @@ export function engineSpeaker({ engine, renderer, weights }: Policy, options: Ro
 }
 
 /** A sample that cannot be recorded must end its own rollout, not the run. */
-function checkSample({ tokens, logprobs, versions }: Sample): void {
+export function checkSample({ tokens, logprobs, versions }: Sample): void {
   const isAligned = tokens.length > 0 && logprobs.length === tokens.length && versions.length === tokens.length;
   const wrong = logprobs.findIndex((logprob) => !Number.isFinite(logprob));
   if (isAligned && wrong < 0) return;

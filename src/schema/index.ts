@@ -38,10 +38,10 @@ export {
   policyStops,
   type StopReason,
 } from "./stop-reason.ts";
-export type { Task } from "./task.ts";
+export type { Guidance, Task } from "./task.ts";
 export { taskFromJson } from "./task-json.ts";
 export { makeTrainBatch, type TrainBatch, type TrainRow } from "./train-batch.ts";
-export { makeTrajectory, type Trajectory } from "./trajectory.ts";
+export { makeTrajectory, type Trajectory, type TrajectoryGuidance } from "./trajectory.ts";
 export { decodeTrajectory, encodeTrajectory } from "./trajectory-binary.ts";
 export { learnable, makeTrajectoryGroup, type TrajectoryGroup } from "./trajectory-group.ts";
 export { type TrajectoryJson, trajectoryFromJson, trajectoryToJson } from "./trajectory-json.ts";

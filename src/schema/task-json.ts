@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Real } from "./json-real.ts";
 import { parseWith } from "./parse-with.ts";
 import type { Task } from "./task.ts";
 
@@ -7,6 +8,7 @@ const TaskFields = z.object({
   seed: z.number(),
   data: z.unknown().optional(),
   domain: z.string().exactOptional(),
+  guidance: z.object({ kind: z.string(), text: z.string(), failures: z.array(Real).exactOptional() }).exactOptional(),
 });
 
 /** Reads a task that JSON held. What `data` holds is for its environment to check. */

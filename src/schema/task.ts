@@ -7,4 +7,15 @@ export interface Task<Data = unknown> {
   readonly data: Data;
   /** Rewards are normalised apart for each domain where the credit scheme says so. */
   readonly domain?: string;
+  /** A hint for this attempt: the rollout tells it after the first observation, and the environment knows nothing of it. */
+  readonly guidance?: Guidance;
+}
+
+/** Help for a task that went wrong before. */
+export interface Guidance {
+  /** What sort of help, such as `plan`, `feedback` or `environment`. */
+  readonly kind: string;
+  readonly text: string;
+  /** Rewards of the attempts without help that it was made from. */
+  readonly failures?: readonly number[];
 }

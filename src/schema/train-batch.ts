@@ -23,6 +23,8 @@ export interface TrainRow {
   readonly returns_T?: Float32Array;
   readonly oldValues_T?: Float32Array;
   readonly reward: number;
+  /** Of a row without the hint it was sampled with: by how many tokens its prompt was longer then. */
+  readonly stripped?: number;
   /** Preference learning: rows of one pair share a number. Without a pair, `chosen` says whether the row is desirable. */
   readonly preference?: { readonly pair?: number; readonly chosen: boolean };
 }

@@ -22,6 +22,11 @@ test("any trajectory comes back bit by bit", () => {
   for (let round = 0; round < 300; round++) expectSameBits(fakeTrajectory(rng));
 });
 
+test("a hint comes back, with the prompt that lacks it", () => {
+  const prompt_P = Int32Array.of(0, 151_935, 2 ** 31 - 1);
+  expectSameBits(fakeTrajectory(createRng(3), { guidance: { kind: "plan", text: "\u0000-0 東京", prompt_P } }));
+});
+
 test("an empty trajectory comes back", () => {
   expect(empty.tokens_T.length).toBe(0);
   expectSameBits(empty);

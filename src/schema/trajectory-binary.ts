@@ -5,7 +5,7 @@ import { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";
 import { parseWith } from "./parse-with.ts";
 import { readTokenColumns, writeTokenColumns } from "./token-columns.ts";
 import { makeTrajectory, type Trajectory } from "./trajectory.ts";
-import { TrajectoryFields } from "./trajectory-fields.ts";
+import { guidanceToJson, TrajectoryFields } from "./trajectory-fields.ts";
 
 // Little-endian: "LTRJ", version u8, crc32 u32 of all that follows, deflated size u32, inflated size u32, deflated body.
 // The body: the tokens' columns, then the other fields as JSON to the end.
@@ -19,7 +19,7 @@ export function encodeTrajectory(trajectory: Trajectory): Uint8Array {
   const { tokens_T, mask_T, logprobs_T, versions_T, ...fields } = makeTrajectory(trajectory);
   const writer = new ByteWriter();
   writeTokenColumns(writer, { tokens_T, mask_T, logprobs_T, versions_T });
-  writer.write(new TextEncoder().encode(toLosslessJson(fields)));
+  writer.write(new TextEncoder().encode(toLosslessJson({ ...fields, ...guidanceToJson(fields) })));
   const body = writer.written();
   const deflated = deflateRawSync(body);
   const bytes = new Uint8Array(offsets.body + deflated.length);

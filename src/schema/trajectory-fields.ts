@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Real } from "./json-real.ts";
 import { isJsonObject } from "./parse-with.ts";
 import { infrastructureStops, policyStops } from "./stop-reason.ts";
+import type { Trajectory } from "./trajectory.ts";
 
 // not z.record: it drops a key named __proto__, which a model may well write
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, "an object");
@@ -42,4 +43,16 @@ export const TrajectoryFields = z.object({
   failure: z.string().exactOptional(),
   temperature: Real,
   domain: z.string().exactOptional(),
+  guidance: z
+    .object({
+      kind: z.string(),
+      text: z.string(),
+      prompt_P: z.array(z.int32()).transform((tokens) => Int32Array.from(tokens)),
+    })
+    .exactOptional(),
 });
+
+/** The same field as JSON holds it. */
+export function guidanceToJson({ guidance }: Pick<Trajectory, "guidance">) {
+  return guidance === undefined ? {} : { guidance: { ...guidance, prompt_P: Array.from(guidance.prompt_P) } };
+}

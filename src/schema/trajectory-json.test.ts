@@ -21,6 +21,14 @@ test("numbers that JSON lacks come back", () => {
   expect(back.temperature).toBe(Infinity);
 });
 
+test("a hint comes back", () => {
+  const guidance = { kind: "plan", text: "go\non", prompt_P: Int32Array.of(3, 0, 2 ** 31 - 1) };
+  const trajectory = fakeTrajectory(createRng(2), { guidance });
+  const json = JSON.parse(JSON.stringify(trajectoryToJson(trajectory)));
+  expect(json.guidance.prompt_P).toEqual([3, 0, 2 ** 31 - 1]);
+  expect(trajectoryFromJson(json).guidance).toStrictEqual(guidance);
+});
+
 test("arguments keep every key a model wrote", () => {
   const json = JSON.parse(JSON.stringify(trajectoryToJson(fakeTrajectory(createRng(5), {}, { turns: 0 }))));
   const call = '{"name":"f","arguments":{"__proto__":1,"constructor":2},"outcome":"ok","observation":""}';

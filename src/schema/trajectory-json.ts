@@ -2,14 +2,14 @@ import { z } from "zod";
 import { type JsonReal, jsonReal } from "./json-real.ts";
 import { isJsonObject, parseWith } from "./parse-with.ts";
 import type { Score } from "./score.ts";
-import { makeTrajectory, type Trajectory } from "./trajectory.ts";
-import { TrajectoryFields } from "./trajectory-fields.ts";
+import { makeTrajectory, type Trajectory, type TrajectoryGuidance } from "./trajectory.ts";
+import { guidanceToJson, TrajectoryFields } from "./trajectory-fields.ts";
 import type { Turn } from "./turn.ts";
 
 type PerToken = "tokens_T" | "mask_T" | "logprobs_T" | "versions_T";
 
 /** A trajectory as JSON holds it: plain arrays, and numbers that JSON lacks as strings. */
-export interface TrajectoryJson extends Omit<Trajectory, PerToken | "turns" | "score" | "temperature"> {
+export interface TrajectoryJson extends Omit<Trajectory, PerToken | "turns" | "score" | "temperature" | "guidance"> {
   readonly tokens_T: readonly number[];
   readonly mask_T: readonly number[];
   readonly logprobs_T: readonly number[];
@@ -20,6 +20,7 @@ export interface TrajectoryJson extends Omit<Trajectory, PerToken | "turns" | "s
     readonly parts: Readonly<Record<string, JsonReal>>;
   };
   readonly temperature: JsonReal;
+  readonly guidance?: Omit<TrajectoryGuidance, "prompt_P"> & { readonly prompt_P: readonly number[] };
 }
 
 const Json = TrajectoryFields.extend({
@@ -31,10 +32,21 @@ const Json = TrajectoryFields.extend({
 
 /** For people, viewers and other programs. Written as text and read again, a log-probability of -0 becomes 0. */
 export function trajectoryToJson(trajectory: Trajectory): TrajectoryJson {
-  const { turns, score, temperature, tokens_T, mask_T, logprobs_T, versions_T, ...rest } = trajectory;
+  const {
+    guidance: _guidance,
+    turns,
+    score,
+    temperature,
+    tokens_T,
+    mask_T,
+    logprobs_T,
+    versions_T,
+    ...rest
+  } = trajectory;
   const parts = Object.entries(score.parts).map(([name, part]) => [name, jsonReal(part)] as const);
   return {
     ...rest,
+    ...guidanceToJson(trajectory),
     temperature: jsonReal(temperature),
     score: { ...score, total: jsonReal(score.total), parts: Object.fromEntries(parts) },
     turns: turns.map((turn) => ({ ...turn, reward: jsonReal(turn.reward) })),

@@ -38,6 +38,15 @@ export interface Trajectory {
   readonly failure?: string;
   readonly temperature: number;
   readonly domain?: string;
+  /** The hint that its first prompt ends with. */
+  readonly guidance?: TrajectoryGuidance;
+}
+
+export interface TrajectoryGuidance {
+  readonly kind: string;
+  readonly text: string;
+  /** What would stand before the first turn had there been no hint; all that follows is the same. */
+  readonly prompt_P: Int32Array;
 }
 
 /** The one place where trajectories are made: throws when the arrays do not line up. */

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { patchFetch, runInScope, unpatchFetch } from "./captured-fetch.ts";
 import { modelApp } from "./model/model-app.ts";
 import { RecordedRollouts } from "./model/recorded-rollouts.ts";
 import type { RecordedRollout } from "./model/recorder.ts";
@@ -16,15 +16,7 @@ export interface Capture {
   close(): void;
 }
 
-interface Scope {
-  readonly rollout: string;
-  readonly app: { fetch(request: Request): Response | Promise<Response> };
-}
-
-const scopes = new AsyncLocalStorage<Scope>();
-const modelPaths = /\/(chat\/completions|messages|models)\/?$/;
-let patches = 0;
-let original: typeof fetch | undefined;
+const wallClock = () => (performance.timeOrigin + performance.now()) / 1000;
 
 /**
  * Lets agents of this process speak with a policy instead of a server: inside `capture`, whatever asks `…/chat/completions` or
@@ -37,7 +29,10 @@ let original: typeof fetch | undefined;
  */
 export function createCapture(model: ServedModel): Capture {
   const rollouts = new RecordedRollouts(model);
-  const app = modelApp({ model, rollouts, now: () => (performance.timeOrigin + performance.now()) / 1000 }, undefined);
+  const app = modelApp(
+    { model, rollouts, now: wallClock, load: { count: 0, most: Number.POSITIVE_INFINITY } },
+    undefined,
+  );
   let count = 0;
   let isOpen = true;
   patchFetch();
@@ -46,7 +41,7 @@ export function createCapture(model: ServedModel): Capture {
       const name = `captured-${count++}`;
       const rollout = rollouts.open(name);
       try {
-        return { value: await scopes.run({ rollout: name, app }, run), rollout };
+        return { value: await runInScope({ rollout: name, app }, run), rollout };
       } finally {
         rollouts.forget(name);
       }
@@ -56,24 +51,4 @@ export function createCapture(model: ServedModel): Capture {
       isOpen = false;
     },
   };
-}
-
-function patchFetch(): void {
-  if (patches++ > 0) return;
-  original = globalThis.fetch;
-  globalThis.fetch = capturedFetch;
-}
-
-function unpatchFetch(): void {
-  if (--patches > 0 || original === undefined) return;
-  globalThis.fetch = original;
-  original = undefined;
-}
-
-async function capturedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const scope = scopes.getStore();
-  const asked = modelPaths.exec(new URL(input instanceof Request ? input.url : input).pathname)?.[1];
-  if (scope === undefined || asked === undefined) return (original ?? fetch)(input, init);
-  const url = new URL(`http://localhost/rollouts/${scope.rollout}/v1/${asked}`);
-  return scope.app.fetch(new Request(url, new Request(input, init)));
 }

@@ -9,6 +9,7 @@ import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { createRng } from "../random.ts";
 import { generated } from "../task/generated.ts";
 import type {
+  EventsAnswer,
   GroupAnswer,
   PlayAnswer,
   RunAnswer,
@@ -47,7 +48,8 @@ const end = tokenizer.specialTokens.eos!.id;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "ludus-dashboard-"));
   const rng = createRng(1);
-  await writeFakeRun(join(folder, "runs/first"), rng, { fields: { failure: "x".repeat(50_000) } });
+  const guidance = { kind: "plan", text: "y".repeat(30_000), prompt_P: Int32Array.of(1) };
+  await writeFakeRun(join(folder, "runs/first"), rng, { fields: { failure: "x".repeat(50_000), guidance } });
   await writeFakeRun(join(folder, "runs/sweep/lr 1e-3"), rng, { steps: 3, isEnded: false });
   await mkdir(join(folder, "runs/empty"));
   await mkdir(join(folder, "runs/broken"));
@@ -191,6 +193,15 @@ describe("runs", () => {
     ]);
   });
 
+  test("tell what happened, of the kinds that are asked for", async () => {
+    const kinds = async (query: string) => {
+      const { events } = await get<EventsAnswer>(`/runs/first/events?limit=500${query}`);
+      return new Set(events.map(({ event }) => event.type));
+    };
+    expect(await kinds("")).toEqual(new Set(["step-end", "finding", "run-end"]));
+    expect(await kinds("&type=finding&type=run-end")).toEqual(new Set(["finding", "run-end"]));
+  });
+
   test("a request that does not fit is refused in words", async () => {
     const response = await fetch(address("/api/series?run=first"), { headers: bearer });
     expect(response.status).toBe(400);
@@ -224,6 +235,18 @@ describe("trajectories", () => {
     expect(part.tokens.ids).toEqual(tokens.ids.slice(2, 5));
   });
 
+  test("come with advantages where they were learned from", async () => {
+    const of = async (task: string) => {
+      const { trajectories } = await get<TrajectoriesAnswer>(`/runs/first/trajectories?limit=50&task=${task}`);
+      const { key } = trajectories.find(({ turns }) => turns > 1)!;
+      return (await get<TrajectoryAnswer>(`/runs/first/trajectories/${key}`)).tokens;
+    };
+    const learned = await of("train/0");
+    expect(learned.advantages).toHaveLength(learned.ids.length);
+    expect(learned.advantages!.every((advantage, t) => (advantage !== 0) === (learned.mask[t] === 1))).toBe(true);
+    expect((await of("train/1")).advantages).toBeUndefined();
+  });
+
   test("long texts are cut until all is asked for", async () => {
     const { trajectories } = await get<TrajectoriesAnswer>(
       "/runs/first/trajectories?task=train/0&order=oldest&limit=1",
@@ -232,6 +255,15 @@ describe("trajectories", () => {
     expect((await get<TrajectoryAnswer>(path)).failure).toMatchObject({ length: 50_000 });
     expect((await get<TrajectoryAnswer>(path)).failure!.text).toHaveLength(20_000);
     expect((await get<TrajectoryAnswer>(`${path}?full=true`)).failure!.text).toHaveLength(50_000);
+  });
+
+  test("that had a hint say so, in lists and by themselves", async () => {
+    const { trajectories } = await get<TrajectoriesAnswer>("/runs/first/trajectories?guided=true&limit=2");
+    expect(trajectories.map((summary) => summary.guidance)).toEqual(["plan", "plan"]);
+    const shown = await get<TrajectoryAnswer>(`/runs/first/trajectories/${trajectories[0]!.key}`);
+    expect(shown.guidance).toEqual({ kind: "plan", text: { text: "y".repeat(20_000), length: 30_000 } });
+    expect(await get<{ count: number }>("/runs/first/count?guided=true")).toEqual({ count: 20 });
+    expect(await get<{ count: number }>("/runs/first/count?guided=false")).toEqual({ count: 140 });
   });
 
   test("a group has its members and their mean", async () => {

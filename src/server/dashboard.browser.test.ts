@@ -1,10 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fakeEngine } from "../engine/fake-engine.ts";
 import { shippedEnvs } from "../env/environments/index.ts";
+import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { createRng } from "../random.ts";
 import { makeTrajectory, type Trajectory, type Turn } from "../schema/index.ts";
 import { openRun } from "../store/index.ts";
@@ -26,8 +28,10 @@ beforeAll(async () => {
   await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30 });
   await writeFakeRun(join(folder, "runs/live"), createRng(3), { steps: 5, isEnded: false });
   await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), { steps: 1, groupsPerStep: 1, fields: hostile() });
+  await writeCheckpoint(join(folder, "runs/second/checkpoints/step-000029"));
   dashboard = await serveDashboard({
     ...{ runs: join(folder, "runs"), assets: join(folder, "page"), liveMs: 100, environments: shippedEnvs },
+    loadEngine: async () => fakeEngine({ vocabularySize: tokenizer.vocabularySize, distribution: saysOne }),
   });
   const executablePath = process.env.LUDUS_BROWSER!;
   // root cannot use Chromium's own sandbox
@@ -39,6 +43,32 @@ afterAll(async () => {
   await dashboard?.close();
   await rm(folder, { recursive: true });
 });
+
+const tokenizer = byteTokenizer();
+const [one, two, end] = ["1".charCodeAt(0), "2".charCodeAt(0), tokenizer.specialTokens.eos!.id];
+
+/** A policy that says 1, sometimes 2, and ends its turn. */
+function saysOne(tokens: readonly number[]): number[] {
+  const isSaid = [one, two].includes(tokens.at(-1)!);
+  const shares = new Map(
+    isSaid
+      ? [
+          [end, 0.9],
+          [one, 0.1],
+        ]
+      : [
+          [one, 0.7],
+          [two, 0.2],
+          [end, 0.1],
+        ],
+  );
+  return Array.from({ length: tokenizer.vocabularySize }, (_, id) => shares.get(id) ?? 0);
+}
+
+async function writeCheckpoint(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const [name, text] of Object.entries(tokenizer.files())) await writeFile(join(directory, name), text);
+}
 
 /** What someone would put into a trajectory to take over whoever looks at it, or to make looking impossible. */
 function hostile(): Partial<Trajectory> {
@@ -69,6 +99,11 @@ function hostile(): Partial<Trajectory> {
     turns: [turn({ start: 10, end: 9000 }, text), turn({ start: 9010, end: T }, `huge ${"x".repeat(3_000_000)}`)],
     score: { total: 1, parts: { [script]: 1 }, success: true },
   };
+}
+
+/** Of the page's own world, whose types are not ours. */
+interface ImageContext {
+  getImageData(x: number, y: number, width: number, height: number): { readonly data: Iterable<number> };
 }
 
 interface Open {
@@ -111,7 +146,7 @@ describe("runs", () => {
       expect(page.url()).not.toContain("token");
       await page.keyboard.press("/");
       await page.keyboard.type("sec");
-      await page.getByText("1 runs").waitFor();
+      await page.getByText("1 run,").waitFor();
       await page.keyboard.press("Control+A");
       await page.keyboard.press("Backspace");
       await page.keyboard.press("Escape");
@@ -150,7 +185,7 @@ describe("curves", () => {
   test("show rewards, stacks and findings, and keep their settings in the address", () =>
     open("/runs/first?smooth=0.9&log=true&with=second", async ({ page }) => {
       await page.getByRole("img", { name: /^Reward: first/ }).waitFor();
-      await page.getByRole("img", { name: /^How episodes end: .*completed [\d.]+/ }).waitFor();
+      await page.getByRole("img", { name: /^How episodes end \(first\): .*completed [\d.]+/ }).waitFor();
       await page.getByText(/\d+ findings/).waitFor();
       expect(await page.getByLabel("Smoothing").inputValue()).toBe("0.9");
       expect(await page.getByLabel("Log scale").isChecked()).toBe(true);
@@ -165,6 +200,43 @@ describe("curves", () => {
       await page.waitForURL(/from=\d+&to=\d+/);
       await page.getByRole("button", { name: "Show all" }).click();
       await page.waitForURL((url) => !url.search.includes("from"));
+    }));
+
+  test("piles are filled with their colours, light or dark", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await open(
+        "/runs/first",
+        async ({ page }) => {
+          const chart = page.getByRole("img", { name: /^How episodes end: .*completed [\d.]+/ });
+          await chart.waitFor();
+          // the lowest pile, in the middle: no grey
+          const pixel = (await chart.locator("canvas").evaluate((canvas) => {
+            const { width, height } = canvas as unknown as { width: number; height: number };
+            const context = (canvas as unknown as { getContext(kind: "2d"): ImageContext }).getContext("2d");
+            return [...context.getImageData(Math.round(width / 2) + 3, Math.round(height * 0.78), 1, 1).data];
+          })) as number[];
+          expect(pixel[2]! - pixel[0]!, colorScheme).toBeGreaterThan(30);
+        },
+        { colorScheme },
+      );
+    }
+  });
+
+  test("times are piled up, each once", () =>
+    open("/runs/first", async ({ page }) => {
+      const times = page.getByRole("img", { name: /^Where the time goes/ });
+      await times.scrollIntoViewIfNeeded();
+      await expect
+        .poll(() => times.getAttribute("aria-label"))
+        .toMatch(/^Where the time goes, seconds a step: update [\d.]+, rollout [\d.]+, credit [\d.]+$/);
+    }));
+
+  test("events are those that are no curve", () =>
+    open("/runs/first", async ({ page }) => {
+      const events = page.locator(".events");
+      await events.getByText("run-end").waitFor();
+      await events.getByText("uniform-groups").or(events.getByText("finding")).first().waitFor();
+      expect(await events.getByText("step-end").count()).toBe(0);
     }));
 
   test("follow a run while it is written, and nothing moves", () =>
@@ -200,14 +272,47 @@ describe("trajectories", () => {
       await page.getByText("Turn 1").first().waitFor();
       await page.locator(".t.said").first().hover();
       await page.getByText(/log p/).waitFor();
-      await page.getByLabel("Colour by").selectOption("advantage");
-      await page.waitForURL(/colour=advantage/);
+      await page.getByLabel("Colour by").selectOption("reward");
+      await page.waitForURL(/colour=reward/);
       await page.getByLabel("Group side by side").check();
       await page.locator(".column .facts").nth(3).waitFor();
       const before = page.url();
       await page.locator(".member:not([aria-current])").first().click();
       expect(page.url()).not.toBe(before);
-      expect(page.url()).toContain("colour=advantage");
+      expect(page.url()).toContain("colour=reward");
+    }));
+
+  test("tokens are coloured by what the loss gave them, and say so", () =>
+    open("/runs/first/trajectories?task=train/0", async ({ page }) => {
+      await page.locator(".trajectories .row:has-text('turns')").first().click();
+      await page.getByLabel("Colour by").selectOption("advantage");
+      const levels = () =>
+        page.locator(".t.said").evaluateAll((tokens) => tokens.map((token) => token.getAttribute("style")));
+      await expect.poll(async () => new Set(await levels()).size).toBeGreaterThan(3);
+      expect(await page.locator(`.t:not(.said)[style*="--level"]`).count()).toBe(0);
+      await page.locator(".t.said").last().hover();
+      await page
+        .locator(".token-note")
+        .getByText(/^advantage -?[\d.]+/)
+        .waitFor();
+    }));
+
+  test("what was not learned from says that it has no advantages", () =>
+    open("/runs/first/trajectories?task=train/1", async ({ page }) => {
+      await page.locator(".trajectories .row:has-text('turns')").first().click();
+      await page.getByLabel("Colour by").selectOption("advantage");
+      await page.getByText("It was not learned from").waitFor();
+      expect(await page.locator(`.t[style*="--level"]`).count()).toBe(0);
+    }));
+
+  test("a turn has a link that leads to it", () =>
+    open("/runs/first/trajectories?success=true", async ({ page }) => {
+      await page.locator(".trajectories .row:has-text('4 turns')").first().click();
+      await page.getByRole("button", { name: "Turn 4" }).click();
+      await page.waitForURL(/turn=4/);
+      await page.reload();
+      await page.locator(".turn.linked").getByText("Turn 4").waitFor();
+      await expect.poll(() => page.evaluate("window.scrollY")).toBeGreaterThan(0);
     }));
 
   test("a hostile one is shown as text, and does nothing", () =>
@@ -238,6 +343,39 @@ test("an environment is played by hand to its end, beside what the policy sees",
     await page.getByRole("button", { name: "Say", exact: true }).click();
     await page.getByRole("status").getByText("completed").waitFor();
   }));
+
+test("a checkpoint plays beside it, token by token, and another of its choices can be taken", () =>
+  open("/play?env=bandit&run=second", async ({ page }) => {
+    await page.getByRole("button", { name: "Begin" }).click();
+    await page.getByText("The checkpoint of step 29").waitFor();
+    await page.getByLabel("temperature").fill("0");
+    await page.getByRole("button", { name: "One token" }).click();
+    const rows = page.locator(".suggested li");
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+    const choices = rows.first().getByRole("button");
+    expect((await choices.allTextContents()).slice(0, 2)).toEqual(["1 70%", "2 20%"]);
+    await choices.nth(1).click();
+    await rows.nth(1).getByRole("button").first().waitFor();
+    expect(await page.locator(".suggested .t").allTextContents()).toEqual(["2", "<|im_end|>"]);
+    await page.getByRole("button", { name: "Say this" }).click();
+    await page.locator(".message.assistant").getByText("2", { exact: true }).waitFor();
+  }));
+
+describe("entropy", () => {
+  test("is computed for a link that asks for it", () =>
+    open("/runs/second/trajectories?success=true", async ({ page }) => {
+      await page.locator(".trajectories .row:has-text('turns')").first().click();
+      await page.waitForURL(/trajectories\/\d+/);
+      await page.goto(`${page.url()}?colour=entropy`);
+      await page.locator(`.t.said[style*="--level"]`).first().waitFor();
+      await page.locator(".t.said").first().hover();
+      await page
+        .locator(".token-note")
+        .getByText(/^entropy [\d.]+/)
+        .waitFor();
+    }));
+});
 
 describe("any screen", () => {
   const phone = { viewport: { width: 390, height: 800 }, hasTouch: true };

@@ -1,11 +1,7 @@
-import type { Server } from "node:http";
-import { serve } from "@hono/node-server";
-import { Hono } from "hono";
-import { LudusError } from "../errors.ts";
-import { isLoopback, onlyLoopbackNames } from "./dashboard/access.ts";
 import { modelApp } from "./model/model-app.ts";
 import { RecordedRollouts, type RecordOptions } from "./model/recorded-rollouts.ts";
 import type { ServedModel } from "./model/served-model.ts";
+import { serveApp } from "./serve-app.ts";
 
 export interface ServeModelOptions {
   model: ServedModel;
@@ -16,6 +12,8 @@ export interface ServeModelOptions {
   apiKey?: string;
   /** Calls that name a rollout (header `x-ludus-rollout`, or base URL `/rollouts/<id>/v1`) are kept with their tokens. */
   record?: RecordOptions;
+  /** Requests that are answered at once; more are refused with status 429, and clients ask again. 1024 by default. */
+  maxRequests?: number;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
@@ -40,36 +38,10 @@ const wallClock = () => performance.timeOrigin + performance.now();
  *     await fetch(`http://127.0.0.1:${server.port}/rollouts/task-7/reward`, { method: "POST", … '{"reward": 1}' });
  */
 export async function serveModel(options: ServeModelOptions): Promise<ModelServer> {
-  const { model, host = "127.0.0.1", port = 0, apiKey, record, now = wallClock } = options;
-  if (apiKey === undefined && !isLoopback(host)) {
-    throw new LudusError("key-required", {
-      got: `host ${host} without a key`,
-      expected: "a key, for others can reach it",
-      hint: "Set apiKey (--key), or keep to 127.0.0.1.",
-    });
-  }
+  const { model, host = "127.0.0.1", port = 0, apiKey, record, maxRequests = 1024, now = wallClock } = options;
   const rollouts = record === undefined ? undefined : new RecordedRollouts(model, record);
-  const app = new Hono();
-  if (isLoopback(host)) app.use(onlyLoopbackNames());
-  app.route("/", modelApp({ model, rollouts, now: () => now() / 1000 }, apiKey));
-  const server = await listen(app, host, port);
-  const address = server.address();
-  const taken = typeof address === "object" && address !== null ? address.port : port;
-  return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}/v1`,
-    ...{ port: taken, rollouts },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
-  };
-}
-
-function listen(app: Hono, hostname: string, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server)) as Server;
-    server.once("error", (cause) => {
-      reject(new LudusError("cannot-listen", { got: cause.message, expected: `port ${port} of ${hostname}`, cause }));
-    });
-  });
+  const load = { count: 0, most: maxRequests };
+  const app = modelApp({ model, rollouts, now: () => now() / 1000, load }, apiKey);
+  const { url, port: taken, close } = await serveApp(app, { host, port, apiKey });
+  return { url: `${url}/v1`, port: taken, rollouts, close };
 }

@@ -1,5 +1,6 @@
 export { openRun, type ReadOptions, type WriteOptions } from "./sqlite-store.ts";
 export type {
+  Advantages,
   EventOptions,
   MetricPoint,
   PageOptions,

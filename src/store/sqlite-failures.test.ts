@@ -151,6 +151,43 @@ test("a newer version is refused", async () => {
   await (await open()).close();
 });
 
+test("a run from before advantages were kept is read as it is, and gone on with", async () => {
+  await writeSteps(await open(), 0, 0);
+  await opened[0]!.close();
+  alter("DROP TABLE trajectory_advantages");
+  const reader = await openRun(directory, { readOnly: true });
+  const [first] = (await reader.trajectories()).trajectories;
+  expect((await reader.trajectory(first!.key)).advantages_T).toBeUndefined();
+  await reader.close();
+  const again = await open();
+  const task = fakeTask(createRng(1), "task-0");
+  const trajectory = fakeTrajectory(createRng(2));
+  const advantages_T = Float32Array.from(trajectory.mask_T, (mask) => mask);
+  const learned = new Map([[trajectory.id, advantages_T]]);
+  await again.transaction((write) => write.recordGroup(1, { task, trajectories: [trajectory] }, "train", learned));
+  const [last] = (await again.trajectories()).trajectories;
+  expect((await again.trajectory(last!.key)).advantages_T).toEqual(advantages_T);
+});
+
+test("a run from before hints were kept is read as it is, and gone on with", async () => {
+  await writeSteps(await open(), 0, 0);
+  await opened[0]!.close();
+  alter("DROP TABLE trajectory_guidance");
+  const reader = await openRun(directory, { readOnly: true });
+  const { trajectories } = await reader.trajectories();
+  expect(trajectories.some(({ guidance }) => guidance !== undefined)).toBe(false);
+  expect((await reader.trajectories({ guided: false })).trajectories).toEqual(trajectories);
+  expect((await reader.trajectories({ guided: true })).trajectories).toEqual([]);
+  expect(await reader.countTrajectories({ guided: true })).toBe(0);
+  expect(await reader.countTrajectories({ guided: false })).toBe(8);
+  await reader.close();
+  const again = await open();
+  const guidance = { kind: "plan", text: "go on", prompt_P: Int32Array.of(1) };
+  const group = { task: fakeTask(createRng(1), "task-0"), trajectories: [fakeTrajectory(createRng(2), { guidance })] };
+  await again.transaction((write) => write.recordGroup(1, group, "train"));
+  expect(await again.countTrajectories({ guided: true })).toBe(1);
+});
+
 test("a database of another program is refused, and left as it is", async () => {
   alter("CREATE TABLE notes(text TEXT)");
   expect((await failure(open())).code).toBe("store-foreign");

@@ -1,8 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LudusError } from "../errors.ts";
+import { createAdvantages, truncateAdvantages } from "./sqlite/advantage-table.ts";
 import { type Database, openReadable, openWritable } from "./sqlite/database.ts";
 import { events, recordEvent, truncateEvents } from "./sqlite/event-tables.ts";
+import { createGuidance, truncateGuidance } from "./sqlite/guidance-table.ts";
 import { metricNames, recordMetrics, series, truncateMetrics } from "./sqlite/metric-tables.ts";
 import { checkedStep, createRun, hasRun } from "./sqlite/run-schema.ts";
 import { config, pruneState, setConfig, setState, state, truncateState } from "./sqlite/state-tables.ts";
@@ -77,6 +79,8 @@ function openWriter(directory: string, { now, maxBytes }: WriteOptions): RunStor
       database.execute(`PRAGMA max_page_count = ${pages}`);
     }
     if (!hasRun(database)) createRun(database);
+    createAdvantages(database);
+    createGuidance(database);
     return writer(database, now, close);
   });
 }
@@ -127,6 +131,8 @@ function writer(database: Database, now: () => number, close: () => void): RunSt
         truncateMetrics(database, step);
         truncateEvents(database, step);
         truncateTrajectories(database, step);
+        truncateAdvantages(database, step);
+        truncateGuidance(database, step);
         truncateState(database, step);
       });
     },
@@ -145,7 +151,7 @@ function guardedWrites(database: Database, now: () => number): RunWrites {
   return {
     recordMetrics: (step, metrics) => recordMetrics(within(), step, metrics),
     recordEvent: (step, event) => recordEvent(within(), step, event, now()),
-    recordGroup: (step, group, split) => recordGroup(within(), step, group, split),
+    recordGroup: (step, group, split, learned) => recordGroup(within(), step, group, split, learned),
     setConfig: (config) => setConfig(within(), config),
     setState: (step, key, value) => setState(within(), step, key, value),
     pruneState: (step) => pruneState(within(), step),

@@ -1,4 +1,7 @@
-import type { RunEvent, StopReason, Task, Trajectory, TrajectoryGroup } from "../schema/index.ts";
+import type { RunEvent, Task, Trajectory, TrajectoryGroup } from "../schema/index.ts";
+import type { PageOptions, StepRange, TrajectoryFilter } from "./trajectory-filter.ts";
+
+export type { PageOptions, StepRange, TrajectoryFilter };
 
 /**
  * What a run leaves behind. One process writes a run, any number read it meanwhile. Everything belongs to a step, so that a
@@ -28,8 +31,8 @@ export interface RunWrites {
   /** A metric has one value per step: the last that was written. */
   recordMetrics(step: number, metrics: Readonly<Record<string, number>>): void;
   recordEvent(step: number, event: RunEvent): void;
-  /** `split` says what the attempts were for, such as `train` or `eval`. */
-  recordGroup(step: number, group: TrajectoryGroup, split: string): void;
+  /** `split` says what the attempts were for, such as `train` or `eval`; `learned` has what was learned from, by trajectory. */
+  recordGroup(step: number, group: TrajectoryGroup, split: string, learned?: Advantages): void;
   /** The resolved configuration, as JSON can hold it. It belongs to the run, not to a step. */
   setConfig(config: unknown): void;
   /** What must survive a restart, by name, as JSON can hold it. Earlier steps' values are kept for `truncateAfter`. */
@@ -62,12 +65,6 @@ export interface SeriesOptions extends StepRange {
   maxPoints?: number;
 }
 
-/** Both ends included; without an end, everything on that side. */
-export interface StepRange {
-  from?: number;
-  to?: number;
-}
-
 /** One step, or several joined: then `value` is their mean, and NaN if one of them was. */
 export interface MetricPoint {
   /** The last one joined. */
@@ -94,29 +91,6 @@ export interface StoredEvent {
   readonly event: RunEvent;
 }
 
-/** What is left out does not matter; what is given must all hold. */
-export interface TrajectoryFilter {
-  steps?: StepRange;
-  split?: string;
-  taskId?: string;
-  rollout?: string;
-  role?: string;
-  stop?: StopReason;
-  success?: boolean;
-  /** A tool that was called, or that the policy tried to call. */
-  tool?: string;
-  reward?: { min?: number; max?: number };
-  /** Whole words, one after the other in what was said, called or answered. A `*` at the end stands for any ending. */
-  text?: string;
-}
-
-export interface PageOptions {
-  limit: number;
-  /** `next` of the page before. */
-  after: number;
-  order: "newest" | "oldest";
-}
-
 export interface TrajectoryPage {
   readonly trajectories: readonly TrajectorySummary[];
   /** Where the next page starts; absent on the last. */
@@ -134,12 +108,19 @@ export interface TrajectorySummary extends Pick<Trajectory, "id" | "rollout" | "
   readonly tokens: number;
   /** Those that were called, each once. */
   readonly tools: readonly string[];
+  /** The kind of hint it had. */
+  readonly guidance?: string;
 }
+
+/** By the id of a trajectory: what was given to each of its `T` tokens; only those that were sampled matter. */
+export type Advantages = ReadonlyMap<string, Float32Array>;
 
 export interface StoredTrajectory {
   readonly summary: TrajectorySummary;
   readonly task: Task;
   readonly trajectory: Trajectory;
+  /** Absent where it was not learned from; 0 where nothing was sampled. */
+  readonly advantages_T?: Float32Array;
 }
 
 export interface StoredGroup extends TrajectoryGroup {

@@ -33,6 +33,8 @@ export interface Algorithm {
   readonly maskStops: readonly PolicyStop[];
   /** Which rollouts the loss is of, besides; all by default. The others count in statistics. */
   readonly learnFrom?: (trajectory: Trajectory) => boolean;
+  /** Whether guided attempts are learned from as they were sampled, the default, or without the hint before them. */
+  readonly guidance?: "context" | "stripped";
   /** A penalty for leaving the reference policy, taken off the rewards (PPO, REINFORCE++). */
   readonly klInReward?: KlController;
   /** Where values come from, for credit and losses that need them. */

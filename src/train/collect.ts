@@ -53,11 +53,16 @@ export async function collect<Data, State>(options: CollectOptions<Data, State>)
   const groups = await rollOut(options, tasksPerStep, 0);
   const unitsOf = () => groups.flatMap((group) => roles.map((role): Unit<Data> => ({ group, role })));
   let units = unitsOf();
-  let choice = filter.choose(units.map(filterGroup), rng);
+  const choose = () =>
+    filter.choose(
+      units.map((unit) => filterGroup(unit, algorithm)),
+      rng,
+    );
+  let choice = choose();
   while (choice.refill > 0 && options.signal?.aborted !== true) {
     groups.push(...(await rollOut(options, Math.ceil(choice.refill / roles.length), groups.length)));
     units = unitsOf();
-    choice = filter.choose(units.map(filterGroup), rng);
+    choice = choose();
   }
   return { groups, units, choice };
 }
@@ -85,9 +90,12 @@ async function rollOut<Data, State>(options: CollectOptions<Data, State>, count:
   return groups;
 }
 
-function filterGroup({ group, role }: Unit): FilterGroup {
+function filterGroup({ group, role }: Unit, { guidance }: Algorithm): FilterGroup {
   const trajectories = learnable(group).filter((trajectory) => trajectory.role === role);
-  return { id: group.task.id, rewards_G: rolloutRewards(trajectories) };
+  const isGuided = trajectories.some((trajectory) => trajectory.guidance !== undefined);
+  // learned from without the hint, they are compared with attempts that had none
+  const failures = isGuided && guidance === "stripped" ? (group.task.guidance?.failures ?? []) : [];
+  return { id: group.task.id, rewards_G: [...rolloutRewards(trajectories), ...failures] };
 }
 
 /** One reward for each rollout and role, whatever number of trajectories it has. */

@@ -10,6 +10,7 @@ import type { Renderer } from "../policy/renderer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
 import { trainBpe } from "../policy/train-bpe.ts";
 import { createRng } from "../random.ts";
+import { runsItself, type SelfRunEnv } from "../rollout/self-run.ts";
 import { seedOf } from "../task/seeds.ts";
 import type { MakePolicy } from "./learning-policy.ts";
 
@@ -53,7 +54,7 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
     engine: makeEngine,
   } = { ...defaults, ...options };
   return async (env, seed) => {
-    const plays = await samplePlay(env, seed);
+    const plays = await (runsItself(env) ? sampleDemonstrations(env, seed) : samplePlay(env, seed));
     const tokenizer = makeTokenizer(wanted, plays.flat());
     const renderer: Renderer = kind === "chat" ? chatRenderer({ tokenizer }) : compactRenderer({ tokenizer });
     const longest = Math.max(...plays.map((texts) => tokenizer.encode(texts.join("\n")).length + 8 * texts.length));
@@ -63,7 +64,7 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
       typeof size === "function" ? size(vocabularySize) : sizes[size]({ vocabularySize, contextLength: room });
     const start = { model, tokenizer, valueHead, seed: seedOf(seed, "weights", 0) };
     const engine = await (makeEngine?.(start) ?? embedded({ ...start, ...(threads === undefined ? {} : { threads }) }));
-    return { engine, renderer };
+    return { engine, renderer, tokenizer };
   };
 }
 
@@ -93,6 +94,20 @@ async function samplePlay<Data, State>(env: Env<Data, State>, seed: number): Pro
     plays.push(texts);
   }
   return plays;
+}
+
+/** Of a world that makes attempts itself, what its expert read and said; bytes will do to write it down. */
+async function sampleDemonstrations<Data, State>(env: SelfRunEnv<Data, State>, seed: number): Promise<string[][]> {
+  const tokenizer = byteTokenizer();
+  const engine = { info: { contextLength: Number.POSITIVE_INFINITY } };
+  const seat = { engine, tokenizer, renderer: compactRenderer({ tokenizer }) };
+  const plays = Array.from({ length: samplePlays }, async (_, index) => {
+    const task = await env.tasks.at("train", 2_000_000 + index);
+    const options = { id: `sample-play/${index}`, seed: seedOf(seed, "sample-play", index), noise: index % 2 };
+    const { trajectories } = await env.demonstrate(task, seat, options);
+    return trajectories.map(({ tokens_T }) => tokenizer.decode(tokens_T));
+  });
+  return Promise.all(plays);
 }
 
 const neverAborted = new AbortController().signal;

@@ -6,6 +6,7 @@ import type { Algorithm } from "./algorithm.ts";
 import { temperatureOf } from "./learn-row.ts";
 import { type ForwardRow, forwardRows } from "./row-forward.ts";
 import { criticOf, referenceOf } from "./weights.ts";
+import { withoutGuidance } from "./without-guidance.ts";
 
 /** A group that is learned from; `scale` applies to its advantages. */
 export interface ChosenGroup {
@@ -24,6 +25,8 @@ export interface Source {
   readonly rollout: string;
   readonly chosen: ChosenGroup;
   readonly isLast: boolean;
+  /** Of an attempt that is learned from without the hint it was sampled with: the attempt with it. */
+  readonly guided?: Trajectory;
 }
 
 /** What the engine says about a source before the update. */
@@ -35,15 +38,22 @@ export interface Measured {
   readonly values_T?: Float32Array;
 }
 
-export function sourcesOf(chosen: ChosenGroup, copy: number, learners: readonly string[]): Source[] {
+export function sourcesOf(
+  chosen: ChosenGroup,
+  copy: number,
+  learners: readonly string[],
+  guidance: Algorithm["guidance"],
+): Source[] {
   const trajectories = learnable(chosen.group).filter(
     ({ role, weights }) => (chosen.role ?? role) === role && learners.includes(weights),
   );
   return trajectories.map((trajectory, i) => {
     const { role, rollout } = trajectory;
     const next = trajectories[i + 1];
+    const isStripped = guidance === "stripped" && trajectory.guidance !== undefined;
     return {
-      ...{ trajectory, chosen },
+      ...{ trajectory: isStripped ? withoutGuidance(trajectory) : trajectory, chosen },
+      ...(isStripped ? { guided: trajectory } : {}),
       // a group may be learned from twice (replacement): the copies are groups and rollouts of their own
       group: `${chosen.group.task.id}#${copy}/${role}`,
       rollout: `${rollout}#${copy}/${role}`,
@@ -67,7 +77,10 @@ export async function measure(
     temperature: temperatureOf(trajectory),
   }));
   const { policyVersion } = engine.info;
-  const isFresh_B = sources.map(({ trajectory }) => weights === policyWeights && hasVersion(trajectory, policyVersion));
+  const isFresh_B = sources.map(({ trajectory, guided }) => {
+    // under another prompt the same policy gives its own words other probabilities
+    return guided === undefined && weights === policyWeights && hasVersion(trajectory, policyVersion);
+  });
   const asksAll = needsValues && isShared;
   const isAsked_B = isFresh_B.map((isFresh) => asksAll || !isFresh);
   const asked = new Set<ForwardRow>(rows.filter((_, b) => isAsked_B[b]));

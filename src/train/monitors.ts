@@ -1,4 +1,4 @@
-import type { Monitor } from "../monitor/monitor.ts";
+import type { FinishedRollout, Monitor } from "../monitor/monitor.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 
 /** All monitors of a run. One that throws is told of and left out from then on; the run goes on. */
@@ -10,19 +10,27 @@ export class Monitors {
   }
 
   record(event: RunEvent): void {
-    for (const monitor of this.#monitors) {
-      try {
-        monitor.record(event);
-      } catch (error) {
-        this.#leaveOut(monitor, error);
-      }
-    }
+    this.#tell((monitor) => monitor.record(event));
+  }
+
+  recordRollout(rollout: FinishedRollout): void {
+    this.#tell((monitor) => monitor.recordRollout?.(rollout));
   }
 
   async close(): Promise<void> {
     for (const monitor of this.#monitors) {
       try {
         await monitor.close?.();
+      } catch (error) {
+        this.#leaveOut(monitor, error);
+      }
+    }
+  }
+
+  #tell(news: (monitor: Monitor) => void): void {
+    for (const monitor of this.#monitors) {
+      try {
+        news(monitor);
       } catch (error) {
         this.#leaveOut(monitor, error);
       }

@@ -141,7 +141,7 @@ function stepsOf({ steps, epochs, batchSize = 32 }: OfflineConfig, examples: num
 }
 
 /** Examples of a step, for the policy to learn from, whoever said it. Each epoch is a random order of its own, so a step's batch depends on its number alone. */
-function batchOf(examples: readonly Example[], step: number, batchSize: number, seed: number): LearnRow[] {
+export function batchOf(examples: readonly Example[], step: number, batchSize: number, seed: number): LearnRow[] {
   const orders = new Map<number, readonly number[]>();
   const rows = Array.from({ length: batchSize }, (_, i) => {
     const place = step * batchSize + i;

@@ -6,6 +6,7 @@ import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { type LearnRow, temperatureOf } from "./learn-row.ts";
 import { type ChosenGroup, type Measured, measure, type Source, sourcesOf } from "./measure-batch.ts";
+import { hintTokens } from "./without-guidance.ts";
 
 export interface Prepared {
   readonly rows: readonly LearnRow[];
@@ -28,7 +29,7 @@ export async function prepareBatch(
   learners: readonly string[] = [policyWeights],
 ): Promise<Prepared> {
   const { policyVersion } = engine.info;
-  const sources = chosen.flatMap((each, copy) => sourcesOf(each, copy, learners));
+  const sources = chosen.flatMap((each, copy) => sourcesOf(each, copy, learners, algorithm.guidance));
   if (sources.length === 0) return { rows: [], metrics: {}, policyVersion };
   const measured = new Map<Source, Measured>();
   for (const [weights, members] of Map.groupBy(sources, ({ trajectory }) => trajectory.weights)) {
@@ -37,9 +38,10 @@ export async function prepareBatch(
     }
   }
   const coefficient = algorithm.klInReward?.coefficient;
-  const credited = algorithm.credit.assign(
-    sources.map((source) => creditRow(source, measured.get(source)!, coefficient)),
-  );
+  const credited = algorithm.credit.assign([
+    ...sources.map((source) => creditRow(source, measured.get(source)!, coefficient)),
+    ...unguidedFailures(sources),
+  ]);
   const rows = sources.map((source, i): LearnRow => {
     const { reference_T, values_T, old_T } = measured.get(source)!;
     return {
@@ -78,15 +80,36 @@ function creditRow(source: Source, { old_T, reference_T, values_T }: Measured, c
   };
 }
 
-function rowOf({ trajectory, group, rollout }: Source, { maskStops, learnFrom }: Algorithm) {
+/**
+ * Attempts without the hint, for those with it to be compared with: what is learned is to do as well without. They are rewards
+ * alone, in groups of the attempts they belong to, and nothing is learned from them.
+ */
+function unguidedFailures(sources: readonly Source[]): CreditRow[] {
+  const stripped = sources.filter(({ guided }) => guided !== undefined);
+  const firsts = [...Map.groupBy(stripped, ({ group }) => group).values()].map((members) => members[0]!);
+  return firsts.flatMap(({ trajectory: { role, domain }, chosen, group }) => {
+    const baseline = chosen.baselines?.[role];
+    return (chosen.group.task.guidance?.failures ?? []).map((reward, i): CreditRow => {
+      return {
+        ...{ group, rollout: `${group}/unguided/${i}`, role, reward, weight: 1, isLast: true, turns: [] },
+        ...{ mask_T: new Uint8Array(0), ratios_T: new Float32Array(0), values_T: new Float32Array(0) },
+        ...(domain === undefined ? {} : { domain }),
+        ...(baseline === undefined ? {} : { baseline }),
+      };
+    });
+  });
+}
+
+function rowOf({ trajectory, group, rollout, guided }: Source, { maskStops, learnFrom }: Algorithm) {
   const { id, role, tokens_T, mask_T, weight, weights, score, turns, logprobs_T, stop } = trajectory;
-  const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(trajectory) !== false;
+  const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(guided ?? trajectory) !== false;
   return {
     ...{ id, group, rollout, role, tokens_T, weight, weights, reward: score.total },
     temperature: temperatureOf(trajectory),
     mask_T: isLearned ? mask_T : new Uint8Array(mask_T.length),
     turns: turns.map(({ span }) => span),
     behaviourLogprobs_T: logprobs_T,
+    ...(guided === undefined ? {} : { stripped: hintTokens(guided) }),
   };
 }
 
@@ -97,8 +120,8 @@ function scaled(values_T: Float32Array, scale: number): Float32Array {
 /** How far sampling and training disagree about the same tokens under the same weights. */
 function mismatch(measured: ReadonlyMap<Source, Measured>, version: number): Record<string, number> {
   let [max, sum, count] = [0, 0, 0];
-  for (const [{ trajectory }, { current_T }] of measured) {
-    if (current_T === undefined || trajectory.weights !== policyWeights) continue;
+  for (const [{ trajectory, guided }, { current_T }] of measured) {
+    if (current_T === undefined || guided !== undefined || trajectory.weights !== policyWeights) continue;
     for (let t = 0; t < trajectory.mask_T.length; t++) {
       if (trajectory.mask_T[t] === 0 || trajectory.versions_T[t] !== version) continue;
       const difference = Math.abs(current_T[t]! - trajectory.logprobs_T[t]!);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createRng } from "../random.ts";
+import { openRun } from "../store/index.ts";
 import { killAndResume, remains, runThrough } from "./fixtures/kill-and-resume.ts";
 
 test("a run that was killed, again and again, leaves the same bits as one that never was", async () => {
@@ -13,6 +14,9 @@ test("a run that was killed, again and again, leaves the same bits as one that n
     expect(kills).toBeGreaterThan(2);
     const [whole, killed] = [await remains(join(folder, "whole")), await remains(join(folder, "killed"))];
     for (const part of Object.keys(whole)) expect(killed[part], part).toEqual(whole[part]);
+    const reader = await openRun(join(folder, "killed"), { readOnly: true });
+    expect(await reader.countTrajectories({ guided: true })).toBeGreaterThan(4);
+    await reader.close();
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -6,7 +6,7 @@ import { LudusError } from "../errors.ts";
 import type { Monitor } from "../monitor/monitor.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
-import { openRun, type RunStore } from "../store/index.ts";
+import { type Advantages, openRun, type RunStore } from "../store/index.ts";
 import { Monitors } from "./monitors.ts";
 
 export interface RunFolderOptions {
@@ -23,6 +23,8 @@ export type RunIdentity = Readonly<Record<string, string | number>>;
 export interface StepRecord {
   readonly metrics: Readonly<Record<string, number>>;
   readonly groups: readonly TrajectoryGroup[];
+  /** Of the trajectories that were learned from. */
+  readonly advantages?: Advantages;
   /** What must survive a restart besides weights and the store's tables. */
   readonly state: unknown;
 }
@@ -90,12 +92,12 @@ export class RunFolder {
     await this.#store?.transaction((write) => write.setConfig({ identity, ...Object(config) }));
   }
 
-  async keep(step: number, { metrics, groups, state }: StepRecord): Promise<void> {
+  async keep(step: number, { metrics, groups, advantages, state }: StepRecord): Promise<void> {
     this.lastStep = step;
     const event: RunEvent = { type: "step-end", step, metrics };
     await this.#store?.transaction((write) => {
       write.recordMetrics(step, metrics);
-      for (const group of groups) write.recordGroup(step, group, "train");
+      for (const group of groups) write.recordGroup(step, group, "train", advantages);
       write.recordEvent(step, { ...event, metrics: {} });
       write.setState(step, "trainer", { step, state } satisfies z.infer<typeof KeptState>);
     });

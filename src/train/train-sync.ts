@@ -76,7 +76,8 @@ async function learnStep<Data, State>(
   };
 
   const common = { env, policy, algorithm, guide, roles, tasksPerStep, step, progress, seed, rollout };
-  const collected = await timed("rollout", () => collect({ ...common, ...(signal && { signal }) }));
+  const watched = { ...common, onRollout: run.emitRollout };
+  const collected = await timed("rollout", () => collect({ ...watched, ...(signal && { signal }) }));
   if (signal?.aborted) return "stopped";
   const prepared = await timed("credit", async () =>
     prepareBatch(engine, algorithm, await chooseGroups(run, collected, step), learners),
@@ -96,7 +97,7 @@ async function learnStep<Data, State>(
     ...rolloutMetrics(collected.groups, { ...env.limits, ...rollout.limits }.turns),
     ...Object.fromEntries(times),
   };
-  await run.keep(step, metrics, collected.groups);
+  await run.keep(step, metrics, collected.groups, prepared.rows);
   await evaluateIfDue(run, step);
   await run.saveIfDue();
   return undefined;

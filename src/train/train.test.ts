@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { inOrder } from "../guide/in-order.ts";
+import type { FinishedRollout } from "../monitor/monitor.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 import { openRun } from "../store/index.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
@@ -55,6 +56,45 @@ test("the same seed gives the same numbers, another seed others", async () => {
   const first = await numbers(1);
   expect(await numbers(1)).toEqual(first);
   expect(await numbers(2)).not.toEqual(first);
+});
+
+test("monitors are told of every rollout, with the times of its turns", async () => {
+  const rollouts: FinishedRollout[] = [];
+  const monitor = {
+    name: "test",
+    record: () => {},
+    recordRollout: (rollout: FinishedRollout) => void rollouts.push(rollout),
+  };
+  await train({ ...easy, policy: fakePolicy(), steps: 2, monitors: [monitor] });
+  expect(new Set(rollouts.map(({ id }) => id)).size).toBe(2 * 4 * 4);
+  for (const { timing, trajectories } of rollouts) {
+    expect(timing.turns).toHaveLength(trajectories[0]!.turns.length);
+    for (const { startMs, saidMs, endMs } of timing.turns!) {
+      expect([startMs, saidMs, endMs, timing.totalMs].every((time, i, all) => time >= (all[i - 1] ?? 0))).toBe(true);
+    }
+  }
+});
+
+test("what was learned from is kept with its advantages", async () => {
+  await train({ ...easy, policy: fakePolicy(), steps: 2, run: folder });
+  const store = await openRun(folder, { readOnly: true });
+  const { trajectories } = await store.trajectories({}, { limit: 100 });
+  const stored = await Promise.all(trajectories.map(({ key }) => store.trajectory(key)));
+  await store.close();
+  const groups = [...Map.groupBy(stored, ({ summary }) => summary.group).values()];
+  const isMixed = (group: typeof stored) => new Set(group.map(({ summary }) => summary.reward)).size > 1;
+  expect(groups.filter(isMixed)).not.toEqual([]);
+  for (const group of groups.filter(isMixed)) {
+    for (const { advantages_T, trajectory } of group) {
+      const rewards = group.map(({ summary }) => summary.reward);
+      const mean = rewards.reduce((a, b) => a + b, 0) / rewards.length;
+      const sampled = advantages_T!.filter((_, t) => trajectory.mask_T[t] === 1);
+      expect(sampled.every((advantage) => Math.sign(advantage) === Math.sign(trajectory.score.total - mean))).toBe(
+        true,
+      );
+      expect(advantages_T!.every((advantage, t) => trajectory.mask_T[t] === 1 || advantage === 0)).toBe(true);
+    }
+  }
 });
 
 describe("a run ends", () => {

@@ -5,12 +5,14 @@ import type { Guide } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
 import { DoctorStop } from "../monitor/doctor/index.ts";
 import { metric } from "../monitor/metric-names.ts";
+import type { FinishedRollout } from "../monitor/monitor.ts";
 import { createRng } from "../random.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
 import { checkPolicy } from "./check-config.ts";
 import { describeConfig, identityOf } from "./describe-config.ts";
+import type { LearnRow } from "./learn-row.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import type { ChosenGroup } from "./measure-batch.ts";
 import type { Replay } from "./replay.ts";
@@ -110,7 +112,13 @@ export class TrainingRun<Data, State> {
     return recent.length === window && mean >= success ? "early-stop" : undefined;
   }
 
-  async keep(step: number, metrics: Readonly<Record<string, number>>, groups: readonly TrajectoryGroup[]) {
+  /** `learned` are the rows of the update; those of replayed groups are not this step's. */
+  async keep(
+    step: number,
+    metrics: Readonly<Record<string, number>>,
+    groups: readonly TrajectoryGroup[],
+    learned: readonly LearnRow[] = [],
+  ) {
     const success = metrics[metric.success];
     const window = Math.max(100, this.config.earlyStop?.window ?? 0);
     if (success !== undefined) this.#successes = [...this.#successes, success].slice(-window);
@@ -123,7 +131,10 @@ export class TrainingRun<Data, State> {
       replay: this.#replay?.state() ?? null,
       ...(klCoefficient === undefined ? {} : { klCoefficient }),
     };
-    await this.#folder.keep(step, { metrics, groups, state });
+    const advantages = new Map(
+      learned.flatMap((row) => (row.mask_T.includes(1) ? [[row.id, asSampled(row)] as const] : [])),
+    );
+    await this.#folder.keep(step, { metrics, groups, advantages, state });
   }
 
   saveIfDue(): Promise<void> {
@@ -166,6 +177,8 @@ export class TrainingRun<Data, State> {
     this.#folder.monitors.record(event);
   }
 
+  readonly emitRollout = (rollout: FinishedRollout): void => this.#folder.monitors.recordRollout(rollout);
+
   async end(reason: RunEndReason, reports: Pick<TrainResult, "before" | "after">): Promise<TrainResult> {
     await this.#folder.save(this.policy.engine);
     await this.#folder.end(reason);
@@ -190,4 +203,12 @@ export class TrainingRun<Data, State> {
   #seconds(): number {
     return (performance.now() - this.#started) / 1000;
   }
+}
+
+/** Advantages at the tokens of the stored trajectory, which has the hint that the row may lack. */
+function asSampled({ advantages_T, stripped = 0 }: LearnRow): Float32Array {
+  if (stripped === 0) return advantages_T;
+  const moved_T = new Float32Array(advantages_T.length + stripped);
+  for (const [t, advantage] of advantages_T.entries()) if (advantage !== 0) moved_T[t + stripped] = advantage;
+  return moved_T;
 }

@@ -5,7 +5,7 @@ import type { Loss } from "../loss/loss.ts";
 import { createRng } from "../random.ts";
 import { demonstrate } from "../rollout/demonstrate.ts";
 import { mapWithLimit } from "../rollout/map-with-limit.ts";
-import type { Seat } from "../rollout/run-rollout.ts";
+import type { Seat } from "../rollout/rollout.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";

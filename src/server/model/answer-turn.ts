@@ -1,14 +1,19 @@
-import type { Alternatives, SampleStop } from "../../engine/engine.ts";
-import { StopStringMatcher } from "../../engine/stop-strings.ts";
+import type { Alternatives } from "../../engine/engine.ts";
 import { LudusError } from "../../errors.ts";
+import type { Said } from "../../policy/call-format.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
-import type { Message } from "../../schema/message.ts";
+import type { Message, ToolCall } from "../../schema/message.ts";
 import type { ChatTurn, Told } from "./chat-turn.ts";
+import { type SampleAnswerOptions, type Sampled, sampleAnswer } from "./sample-answer.ts";
 import type { ServedModel } from "./served-model.ts";
+import { settledText } from "./settled-text.ts";
 
 /** What the model said, as tokens and as it is told to the client. */
 export interface Reply extends Told {
+  /** The first `forced` of them were given to it, not sampled: there is nothing to learn from them. */
   readonly tokens: Int32Array;
+  readonly forced: number;
+  /** Of those that were sampled, as are versions and alternatives. */
   readonly logprobs: Float32Array;
   readonly versions: Int32Array;
   readonly alternatives: Alternatives | undefined;
@@ -19,12 +24,9 @@ export interface Reply extends Told {
   readonly finish: "stop" | "length" | "calls";
 }
 
-export interface AnswerOptions {
-  readonly signal: AbortSignal;
-  /** Names a cache in the engine. */
-  readonly cache?: string | undefined;
-  /** Is told what can already be told; then sampling goes in small slices, with the same result. */
-  readonly onText?: ((text: string) => Promise<void>) | undefined;
+export interface AnswerOptions extends Omit<SampleAnswerOptions, "onTokens"> {
+  /** Is told all that can be told so far, again and again. */
+  readonly onTold?: ((told: Told) => Promise<void>) | undefined;
 }
 
 /** All messages as tokens, up to where the model speaks. */
@@ -38,15 +40,19 @@ export function promptOf({ renderer, format }: ServedModel, { messages, tools }:
   return renderer.start([{ role: "system", content }, ...(isSystem ? rest : written)], []);
 }
 
-/** Calls an assistant made are written as the model writes them, whatever the template would do. */
-function inOwnWords(message: Message, format: ServedModel["format"], tools: ChatTurn["tools"]): Message {
+/** What an assistant said is written as the model writes it, whatever the template would do. */
+export function inOwnWords(message: Message, format: ServedModel["format"], tools: ChatTurn["tools"]): Message {
   const { calls = [], ...rest } = message;
-  if (calls.length === 0) return rest;
+  if (rest.role !== "assistant" || tools.length + calls.length === 0) return rest;
   const answer = rest.content === "" ? {} : { answer: rest.content };
-  return { ...rest, content: format.write({ calls, ...answer }, tools) };
+  try {
+    return { ...rest, content: format.write({ calls, ...answer }, tools) };
+  } catch (error) {
+    // text that the format cannot say was told as it is, and comes back so
+    if (calls.length === 0) return rest;
+    throw error;
+  }
 }
-
-const sliceTokens = 8;
 
 /** Samples one answer to a prompt. */
 export async function answerTurn(
@@ -55,114 +61,96 @@ export async function answerTurn(
   prompt: Int32Array,
   options: AnswerOptions,
 ): Promise<Reply> {
-  const { engine, renderer } = model;
-  const room = engine.info.contextLength - prompt.length;
-  if (room <= 0) {
-    throw new LudusError("context-too-long", {
-      got: `${prompt.length} tokens of messages`,
-      expected: `fewer than ${engine.info.contextLength}, the context of ${model.name}`,
+  const { onTold, ...rest } = options;
+  const forced = forcedTokens(model, turn);
+  checkRoom(model, prompt.length + forced.length);
+  const tell = (tokens: Int32Array) => onTold!(toldSoFar(model, turn, model.renderer.read(joinTokens(forced, tokens))));
+  const onTokens = onTold === undefined ? {} : { onTokens: tell };
+  const sampled = await sampleAnswer(model, turn, joinTokens(prompt, forced), { ...rest, ...onTokens });
+  return replyOf(model, turn, forced, sampled);
+}
+
+/** What was said as if the model had sampled it with certainty: by experts, for demonstrations. */
+export function spokenTurn(model: ServedModel, turn: ChatTurn, prompt: Int32Array, words: string): Reply {
+  const tokens = model.renderer.say(words);
+  checkRoom(model, prompt.length + tokens.length - 1);
+  const { length } = tokens;
+  const certain = { logprobs: new Float32Array(length), versions: new Int32Array(length), alternatives: undefined };
+  return replyOf(model, turn, none, { tokens, ...certain, stop: "stop-token" });
+}
+
+/** Throws where nothing could be said after so many tokens. */
+export function checkRoom({ engine, name }: ServedModel, tokens: number): void {
+  const { contextLength } = engine.info;
+  if (tokens < contextLength) return;
+  throw new LudusError("context-too-long", {
+    got: `${tokens} tokens of messages`,
+    expected: `fewer than ${contextLength}, the context of ${name}`,
+  });
+}
+
+const none = new Int32Array(0);
+
+/** How a call begins that has to be made, as far as it is the same for all tools that may be called. */
+export function forcedTokens({ format, renderer, name }: ServedModel, { choice, tools }: ChatTurn): Int32Array {
+  if (choice === "auto") return none;
+  const allowed = choice === "required" ? tools : tools.filter((tool) => tool.name === choice.name);
+  const openings = allowed.map((tool) => format.open?.(tool.name) ?? "");
+  const opening = openings.reduce(commonStart, openings[0] ?? "");
+  if (opening === "") {
+    throw new LudusError("bad-request", {
+      got: "a tool choice that cannot be enforced",
+      expected:
+        allowed.length === 0 ? "one of the tools on offer" : `"auto", or one tool: ${name} writes ${format.name}`,
+      cause: "tool_choice",
     });
   }
-  const said = await sampleAll(model, turn, prompt, room, options);
-  const text = renderer.read(said.tokens);
+  const all = renderer.say(opening);
+  return all.slice(0, all.length - renderer.say("").length);
+}
+
+function commonStart(a: string, b: string): string {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return a.slice(0, length);
+}
+
+function replyOf(model: ServedModel, turn: ChatTurn, forced: Int32Array, said: Sampled): Reply {
+  const tokens = joinTokens(forced, said.tokens);
+  const text = model.renderer.read(tokens);
   const isLong = said.stop === "max-tokens" || said.stop === "context-full";
-  const heard = turn.tools.length === 0 ? undefined : model.format.parse(text, turn.tools);
-  const calls = (heard?.calls ?? []).flatMap(({ kind, ...call }) => (kind === "call" && "name" in call ? [call] : []));
-  const isBroken = heard?.calls.some(({ kind }) => kind === "malformed") ?? false;
-  const content = heard === undefined || isBroken ? beforeStop(text, turn.sampling.stop) : heard.answer;
+  const { thought, ...told } = understood(model, turn, text);
   return {
-    ...{ text, content, calls, thought: heard?.thought, ended: said.stop === "stop-token" },
-    ...{ tokens: said.tokens, logprobs: said.logprobs, versions: said.versions, alternatives: said.alternatives },
-    finish: calls.length > 0 ? "calls" : isLong ? "length" : "stop",
+    ...{ ...told, text, thought, tokens, forced: forced.length, ended: said.stop === "stop-token" },
+    ...{ logprobs: said.logprobs, versions: said.versions, alternatives: said.alternatives },
+    finish: told.calls.length > 0 ? "calls" : isLong ? "length" : "stop",
   };
 }
 
-interface Said {
-  readonly tokens: Int32Array;
-  readonly logprobs: Float32Array;
-  readonly versions: Int32Array;
-  readonly alternatives: Alternatives | undefined;
-  readonly stop: SampleStop;
+/** A call that cannot be read is told as text, with all that follows what could be read. */
+function understood({ format }: ServedModel, turn: ChatTurn, text: string): Told & { thought: string | undefined } {
+  const { tools, sampling } = turn;
+  const shown = beforeStop(text, sampling.stop);
+  if (tools.length === 0) return { content: shown, calls: [], thought: undefined };
+  const heard = format.parse(shown, tools);
+  const calls = callsIn(heard, turn);
+  if (heard.calls.every(({ kind }) => kind === "call")) return { content: heard.answer, calls, thought: heard.thought };
+  const { length, said } = settledText(format, shown, tools);
+  const rest = shown.slice(length);
+  return { content: said.answer === "" ? rest : `${said.answer}\n${rest}`, calls, thought: heard.thought };
 }
 
-async function sampleAll(
-  model: ServedModel,
-  { sampling, tools }: ChatTurn,
-  prompt: Int32Array,
-  room: number,
-  { signal, cache, onText }: AnswerOptions,
-): Promise<Said> {
-  const { engine, renderer, tokenizer, format } = model;
-  const limit = Math.min(sampling.maxTokens ?? model.maxTokens ?? room, room);
-  const stops = [...sampling.stop, ...(tools.length === 0 ? [] : format.stopStrings)];
-  const matcher = new StopStringMatcher(stops, (token) => tokenizer.tokenBytes(token));
-  const slices: Said[] = [];
-  const joined = () => joinSaid(slices);
-  for (let count = 0; count < limit; ) {
-    const tokens = joinTokens(prompt, ...slices.map((slice) => slice.tokens));
-    const sample = await engine.sample(
-      {
-        ...{ tokens, seed: sampling.seed, temperature: sampling.temperature, stopTokens: renderer.stopTokens },
-        // with stop strings too: they are looked for here, over the borders of slices
-        maxTokens: Math.min(limit - count, onText === undefined && stops.length === 0 ? limit : sliceTokens),
-        ...(sampling.topP === undefined ? {} : { topP: sampling.topP }),
-        ...(sampling.alternatives === 0 ? {} : { alternatives: sampling.alternatives }),
-        ...(cache === undefined ? {} : { rollout: cache }),
-      },
-      signal,
-    );
-    const end = stops.length === 0 ? -1 : sample.tokens.findIndex((token) => matcher.push(token));
-    const stopped = end >= 0 && !(sample.stop === "stop-token" && end === sample.tokens.length - 1);
-    slices.push(firstOf(sample, stopped ? end + 1 : sample.tokens.length, stopped ? "stop-string" : sample.stop));
-    count += slices.at(-1)!.tokens.length;
-    await onText?.(tellable(renderer.read(joined().tokens), sampling.stop));
-    if (slices.at(-1)!.stop !== "max-tokens") break;
-  }
-  return joined();
+/** What of an answer that is not whole yet can be told. */
+function toldSoFar({ format }: ServedModel, turn: ChatTurn, text: string): Told {
+  const known = tellable(text, turn.sampling.stop);
+  if (turn.tools.length === 0) return { content: known, calls: [] };
+  const { said } = settledText(format, known, turn.tools);
+  return { content: said.answer, calls: callsIn(said, turn) };
 }
 
-function firstOf(
-  sample: Omit<Said, "alternatives"> & { readonly alternatives?: Alternatives },
-  n: number,
-  stop: SampleStop,
-): Said {
-  const { alternatives } = sample;
-  const count = alternatives?.count ?? 0;
-  return {
-    ...{
-      tokens: sample.tokens.slice(0, n),
-      logprobs: sample.logprobs.slice(0, n),
-      versions: sample.versions.slice(0, n),
-    },
-    stop,
-    alternatives:
-      alternatives === undefined
-        ? undefined
-        : {
-            count,
-            tokens: alternatives.tokens.slice(0, n * count),
-            logprobs: alternatives.logprobs.slice(0, n * count),
-          },
-  };
-}
-
-function joinSaid(slices: readonly Said[]): Said {
-  const floats = (parts: readonly Float32Array[]) => Float32Array.from(parts.flatMap((part) => [...part]));
-  const alternatives = slices.flatMap((slice) => slice.alternatives ?? []);
-  return {
-    tokens: joinTokens(...slices.map(({ tokens }) => tokens)),
-    logprobs: floats(slices.map(({ logprobs }) => logprobs)),
-    versions: joinTokens(...slices.map(({ versions }) => versions)),
-    stop: slices.at(-1)?.stop ?? "max-tokens",
-    alternatives:
-      alternatives.length === 0
-        ? undefined
-        : {
-            count: alternatives[0]!.count,
-            tokens: joinTokens(...alternatives.map(({ tokens }) => tokens)),
-            logprobs: floats(alternatives.map(({ logprobs }) => logprobs)),
-          },
-  };
+function callsIn({ calls }: Said, { oneCall }: ChatTurn): ToolCall[] {
+  const readable = calls.flatMap(({ kind, ...call }) => (kind === "call" && "name" in call ? [call] : []));
+  return oneCall ? readable.slice(0, 1) : readable;
 }
 
 /** Without a stop string and what follows it. */

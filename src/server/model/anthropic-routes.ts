@@ -1,12 +1,21 @@
 import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { z } from "zod";
-import type { Message, ToolSpec } from "../../schema/message.ts";
+import type { Message, ToolCall, ToolSpec } from "../../schema/message.ts";
 import type { Reply } from "./answer-turn.ts";
 import type { ChatTurn } from "./chat-turn.ts";
 import { anthropicError, httpError } from "./http-error.ts";
-import { answer, checkModel, type ModelDesk, newId, randomSeed, readBody, rolloutName } from "./model-request.ts";
-import { Teller } from "./openai-routes.ts";
+import {
+  accept,
+  checkModel,
+  goneWith,
+  type ModelDesk,
+  newId,
+  randomSeed,
+  readBody,
+  rolloutName,
+} from "./model-request.ts";
+import { Teller } from "./teller.ts";
 
 const Text = z.object({ type: z.literal("text"), text: z.string() });
 const texts = z.union([z.string(), z.array(Text)]);
@@ -32,6 +41,13 @@ const MessagesBody = z.object({
       }),
     )
     .optional(),
+  tool_choice: z
+    .discriminatedUnion("type", [
+      z.object({ type: z.enum(["auto", "any"]), disable_parallel_tool_use: z.boolean().optional() }),
+      z.object({ type: z.literal("tool"), name: z.string(), disable_parallel_tool_use: z.boolean().optional() }),
+      z.object({ type: z.literal("none") }),
+    ])
+    .default({ type: "auto" }),
   temperature: z.number().min(0).max(1).optional(),
   top_p: z.number().gt(0).max(1).optional(),
   stop_sequences: z.array(z.string()).max(16).optional(),
@@ -46,35 +62,17 @@ export function anthropicRoutes(desk: ModelDesk): Hono {
   routes.post("/messages", async (context) => {
     const body = await readBody(context, MessagesBody);
     checkModel(desk, body.model);
-    const turn = turnOf(body);
-    const [rollout, { signal }] = [rolloutName(context), context.req.raw];
+    const respond = accept(desk, turnOf(body), 1, rolloutName(context));
+    const { signal } = context.req.raw;
     const head = { id: newId("msg_"), type: "message", role: "assistant", model: body.model };
     if (!body.stream) {
-      const { replies, promptTokens } = await answer(desk, turn, 1, rollout, { signal });
+      const { replies, promptTokens } = await respond({ signal });
       return context.json({ ...head, content: blocksOf(replies[0]!), ...endOf(replies[0]!, promptTokens) });
     }
     return streamSSE(context, async (stream) => {
-      const send = (type: string, more: object) =>
-        stream.writeSSE({ event: type, data: JSON.stringify({ type, ...more }) });
-      const empty = { input_tokens: 0, output_tokens: 0 };
-      const start = { ...head, content: [], stop_reason: null, stop_sequence: null, usage: empty };
-      await send("message_start", { message: start });
+      const send: Send = (type, more) => stream.writeSSE({ event: type, data: JSON.stringify({ type, ...more }) });
       try {
-        const tell = (text: string) => send("content_block_delta", { index: 0, delta: { type: "text_delta", text } });
-        const teller = turn.tools.length === 0 ? new Teller(tell) : undefined;
-        if (teller !== undefined)
-          await send("content_block_start", { index: 0, content_block: { type: "text", text: "" } });
-        const { replies, promptTokens } = await answer(desk, turn, 1, rollout, { signal, onText: teller?.hear });
-        const reply = replies[0]!;
-        if (teller !== undefined) {
-          await teller.hear(reply.content);
-          await send("content_block_stop", { index: 0 });
-        } else {
-          for (const [index, block] of blocksOf(reply).entries()) await sendBlock(send, index, block);
-        }
-        const { usage, ...delta } = endOf(reply, promptTokens);
-        await send("message_delta", { delta, usage });
-        await send("message_stop", {});
+        await streamMessage(send, head, respond, goneWith(stream, signal));
       } catch (error) {
         await send("error", anthropicError(httpError(error)));
       }
@@ -83,29 +81,78 @@ export function anthropicRoutes(desk: ModelDesk): Hono {
   return routes;
 }
 
+type Send = (type: string, more: object) => Promise<void>;
 type ShownBlock = { type: "text"; text: string } | { type: "tool_use"; id: string; name: string; input: object };
 
-async function sendBlock(
-  send: (type: string, more: object) => Promise<void>,
-  index: number,
-  block: ShownBlock,
+async function streamMessage(
+  send: Send,
+  head: object,
+  respond: ReturnType<typeof accept>,
+  signal: AbortSignal,
 ): Promise<void> {
-  const isText = block.type === "text";
-  await send("content_block_start", {
-    index,
-    content_block: isText ? { type: "text", text: "" } : { ...block, input: {} },
-  });
-  const delta = isText
-    ? { type: "text_delta", text: block.text }
-    : { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
-  await send("content_block_delta", { index, delta });
-  await send("content_block_stop", { index });
+  const empty = { input_tokens: 0, output_tokens: 0 };
+  const start = { ...head, content: [], stop_reason: null, stop_sequence: null, usage: empty };
+  await send("message_start", { message: start });
+  const blocks = new StreamedBlocks(send);
+  const teller = new Teller({ text: (part) => blocks.text(part), call: (call) => blocks.use(toolUse(call)) });
+  const { replies, promptTokens } = await respond({ signal, onTold: teller.hear });
+  const reply = replies[0]!;
+  await teller.hear(reply);
+  await blocks.end();
+  const { usage, ...delta } = endOf(reply, promptTokens);
+  await send("message_delta", { delta, usage });
+  await send("message_stop", {});
+}
+
+/** Blocks of a message as they come: text grows while it is open, a call is whole. */
+class StreamedBlocks {
+  readonly #send: Send;
+  #count = 0;
+  #isOpen = false;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  async text(text: string): Promise<void> {
+    if (!this.#isOpen) await this.#start({ type: "text", text: "" });
+    await this.#delta({ type: "text_delta", text });
+  }
+
+  async use({ input, ...block }: ShownBlock & { type: "tool_use" }): Promise<void> {
+    await this.#stop();
+    await this.#start({ ...block, input: {} });
+    await this.#delta({ type: "input_json_delta", partial_json: JSON.stringify(input) });
+    await this.#stop();
+  }
+
+  /** A message has at least one block. */
+  async end(): Promise<void> {
+    if (this.#count === 0) await this.text("");
+    await this.#stop();
+  }
+
+  async #start(block: ShownBlock): Promise<void> {
+    this.#isOpen = true;
+    await this.#send("content_block_start", { index: this.#count++, content_block: block });
+  }
+
+  async #delta(delta: object): Promise<void> {
+    await this.#send("content_block_delta", { index: this.#count - 1, delta });
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#isOpen) await this.#send("content_block_stop", { index: this.#count - 1 });
+    this.#isOpen = false;
+  }
+}
+
+function toolUse({ name, arguments: input }: ToolCall): ShownBlock & { type: "tool_use" } {
+  return { type: "tool_use", id: newId("toolu_"), name, input };
 }
 
 function blocksOf({ content, calls }: Reply): ShownBlock[] {
-  const used = calls.map((call): ShownBlock => {
-    return { type: "tool_use", id: newId("toolu_"), name: call.name, input: call.arguments };
-  });
+  const used: ShownBlock[] = calls.map(toolUse);
   return content === "" && used.length > 0 ? used : [{ type: "text", text: content }, ...used];
 }
 
@@ -122,12 +169,21 @@ function turnOf(body: MessagesBody): ChatTurn {
   const system: Message[] = body.system === undefined ? [] : [{ role: "system", content: joined(body.system) }];
   return {
     messages: [...system, ...body.messages.flatMap(({ role, content }) => messagesOf(role, content, names))],
-    tools: (body.tools ?? []).map(({ input_schema: parameters, ...tool }): ToolSpec => ({ ...tool, parameters })),
+    ...choiceOf(body.tool_choice),
+    tools: (body.tool_choice.type === "none" ? [] : (body.tools ?? [])).map(
+      ({ input_schema: parameters, ...tool }): ToolSpec => ({ ...tool, parameters }),
+    ),
     sampling: {
       ...{ temperature: body.temperature ?? 1, topP: body.top_p, maxTokens: body.max_tokens, seed: randomSeed() },
       ...{ stop: (body.stop_sequences ?? []).filter((text) => text !== ""), alternatives: 0 },
     },
   };
+}
+
+function choiceOf(choice: MessagesBody["tool_choice"]): Pick<ChatTurn, "choice" | "oneCall"> {
+  const oneCall = "disable_parallel_tool_use" in choice && choice.disable_parallel_tool_use === true;
+  if (choice.type === "tool") return { choice: { name: choice.name }, oneCall };
+  return { choice: choice.type === "any" ? "required" : "auto", oneCall };
 }
 
 /** Tool results stand in the user's message there; here each is a message of its own. */

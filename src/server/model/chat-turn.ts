@@ -4,12 +4,17 @@ import type { Message, ToolCall, ToolSpec } from "../../schema/message.ts";
 export interface ChatTurn {
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
+  /** Whether it must call a tool, or even which one. */
+  readonly choice: "auto" | "required" | { readonly name: string };
+  /** Of several calls made at once, only the first is told. */
+  readonly oneCall: boolean;
   readonly sampling: ChatSampling;
 }
 
 export interface ChatSampling {
   readonly temperature: number;
   readonly topP?: number | undefined;
+  readonly topK?: number | undefined;
   readonly maxTokens?: number | undefined;
   /** Text that ends the answer and is not part of it. */
   readonly stop: readonly string[];

@@ -1,6 +1,6 @@
 import { LudusError } from "../../errors.ts";
 
-export type ErrorStatus = 400 | 401 | 404 | 409 | 500;
+export type ErrorStatus = 400 | 401 | 404 | 429 | 500 | 503;
 
 /** An error as a client's library reads it. */
 export interface HttpError {
@@ -11,6 +11,8 @@ export interface HttpError {
   readonly param: string | null;
 }
 
+const unavailable = { status: 503, type: "server_error", code: "engine_unavailable" } as const;
+
 const known: Readonly<Record<string, Pick<HttpError, "status" | "type" | "code">>> = {
   "bad-request": { status: 400, type: "invalid_request_error", code: null },
   "wrong-key": { status: 401, type: "authentication_error", code: "invalid_api_key" },
@@ -18,6 +20,13 @@ const known: Readonly<Record<string, Pick<HttpError, "status" | "type" | "code">
   "no-such-rollout": { status: 404, type: "invalid_request_error", code: "rollout_not_found" },
   "no-such-path": { status: 404, type: "invalid_request_error", code: "unknown_url" },
   "context-too-long": { status: 400, type: "invalid_request_error", code: "context_length_exceeded" },
+  unwritable: { status: 400, type: "invalid_request_error", code: null },
+  // not 429: clients would ask again
+  "attempt-over": { status: 400, type: "invalid_request_error", code: "attempt_over" },
+  "too-many-requests": { status: 429, type: "rate_limit_error", code: "rate_limit_exceeded" },
+  "engine-closed": unavailable,
+  "engine-failed": unavailable,
+  "worker-died": unavailable,
 };
 
 /** Expected failures say what they are; a bug is the server's fault and says no more than its message. */

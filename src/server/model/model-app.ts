@@ -18,13 +18,20 @@ export function modelApp(desk: ModelDesk, apiKey: string | undefined): Hono {
     app.route(base, anthropicRoutes(desk));
   }
   if (desk.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(desk.rollouts));
+  return tellErrors(app, desk.onError);
+}
+
+/** What goes wrong is told in the shape that the client knows. */
+export function tellErrors(app: Hono, onError?: (error: unknown) => void): Hono {
   app.notFound(({ json, req }) => {
     const error = new LudusError("no-such-path", { got: `${req.method} ${req.path}`, expected: "a path of the API" });
     return json(openAiError(httpError(error)), 404);
   });
   app.onError((error, context) => {
+    onError?.(error);
     const told = httpError(error);
     const isAnthropic = context.req.path.endsWith("/messages");
+    if (told.status === 429) context.header("retry-after", "1");
     return context.json(isAnthropic ? anthropicError(told) : openAiError(told), told.status);
   });
   return app;
@@ -60,7 +67,7 @@ function rolloutRoutes(rollouts: RecordedRollouts): Hono {
   return routes;
 }
 
-function requireKey(key: string): MiddlewareHandler {
+export function requireKey(key: string): MiddlewareHandler {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return async (context, next) => {
     const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];

@@ -2,8 +2,16 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import type { z } from "zod";
 import { LudusError } from "../../errors.ts";
-import { type AnswerOptions, answerTurn, promptOf, type Reply } from "./answer-turn.ts";
-import type { ChatTurn } from "./chat-turn.ts";
+import {
+  type AnswerOptions,
+  answerTurn,
+  checkRoom,
+  forcedTokens,
+  promptOf,
+  type Reply,
+  spokenTurn,
+} from "./answer-turn.ts";
+import type { ChatSampling, ChatTurn } from "./chat-turn.ts";
 import type { RecordedRollouts } from "./recorded-rollouts.ts";
 import type { ServedModel } from "./served-model.ts";
 
@@ -13,6 +21,14 @@ export interface ModelDesk {
   readonly rollouts: RecordedRollouts | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** Requests that are being answered, and how many may be at once. */
+  readonly load: { count: number; readonly most: number };
+  /** Where somebody else than the client says how to sample. May throw, to answer no more. */
+  readonly sampling?: (asked: ChatSampling) => ChatSampling;
+  /** Where somebody else than the model speaks. */
+  readonly words?: (turn: ChatTurn) => string;
+  /** Is told of requests that are answered with an error. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** The body, read with a schema; the first thing that does not fit is named. */
@@ -43,29 +59,51 @@ export interface Answered {
   readonly replies: readonly Reply[];
 }
 
-/** One prompt, `count` answers, all of them recorded where a rollout is named. */
-export async function answer(
-  { model, rollouts }: ModelDesk,
-  turn: ChatTurn,
+/**
+ * One prompt, `count` answers, all of them recorded where a rollout is named. What is wrong with the request is thrown at once,
+ * while a status can still say so; the answers come when the result is called, which must happen.
+ */
+export function accept(
+  desk: ModelDesk,
+  asked: ChatTurn,
   count: number,
   rollout: string | undefined,
-  options: Omit<AnswerOptions, "cache">,
-): Promise<Answered> {
+): (options: Omit<AnswerOptions, "cache">) => Promise<Answered> {
+  const { model, rollouts, load } = desk;
+  const turn = desk.sampling === undefined ? asked : { ...asked, sampling: desk.sampling(asked.sampling) };
   const recorded = rollout === undefined ? undefined : rollouts?.open(rollout);
   const begun = recorded?.begin(turn) ?? { prompt: promptOf(model, turn), keep: () => {} };
-  const caches = Array.from({ length: count }, () => `served-${randomBytes(8).toString("hex")}`);
-  try {
-    const replies = await Promise.all(
-      caches.map((cache, i) => {
-        const sampling = { ...turn.sampling, seed: i === 0 ? turn.sampling.seed : seedOf(turn.sampling.seed, i) };
-        return answerTurn(model, { ...turn, sampling }, begun.prompt, { ...options, cache });
-      }),
-    );
-    for (const reply of replies) begun.keep(reply);
-    return { promptTokens: begun.prompt.length, replies };
-  } finally {
-    for (const cache of caches) model.engine.release({ rollout: cache }).catch(() => {});
+  checkRoom(model, begun.prompt.length + forcedTokens(model, turn).length);
+  if (load.count >= load.most) {
+    throw new LudusError("too-many-requests", { got: "one more request", expected: `at most ${load.most} at once` });
   }
+  load.count++;
+  const caches = Array.from({ length: count }, () => `served-${randomBytes(8).toString("hex")}`);
+  const say = async (cache: string, i: number, options: Omit<AnswerOptions, "cache">) => {
+    if (desk.words !== undefined) return spokenTurn(model, turn, begun.prompt, desk.words(turn));
+    const sampling = { ...turn.sampling, seed: i === 0 ? turn.sampling.seed : seedOf(turn.sampling.seed, i) };
+    return answerTurn(model, { ...turn, sampling }, begun.prompt, { ...options, cache });
+  };
+  return async (options) => {
+    try {
+      const replies = await Promise.all(caches.map((cache, i) => say(cache, i, options)));
+      for (const reply of replies) begun.keep(reply);
+      return { promptTokens: begun.prompt.length, replies };
+    } finally {
+      load.count--;
+      for (const cache of caches) model.engine.release({ rollout: cache }).catch(() => {});
+    }
+  };
+}
+
+/** Is aborted when the client goes away, before the answer begins or in the middle of it. */
+export function goneWith(stream: { onAbort(listener: () => void): void }, signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const gone = () => controller.abort(new DOMException("The client has gone", "AbortError"));
+  stream.onAbort(gone);
+  if (signal.aborted) gone();
+  signal.addEventListener("abort", gone, { once: true });
+  return controller.signal;
 }
 
 export function randomSeed(): number {

@@ -30,7 +30,13 @@ export const ChatCompletionBody = z.object({
   model: z.string(),
   messages: z.array(ChatMessage).min(1),
   tools: z.array(Tool).nullish(),
-  tool_choice: z.enum(["auto", "none"]).nullish(),
+  tool_choice: z
+    .union([
+      z.enum(["auto", "none", "required"]),
+      z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) }),
+    ])
+    .nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   max_tokens: z.int().min(1).nullish(),
@@ -66,8 +72,10 @@ export function turnOfOpenAi(body: ChatCompletionBody, seed: number): ChatTurn {
     }
   });
   const tools = body.tool_choice === "none" ? [] : (body.tools ?? []).map(({ function: tool }): ToolSpec => tool);
+  const choice = body.tool_choice ?? "auto";
   return {
-    ...{ messages, tools },
+    ...{ messages, tools, oneCall: body.parallel_tool_calls === false },
+    choice: typeof choice === "object" ? choice.function : choice === "none" ? "auto" : choice,
     sampling: {
       ...{ temperature: body.temperature ?? 1, topP: body.top_p ?? undefined, seed: body.seed ?? seed },
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,

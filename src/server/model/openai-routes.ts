@@ -1,12 +1,14 @@
 import { Hono } from "hono";
-import { streamSSE } from "hono/streaming";
+import { type SSEStreamingApi, streamSSE } from "hono/streaming";
+import type { ToolCall } from "../../schema/message.ts";
 import { tokenTexts } from "../dashboard/token-texts.ts";
 import type { Reply } from "./answer-turn.ts";
 import { httpError, openAiError } from "./http-error.ts";
 import {
   type Answered,
-  answer,
+  accept,
   checkModel,
+  goneWith,
   type ModelDesk,
   newId,
   randomSeed,
@@ -15,6 +17,7 @@ import {
 } from "./model-request.ts";
 import { ChatCompletionBody, turnOfOpenAi } from "./openai-request.ts";
 import type { ServedModel } from "./served-model.ts";
+import { Teller } from "./teller.ts";
 
 /** `/models` and `/chat/completions`, as OpenAI's clients know them. */
 export function openAiRoutes(desk: ModelDesk): Hono {
@@ -30,32 +33,13 @@ export function openAiRoutes(desk: ModelDesk): Hono {
     const body = await readBody(context, ChatCompletionBody);
     checkModel(desk, body.model);
     const turn = turnOfOpenAi(body, randomSeed());
-    const [rollout, head] = [rolloutName(context), headOf(desk)];
+    const head = headOf(desk);
+    const respond = accept(desk, turn, body.n ?? 1, rolloutName(context));
     const { signal } = context.req.raw;
-    const count = body.n ?? 1;
-    if (!body.stream) {
-      const answered = await answer(desk, turn, count, rollout, { signal });
-      return context.json(completion(model, body, head, answered));
-    }
+    if (!body.stream) return context.json(completion(model, body, head, await respond({ signal })));
     return streamSSE(context, async (stream) => {
-      const chunk = (choices: unknown[], more: object = {}) =>
-        stream.writeSSE({ data: JSON.stringify({ ...head, object: "chat.completion.chunk", choices, ...more }) });
       try {
-        for (let index = 0; index < count; index++) await chunk([choice(index, { role: "assistant", content: "" })]);
-        // calls are known at the end only, and several answers would need telling apart
-        const teller =
-          turn.tools.length === 0 && count === 1 ? new Teller((content) => chunk([choice(0, { content })])) : undefined;
-        const answered = await answer(desk, turn, count, rollout, { signal, onText: teller?.hear });
-        for (const [index, reply] of answered.replies.entries()) {
-          const rest = reply.content.slice(teller?.told ?? 0);
-          const logprobs = body.logprobs ? { logprobs: logprobsOf(model, reply) } : {};
-          if (rest !== "" || body.logprobs) await chunk([{ ...choice(index, { content: rest }), ...logprobs }]);
-          const calls = callsOf(reply).map((call, at) => ({ index: at, ...call }));
-          if (calls.length > 0) await chunk([choice(index, { tool_calls: calls })]);
-          await chunk([{ ...choice(index, {}), finish_reason: finishOf(reply) }]);
-        }
-        if (body.stream_options?.include_usage) await chunk([], { usage: usageOf(answered) });
-        await stream.writeSSE({ data: "[DONE]" });
+        await streamCompletion(stream, model, body, head, respond, goneWith(stream, signal));
       } catch (error) {
         await stream.writeSSE({ data: JSON.stringify(openAiError(httpError(error))) });
       }
@@ -64,21 +48,33 @@ export function openAiRoutes(desk: ModelDesk): Hono {
   return routes;
 }
 
-/** Tells the new part of a text that grows. */
-export class Teller {
-  told = 0;
-  readonly #tell: (part: string) => Promise<void>;
-
-  constructor(tell: (part: string) => Promise<void>) {
-    this.#tell = tell;
+async function streamCompletion(
+  stream: SSEStreamingApi,
+  model: ServedModel,
+  body: ChatCompletionBody,
+  head: object,
+  respond: ReturnType<typeof accept>,
+  signal: AbortSignal,
+): Promise<void> {
+  const count = body.n ?? 1;
+  const chunk = (choices: unknown[], more: object = {}) =>
+    stream.writeSSE({ data: JSON.stringify({ ...head, object: "chat.completion.chunk", choices, ...more }) });
+  for (let index = 0; index < count; index++) await chunk([choice(index, { role: "assistant", content: "" })]);
+  const tellers = Array.from({ length: count }, (_, index) => {
+    return new Teller({
+      text: (content) => chunk([choice(index, { content })]),
+      call: (call, at) => chunk([choice(index, { tool_calls: [{ index: at, ...callOf(call) }] })]),
+    });
+  });
+  // several answers are told one after the other
+  const answered = await respond({ signal, onTold: count === 1 ? tellers[0]!.hear : undefined });
+  for (const [index, reply] of answered.replies.entries()) {
+    await tellers[index]!.hear(reply);
+    const logprobs = body.logprobs ? { logprobs: logprobsOf(model, reply) } : {};
+    await chunk([{ ...choice(index, {}), ...logprobs, finish_reason: finishOf(reply) }]);
   }
-
-  readonly hear = async (text: string): Promise<void> => {
-    if (text.length <= this.told) return;
-    const part = text.slice(this.told);
-    this.told = text.length;
-    await this.#tell(part);
-  };
+  if (body.stream_options?.include_usage) await chunk([], { usage: usageOf(answered) });
+  await stream.writeSSE({ data: "[DONE]" });
 }
 
 function choice(index: number, delta: object) {
@@ -91,7 +87,7 @@ function headOf({ model, now }: ModelDesk) {
 
 function completion(model: ServedModel, body: ChatCompletionBody, head: object, answered: Answered) {
   const choices = answered.replies.map((reply, index) => {
-    const calls = callsOf(reply);
+    const calls = reply.calls.map(callOf);
     return {
       index,
       message: {
@@ -108,11 +104,8 @@ function completion(model: ServedModel, body: ChatCompletionBody, head: object, 
   return { ...head, object: "chat.completion", choices, usage: usageOf(answered) };
 }
 
-function callsOf({ calls }: Reply) {
-  return calls.map((call) => ({
-    ...{ id: newId("call_"), type: "function" },
-    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
-  }));
+function callOf({ name, arguments: given }: ToolCall) {
+  return { id: newId("call_"), type: "function", function: { name, arguments: JSON.stringify(given) } };
 }
 
 function finishOf({ finish }: Reply): string {
@@ -127,13 +120,14 @@ function usageOf({ promptTokens, replies }: Answered) {
   };
 }
 
-function logprobsOf({ tokenizer }: ServedModel, { tokens, logprobs, alternatives, ended }: Reply) {
+function logprobsOf({ tokenizer }: ServedModel, { tokens, forced, logprobs, alternatives, ended }: Reply) {
   const about = (id: number, token: string, logprob: number) => {
     return { token, logprob: Math.max(logprob, -9999), bytes: Array.from(tokenizer.tokenBytes(id)) };
   };
-  const texts = tokenTexts(tokenizer, tokens);
+  const sampled = tokens.subarray(forced);
+  const texts = tokenTexts(tokenizer, sampled);
   const count = alternatives?.count ?? 0;
-  const shown = Array.from(tokens).slice(0, ended ? -1 : undefined);
+  const shown = Array.from(sampled).slice(0, ended ? -1 : undefined);
   const content = shown.map((id, t) => ({
     ...about(id, texts[t]!, logprobs[t]!),
     top_logprobs: Array.from({ length: count }, (_, k) => {

@@ -1,10 +1,11 @@
+import { policyWeights } from "../../engine/engine.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
 import type { Message } from "../../schema/message.ts";
 import type { Score } from "../../schema/score.ts";
 import type { StopReason } from "../../schema/stop-reason.ts";
 import { makeTrajectory, type Trajectory } from "../../schema/trajectory.ts";
 import type { CallRecord, Turn } from "../../schema/turn.ts";
-import { promptOf, type Reply } from "./answer-turn.ts";
+import { inOwnWords, promptOf, type Reply } from "./answer-turn.ts";
 import { type ChatTurn, messageKey } from "./chat-turn.ts";
 import type { ServedModel } from "./served-model.ts";
 
@@ -26,6 +27,7 @@ export interface RolloutEnd {
   readonly stop?: StopReason;
   readonly failure?: string;
   readonly role?: string;
+  readonly domain?: string;
 }
 
 /**
@@ -47,14 +49,20 @@ export class RecordedRollout {
     return this.#nodes.length;
   }
 
+  /** Tokens that the policy has sampled. */
+  get sampledTokens(): number {
+    return this.#nodes.reduce((sum, { reply }) => sum + sampledOf(reply), 0);
+  }
+
   /** The tokens of a call, and how to keep what came of it. */
   begin(turn: ChatTurn): { prompt: Int32Array; keep: (reply: Reply) => void } {
     const keys = turn.messages.map(messageKey);
     const tools = JSON.stringify(turn.tools);
     const parent = this.#parent(keys, tools);
     const newMessages = turn.messages.slice(parent?.keys.length ?? 0);
-    const { renderer } = this.#model;
-    const read = parent === undefined ? promptOf(this.#model, turn) : renderer.next(newMessages, parent.reply);
+    const { renderer, format } = this.#model;
+    const written = newMessages.map((message) => inOwnWords(message, format, turn.tools));
+    const read = parent === undefined ? promptOf(this.#model, turn) : renderer.next(written, parent.reply);
     const prompt = parent === undefined ? read : joinTokens(...pathTo(parent).flatMap(tokensOf), read);
     return {
       prompt,
@@ -67,21 +75,23 @@ export class RecordedRollout {
   }
 
   /** What was recorded, to learn from: trajectories that together weigh one. */
-  trajectories({ taskId, score, stop = "completed", failure, role = "agent" }: RolloutEnd): Trajectory[] {
+  trajectories({ taskId, score, stop = "completed", failure, role = "agent", domain }: RolloutEnd): Trajectory[] {
     const leaves = this.#nodes.filter((node) => !this.#nodes.some(({ parent }) => parent === node));
     const owned = new Set<Node>();
     const pieces = leaves.map((leaf) => {
       const path = pathTo(leaf);
       const own = new Set(path.filter((node) => !owned.has(node)));
       for (const node of own) owned.add(node);
-      return { path, own, sampled: [...own].reduce((sum, { reply }) => sum + reply.tokens.length, 0) };
+      return { path, own, sampled: [...own].reduce((sum, { reply }) => sum + sampledOf(reply), 0) };
     });
     const total = pieces.reduce((sum, { sampled }) => sum + sampled, 0);
+    const weights = this.#model.weights?.[role] ?? policyWeights;
     return pieces.map(({ path, own, sampled }, i) =>
       makeTrajectory({
         ...{ id: `${this.id}/${role}${pieces.length > 1 ? `/${i}` : ""}`, rollout: this.id, taskId, role, score, stop },
-        ...{ weights: "policy", weight: sampled / total, temperature: this.#temperature },
+        ...{ weights, weight: sampled / total, temperature: this.#temperature },
         ...(failure === undefined ? {} : { failure }),
+        ...(domain === undefined ? {} : { domain }),
         ...columns(path, own),
         turns: turns(path, own),
       }),
@@ -104,6 +114,7 @@ function pathTo(leaf: Node): Node[] {
   return path;
 }
 
+const sampledOf = ({ tokens, forced }: Reply) => tokens.length - forced;
 const tokensOf = ({ read, reply }: Node) => [read, reply.tokens];
 
 function columns(path: readonly Node[], own: ReadonlySet<Node>) {
@@ -113,13 +124,14 @@ function columns(path: readonly Node[], own: ReadonlySet<Node>) {
   const versions_T = new Int32Array(tokens_T.length).fill(-1);
   eachSpan(path, (node, start, end) => {
     if (!own.has(node)) return;
-    mask_T.fill(1, start, end);
+    const from = start + node.reply.forced;
+    mask_T.fill(1, from, end);
     // rounding may leave a certain token a hair above 0
     logprobs_T.set(
       node.reply.logprobs.map((logprob) => Math.min(0, logprob)),
-      start,
+      from,
     );
-    versions_T.set(node.reply.versions, start);
+    versions_T.set(node.reply.versions, from);
   });
   return { tokens_T, mask_T, logprobs_T, versions_T };
 }

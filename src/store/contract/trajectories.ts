@@ -25,6 +25,46 @@ export function trajectoriesContract(context: StoreContext): void {
       });
     });
 
+    test("advantages come back where there were some, and go with their step", async () => {
+      const rng = createRng(9);
+      const spoken = fakeGroup(rng, "a", 12).trajectories.filter(({ turns }) => turns.length > 1);
+      const group = { task: fakeTask(rng, "a"), trajectories: spoken.slice(0, 3) };
+      const [flat, varied] = group.trajectories;
+      const learned = new Map([
+        [flat!.id, Float32Array.from(flat!.mask_T, (mask) => (mask === 1 ? -0.25 : 0))],
+        [varied!.id, Float32Array.from(varied!.mask_T, (mask, t) => (mask === 1 ? t / 7 - 1 : 0))],
+      ]);
+      await context.write((run) => {
+        run.recordGroup(1, group, "train", learned);
+        run.recordGroup(2, fakeGroup(rng, "b", 1), "train");
+      });
+      await context.reopen();
+      const read = async () => {
+        const { trajectories } = await context.run.trajectories({}, { order: "oldest" });
+        return Promise.all(trajectories.map(async ({ key }) => (await context.run.trajectory(key)).advantages_T));
+      };
+      expect(await read()).toEqual([learned.get(flat!.id), learned.get(varied!.id), undefined, undefined]);
+      await context.run.truncateAfter(0);
+      await context.write((run) => run.recordGroup(1, group, "train"));
+      expect(await read()).toEqual([undefined, undefined, undefined]);
+    });
+
+    test("hints come back, with their tasks and in summaries", async () => {
+      const rng = createRng(11);
+      const hint = { kind: "plan", text: "add\n3 \u2028" };
+      const guidance = { ...hint, prompt_P: Int32Array.of(5, 0, 151_936) };
+      const { task, trajectories } = fakeGroup(rng, "a", 2, { guidance });
+      const group = { task: { ...task, guidance: { ...hint, failures: [0, -0.5] } }, trajectories };
+      await context.write((run) => run.recordGroup(1, group, "train"));
+      await context.reopen();
+      const { trajectories: found } = await context.run.trajectories({ guided: true });
+      expect(found.map((summary) => summary.guidance)).toEqual(["plan", "plan"]);
+      expect(await context.run.group(found[0]!.group)).toMatchObject(group);
+      await context.run.truncateAfter(0);
+      await context.write((run) => run.recordGroup(1, fakeGroup(rng, "b", 1), "train"));
+      expect(await context.run.countTrajectories({ guided: true })).toBe(0);
+    });
+
     test("a summary says what lists show", async () => {
       const rng = createRng(2);
       const group = fakeGroup(rng, "a", 1, { stop: "max-turns", score: { total: 0.5, parts: {}, success: true } });
@@ -114,7 +154,12 @@ export function trajectoriesContract(context: StoreContext): void {
       const all = [];
       for (let step = 0; step < 12; step++) {
         const split = step % 4 === 3 ? "eval" : "train";
-        const groups = [fakeGroup(rng, `task-${rng.integer(4)}`, 4), fakeGroup(rng, `task-${rng.integer(4)}`, 4)];
+        const guidance = { kind: "plan", text: "go on", prompt_P: Int32Array.of(1) };
+        const hints = step % 3 === 1 ? { guidance } : {};
+        const groups = [
+          fakeGroup(rng, `task-${rng.integer(4)}`, 4),
+          fakeGroup(rng, `task-${rng.integer(4)}`, 4, hints),
+        ];
         await context.write((run) => {
           for (const group of groups) run.recordGroup(step, group, split);
         });
@@ -127,7 +172,7 @@ export function trajectoriesContract(context: StoreContext): void {
 }
 
 function expectedSummary(trajectory: Trajectory, step: number, split: string) {
-  const { id, rollout, taskId, role, stop, weight, score, turns, tokens_T } = trajectory;
+  const { id, rollout, taskId, role, stop, weight, score, turns, tokens_T, guidance } = trajectory;
   const tools = [...new Set(turns.flatMap(({ calls }) => calls.map(({ name }) => name)))];
   const counts = { turns: turns.length, tokens: tokens_T.length };
   return {
@@ -143,6 +188,7 @@ function expectedSummary(trajectory: Trajectory, step: number, split: string) {
     success: score.success,
     tools,
     ...counts,
+    ...(guidance === undefined ? {} : { guidance: guidance.kind }),
   };
 }
 
@@ -159,6 +205,7 @@ function randomFilter(rng: Rng, all: readonly Shown[]): TrajectoryFilter {
     ...sometimes({ success: example.success }),
     ...sometimes({ tool: ["search", "browse", "unheard-of"][rng.integer(3)]! }),
     ...sometimes({ reward: { min: example.reward - 0.1, ...sometimes({ max: example.reward }) } }),
+    ...sometimes({ guided: rng.next() < 0.5 }),
     ...(rng.next() < 0.05 ? { rollout: example.rollout } : {}),
     ...(rng.next() < 0.05 ? { role: example.role } : {}),
   };
@@ -171,5 +218,6 @@ function matches(trajectory: Shown, filter: TrajectoryFilter): boolean {
   );
   const isInSteps = trajectory.step >= (steps.from ?? 0) && trajectory.step <= (steps.to ?? Infinity);
   const isInRange = trajectory.reward >= (reward.min ?? -Infinity) && trajectory.reward <= (reward.max ?? Infinity);
-  return isSame && isInSteps && isInRange && (tool === undefined || trajectory.tools.includes(tool));
+  const isGuided = filter.guided === undefined || filter.guided === (trajectory.guidance !== undefined);
+  return isSame && isGuided && isInSteps && isInRange && (tool === undefined || trajectory.tools.includes(tool));
 }

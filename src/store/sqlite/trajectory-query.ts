@@ -56,12 +56,14 @@ const columns = [
   { field: "role", column: "role", index: undefined },
 ] as const;
 
-type Leader = "text" | "tool" | (typeof columns)[number]["index"];
+type Leader = "text" | "tool" | "guided" | (typeof columns)[number]["index"];
 
 function leader(filter: TrajectoryFilter): Leader {
   if (isSearch(filter)) return "text";
   if (filter.tool !== undefined) return "tool";
-  return columns.find(({ field }) => filter[field] !== undefined)?.index;
+  const column = columns.find(({ field }) => filter[field] !== undefined);
+  const isOneTask = column?.field === "rollout" || column?.field === "taskId";
+  return filter.guided === true && !isOneTask ? "guided" : column?.index;
 }
 
 const isSearch = ({ text }: TrajectoryFilter) => text !== undefined && text.trim() !== "";
@@ -78,6 +80,9 @@ function clauses(filter: TrajectoryFilter, fallback: "page" | "reward" | "count"
   if (filter.tool !== undefined && isSearch(filter)) {
     where.push("EXISTS (SELECT 1 FROM trajectory_tools WHERE tool = ? AND trajectory_id = t.id)");
     parameters.push(filter.tool);
+  }
+  if (filter.guided !== undefined && leader(filter) !== "guided") {
+    where.push(`${filter.guided ? "" : "NOT "}EXISTS (SELECT 1 FROM trajectory_guidance WHERE id = t.id)`);
   }
   for (const { field, column } of columns) {
     const value = filter[field];
@@ -109,6 +114,10 @@ function leadingClauses(filter: TrajectoryFilter, fallback: "page" | "reward" | 
   if (lead === "tool") {
     const from = "trajectory_tools k CROSS JOIN trajectories t ON t.id = k.trajectory_id";
     return { from, key: "k.trajectory_id", where: ["k.tool = ?"], parameters: [filter.tool ?? ""] };
+  }
+  if (lead === "guided") {
+    const from = "trajectory_guidance h CROSS JOIN trajectories t ON t.id = h.id";
+    return { from, key: "h.id", where: [], parameters: [] };
   }
   const hint = { page: "NOT INDEXED", reward: "INDEXED BY trajectories_reward", count: "" }[fallback];
   const from = `trajectories t ${lead === undefined ? hint : `INDEXED BY ${lead}`}`;

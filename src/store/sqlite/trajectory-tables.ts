@@ -13,6 +13,7 @@ import {
   toLosslessJson,
 } from "../../schema/index.ts";
 import type {
+  Advantages,
   PageOptions,
   StoredGroup,
   StoredTrajectory,
@@ -20,18 +21,31 @@ import type {
   TrajectoryPage,
   TrajectorySummary,
 } from "../store.ts";
+import { advantages, recordAdvantages } from "./advantage-table.ts";
 import type { Database, Row } from "./database.ts";
+import { guidanceKinds, hasGuidance, recordGuidance } from "./guidance-table.ts";
 import { firstKey, keysPerStep, stepOf } from "./run-schema.ts";
 import { searchableText } from "./search-text.ts";
 import { readStored } from "./sqlite-error.ts";
 import { countQuery, pageQuery, rewardProbe } from "./trajectory-query.ts";
 
-export function recordGroup(database: Database, step: number, group: TrajectoryGroup, split: string): void {
+export function recordGroup(
+  database: Database,
+  step: number,
+  group: TrajectoryGroup,
+  split: string,
+  learned?: Advantages,
+): void {
   const { task, trajectories } = group;
   const groupKey = nextKey(database, "groups", step);
   const insert = "INSERT INTO groups(id, split, task_id, task) VALUES (?, ?, ?, ?)";
   database.run(insert, groupKey, split, task.id, toLosslessJson(task));
-  for (const trajectory of trajectories) recordTrajectory(database, step, groupKey, trajectory, split);
+  for (const trajectory of trajectories) {
+    const key = recordTrajectory(database, step, groupKey, trajectory, split);
+    recordGuidance(database, key, trajectory);
+    const advantages_T = learned?.get(trajectory.id);
+    if (advantages_T !== undefined) recordAdvantages(database, key, trajectory, advantages_T);
+  }
 }
 
 function recordTrajectory(
@@ -40,7 +54,7 @@ function recordTrajectory(
   groupKey: number,
   trajectory: Trajectory,
   split: string,
-): void {
+): number {
   const { id, taskId, rollout, role, stop, score, turns, tokens_T, weight } = trajectory;
   const key = nextKey(database, "trajectories", step);
   const tools = [...new Set(turns.flatMap(({ calls }) => calls.map(({ name }) => name)))];
@@ -54,6 +68,7 @@ function recordTrajectory(
   database.run("INSERT INTO trajectory_bytes VALUES (?, ?)", key, encodeTrajectory(trajectory));
   for (const tool of tools) database.run("INSERT INTO trajectory_tools VALUES (?, ?)", tool, key);
   database.run("INSERT INTO search(rowid, text) VALUES (?, ?)", key, searchableText(trajectory));
+  return key;
 }
 
 function nextKey(database: Database, table: "groups" | "trajectories", step: number): number {
@@ -66,31 +81,50 @@ function nextKey(database: Database, table: "groups" | "trajectories", step: num
   throw new LudusError("step-too-large", { got, expected: "fewer", hint: "Record them over several steps." });
 }
 
-export function trajectories(database: Database, filter: TrajectoryFilter, page: Partial<PageOptions>): TrajectoryPage {
+export function trajectories(database: Database, wanted: TrajectoryFilter, page: Partial<PageOptions>): TrajectoryPage {
+  const filter = answerable(database, wanted);
+  if (filter === undefined) return { trajectories: [] };
   const probe = rewardProbe(filter);
   const isRewardRare = probe !== undefined && database.number(probe.sql, ...probe.parameters) <= probe.limit;
   const { sql, parameters, limit } = pageQuery(filter, page, isRewardRare);
-  const found = database.all(sql, ...parameters).map(summary);
+  const found = database.all(sql, ...parameters).map(summaries(database));
   const shown = found.slice(0, limit);
   return { trajectories: shown, ...(found.length > limit ? { next: shown.at(-1)!.key } : {}) };
 }
 
-export function countTrajectories(database: Database, filter: TrajectoryFilter): number {
+export function countTrajectories(database: Database, wanted: TrajectoryFilter): number {
+  const filter = answerable(database, wanted);
+  if (filter === undefined) return 0;
   const { sql, parameters } = countQuery(filter);
   return database.number(sql, ...parameters);
+}
+
+/** The filter as a run can answer it that is older than hints; undefined where nothing in it can match. */
+function answerable(database: Database, filter: TrajectoryFilter): TrajectoryFilter | undefined {
+  const { guided, ...rest } = filter;
+  if (guided === undefined || hasGuidance(database)) return filter;
+  return guided ? undefined : rest;
 }
 
 export function trajectory(database: Database, key: number): StoredTrajectory {
   const row = database.first("SELECT * FROM trajectories WHERE id = ?", key);
   if (row === undefined) return missing(database, "trajectory", key);
-  const found = summary(row);
-  return { summary: found, task: taskOf(database, found.group), trajectory: decoded(database, key) };
+  const found = summaries(database)(row);
+  const task = taskOf(database, found.group);
+  const whole = decoded(database, key);
+  const advantages_T = advantages(database, key, whole);
+  return {
+    ...{ summary: found, task, trajectory: whole },
+    ...(advantages_T === undefined ? {} : { advantages_T }),
+  };
 }
 
 export function group(database: Database, key: number): StoredGroup {
   const row = database.first("SELECT split FROM groups WHERE id = ?", key);
   if (row === undefined) return missing(database, "group", key);
-  const members = database.all("SELECT * FROM trajectories WHERE group_id = ? ORDER BY id", key).map(summary);
+  const members = database
+    .all("SELECT * FROM trajectories WHERE group_id = ? ORDER BY id", key)
+    .map(summaries(database));
   return {
     step: stepOf(key),
     split: row.text("split"),
@@ -123,6 +157,14 @@ function decoded(database: Database, key: number): Trajectory {
 
 const stops: ReadonlySet<string> = new Set([...policyStops, ...infrastructureStops]);
 const isStop = (text: string): text is StopReason => stops.has(text);
+
+function summaries(database: Database): (row: Row) => TrajectorySummary {
+  const kindOf = guidanceKinds(database);
+  return (row) => {
+    const guidance = kindOf(row.number("id"));
+    return { ...summary(row), ...(guidance === undefined ? {} : { guidance }) };
+  };
+}
 
 function summary(row: Row): TrajectorySummary {
   const key = row.number("id");

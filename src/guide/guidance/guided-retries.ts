@@ -1,0 +1,155 @@
+import type { Env } from "../../env/env.ts";
+import { uniformAt } from "../../random.ts";
+import type { Task } from "../../schema/task.ts";
+import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import { seedOf } from "../../task/seeds.ts";
+import type { Guide } from "../guide.ts";
+import { openingOf, soundAttempts } from "./failed-attempts.ts";
+import type { GuidanceOptions } from "./guidance-options.ts";
+import { type Counts, GuidanceState, type Waiting } from "./guidance-state.ts";
+import type { FailedAttempt } from "./hints.ts";
+
+type Retry<Data> = Omit<Waiting, "task"> & { readonly task: Task<Data> };
+
+/** The guide that `guidance` makes. Nothing but `state()` has to survive a restart. */
+export class GuidedRetries<Data> implements Guide<Data> {
+  readonly name = "guidance";
+  readonly #env: Env<Data>;
+  readonly #tasks: Guide<Data>;
+  readonly #options: GuidanceOptions;
+  readonly #warned = new Set<string>();
+  /** Retries that were picked and not yet observed, by task. */
+  readonly #underWay = new Map<string, Retry<Data>>();
+  #state: Omit<GuidanceState, "tasks" | "waiting"> & { waiting: Retry<Data>[] };
+
+  constructor(env: Env<Data>, tasks: Guide<Data>, options: GuidanceOptions) {
+    this.#env = env;
+    this.#tasks = tasks;
+    this.#options = options;
+    const counts = { owed: 0, draws: 0, passRate: 0, groups: 0, rescued: 0, hintFailures: 0 };
+    this.#state = { ...counts, waiting: [], step: noCounts(), isStepOver: false };
+  }
+
+  async pick(count: number): Promise<readonly Task<Data>[]> {
+    const state = this.#state;
+    if (state.isStepOver) state.step = noCounts();
+    state.isStepOver = false;
+    state.owed += this.#options.share * count;
+    const due = Math.floor(state.owed + 1e-9);
+    state.owed = Math.max(0, state.owed - due);
+    const retries = await Promise.all(state.waiting.splice(0, due).map((retry) => this.#hinted(retry)));
+    const guided = retries.filter((task) => task !== undefined);
+    const missing = count - guided.length;
+    return [...(missing === 0 ? [] : await this.#tasks.pick(missing)), ...guided];
+  }
+
+  async #hinted(retry: Retry<Data>): Promise<Task<Data> | undefined> {
+    const { task, attempts, earlier, failures } = retry;
+    try {
+      const opening = () => openingOf(this.#env, task);
+      const hint = await this.#options.hints.write({ task, attempts, earlier, opening });
+      if (hint === undefined || hint.text === "") return undefined;
+      const { kind, text } = hint;
+      this.#underWay.set(task.id, { ...retry, earlier: [...earlier, { kind, text }] });
+      return { ...task, guidance: { kind, text, failures } };
+    } catch (error) {
+      this.#state.hintFailures++;
+      this.#warn(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+
+  /** The run goes on without the hint; the same reason is told once. */
+  #warn(reason: string): void {
+    if (this.#warned.has(reason)) return;
+    this.#warned.add(reason);
+    process.emitWarning(`no hint from "${this.#options.hints.name}": ${reason}`, "LudusGuidance");
+  }
+
+  observe(groups: readonly TrajectoryGroup<Data>[]): void {
+    const seen = groups.map((group) => {
+      const isGuided = group.task.guidance !== undefined && this.#underWay.has(group.task.id);
+      const retry = isGuided ? this.#underWay.get(group.task.id) : undefined;
+      return { group, retry, attempts: soundAttempts(group, this.#env.roles[0]!) };
+    });
+    this.#tasks.observe(seen.filter(({ retry }) => retry === undefined).map(({ group }) => group));
+    for (const { retry } of seen) if (retry !== undefined) this.#underWay.delete(retry.task.id);
+    const sound = seen.filter(({ attempts }) => attempts.length > 0);
+    for (const { retry, attempts } of sound) this.#count(attempts, retry);
+    for (const { group, retry, attempts } of sound) {
+      if (!attempts.some(isSuccess)) this.#decide(group.task, attempts, retry);
+    }
+  }
+
+  #count(attempts: readonly FailedAttempt[], retry: Retry<Data> | undefined): void {
+    const state = this.#state;
+    const success = attempts.filter(isSuccess).length / attempts.length;
+    const counts = retry === undefined ? state.step.unguided : state.step.guided;
+    counts.groups++;
+    counts.success += success;
+    if (success > 0) counts.solved++;
+    if (retry === undefined) {
+      state.groups = Math.min(state.groups + 1, this.#options.window);
+      state.passRate += (success - state.passRate) / state.groups;
+    } else if (success > 0) state.rescued++;
+  }
+
+  #decide(task: Task<Data>, attempts: readonly FailedAttempt[], retry: Retry<Data> | undefined): void {
+    const state = this.#state;
+    const { seed, retries, waiting } = this.#options;
+    if ((retry?.earlier.length ?? 0) >= retries) return;
+    if (uniformAt(seedOf(seed, "guidance", 0), state.draws++) >= this.#probability()) return;
+    const failures = attempts.map(({ score }) => score.total).filter(Number.isFinite);
+    const next = { task, earlier: [], failures, ...retry, attempts: attempts.map(copied) };
+    state.waiting = [...state.waiting.filter((other) => other.task.id !== task.id), next].slice(-waiting);
+  }
+
+  #probability(): number {
+    return this.#options.probability(this.#state.passRate);
+  }
+
+  state(): GuidanceState {
+    const { step, waiting, ...rest } = this.#state;
+    return { ...rest, step: structuredClone(step), waiting: [...waiting], tasks: this.#tasks.state() };
+  }
+
+  restore(given: unknown): void {
+    const { tasks, waiting, ...rest } = GuidanceState.parse(given);
+    this.#tasks.restore(tasks);
+    // what a task's data is was checked by its environment when it was made
+    this.#state = { ...rest, waiting: waiting as Retry<Data>[] };
+  }
+
+  /** Shares are of the step: of all that was observed since a task was first picked after the last time this was asked. */
+  metrics(): Readonly<Record<string, number>> {
+    this.#state.isStepOver = true;
+    const { step, passRate, waiting, rescued, hintFailures } = this.#state;
+    const { guided, unguided } = step;
+    const groups = guided.groups + unguided.groups;
+    const shares: [string, number, number][] = [
+      ["guidance/share", guided.groups, groups],
+      ["guidance/success", guided.success, guided.groups],
+      ["guidance/success-without", unguided.success, unguided.groups],
+      ["guidance/signal", guided.solved + unguided.solved, groups],
+      ["guidance/signal-without", unguided.solved, unguided.groups],
+    ];
+    return {
+      ...this.#tasks.metrics(),
+      ...Object.fromEntries(shares.filter(([, , of]) => of > 0).map(([name, sum, of]) => [name, sum / of])),
+      "guidance/pass-rate": passRate,
+      "guidance/probability": this.#probability(),
+      "guidance/waiting": waiting.length,
+      "guidance/rescued": rescued,
+      "guidance/hint-failures": hintFailures,
+    };
+  }
+}
+
+const isSuccess = ({ score }: FailedAttempt) => score.success;
+const noCounts = (): GuidanceState["step"] => ({ guided: noCount(), unguided: noCount() });
+const noCount = (): Counts => ({ groups: 0, solved: 0, success: 0 });
+const copied = ({ messages, score, stop }: FailedAttempt) => ({
+  messages: messages.map(({ role, content, name }) => ({ role, content, ...(name === undefined ? {} : { name }) })),
+  score: { ...score, parts: { ...score.parts } },
+  stop,
+});

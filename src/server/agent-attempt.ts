@@ -1,0 +1,183 @@
+import type { Limits, ScoreParts } from "../env/env.ts";
+import { withTurnRewards } from "../env/episode-score.ts";
+import { LudusError } from "../errors.ts";
+import type { CallFormat } from "../policy/call-format.ts";
+import { DeadlineSignal } from "../rollout/deadline-signal.ts";
+import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
+import { checkSample } from "../rollout/speaker.ts";
+import { startGate } from "../rollout/start-gate.ts";
+import { makeScore } from "../schema/score.ts";
+import type { PolicyStop } from "../schema/stop-reason.ts";
+import type { Task } from "../schema/task.ts";
+import type { Trajectory } from "../schema/trajectory.ts";
+import { seedOf } from "../task/seeds.ts";
+import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
+import type { AgentDoor } from "./agent-door.ts";
+import { runInScope } from "./captured-fetch.ts";
+import type { ChatSampling, ChatTurn } from "./model/chat-turn.ts";
+import { modelApp } from "./model/model-app.ts";
+import { RecordedRollouts } from "./model/recorded-rollouts.ts";
+import type { RecordedRollout, RolloutEnd } from "./model/recorder.ts";
+import type { ServedModel } from "./model/served-model.ts";
+
+/** What an agent may know of the attempt it makes. */
+export interface AgentAttempt {
+  readonly id: string;
+  /** The base URL of an OpenAI client. In process any other does as well. */
+  readonly url: string;
+  /** Where `{ "reward": 1 }` is posted, of an agent in another process that scores itself. */
+  readonly rewardUrl: string;
+  /** The same when the run is repeated: for all chance of the agent's own. */
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+interface Agent<Data> {
+  /** What it calls the model. */
+  readonly model: string;
+  run(task: Data, attempt: AgentAttempt): Promise<ScoreParts | undefined> | ScoreParts | undefined;
+  readonly door: AgentDoor | undefined;
+}
+
+interface AttemptOptions extends RolloutOptions {
+  readonly limits: Limits;
+  readonly format: CallFormat;
+}
+
+type Speaking = Pick<Policy, "renderer" | "tokenizer" | "weights"> & { readonly engine: ServedModel["engine"] };
+/** Nobody answers there: a call that was not captured fails at once. */
+const nowhere = "http://captured.invalid";
+const load = { count: 0, most: Number.POSITIVE_INFINITY };
+const wallClock = () => (performance.timeOrigin + performance.now()) / 1000;
+
+/** One attempt of an agent, all of whose calls a policy answers; or, where `words` are given, somebody who knows. */
+export async function runAttempt<Data>(
+  agent: Agent<Data>,
+  task: Task<Data>,
+  policy: Speaking,
+  options: AttemptOptions,
+  words?: (turn: ChatTurn) => string,
+): Promise<Rollout<Data>> {
+  const call = new Attempt(agent, policy, options);
+  await startGate();
+  const started = performance.now();
+  const { id } = options;
+  const deadline = new DeadlineSignal(options.limits.episodeMs, options.signal);
+  const { signal } = deadline;
+  const app = modelApp({ ...call.desk, now: wallClock, load, ...(words && { words }) }, undefined);
+  try {
+    const base = (await agent.door?.open(id, app)) ?? nowhere;
+    const attempt = { id, url: `${base}/v1`, rewardUrl: `${base}/reward`, seed: options.seed, signal };
+    const run = async () => (await agent.run(task.data, attempt)) ?? (await call.posted);
+    const within = { parent: signal, own: lazySignal(), timeoutMs: Number.POSITIVE_INFINITY };
+    const ended = await runWithin(() => runInScope({ rollout: id, app }, run), within);
+    const end = call.end(ended, deadline.isTimeUp);
+    const domain = task.domain === undefined ? {} : { domain: task.domain };
+    const trajectories =
+      call.rollout.calls === 0 ? [] : call.rollout.trajectories({ ...end, ...domain, taskId: task.id });
+    const why = end.failure === undefined ? {} : { failure: end.failure };
+    const timing = { sampleMs: call.sampleMs, totalMs: performance.now() - started };
+    return { id, task, trajectories, stop: end.stop, timing, ...why };
+  } finally {
+    agent.door?.close(id);
+    deadline.clear();
+  }
+}
+
+type AttemptEnd = Pick<RolloutEnd, "score" | "failure"> & { readonly stop: Rollout["stop"] };
+const noScore = makeScore({ outcome: 0 }, false);
+
+/** The policy's side of an attempt: how it samples, within which limits, and what became of it. */
+class Attempt {
+  readonly rollout: RecordedRollout;
+  /** The score, where the agent posts it. */
+  readonly posted: Promise<ScoreParts>;
+  readonly desk;
+  sampleMs = 0;
+  readonly #options: AttemptOptions;
+  #turns = 0;
+  /** Why the policy was not asked any more. */
+  #over: PolicyStop | undefined;
+  #engineError: unknown;
+
+  constructor(agent: Pick<Agent<never>, "model">, policy: Speaking, options: AttemptOptions) {
+    const { renderer, tokenizer, weights, engine } = policy;
+    if (tokenizer === undefined) {
+      throw new LudusError("no-tokenizer", {
+        got: "a policy without its tokenizer",
+        expected: "{ engine, renderer, tokenizer }: agents are answered in text",
+      });
+    }
+    this.#options = options;
+    const sample: typeof engine.sample = (request, signal) => this.#sample(engine, request, signal);
+    const model: ServedModel = {
+      ...{ name: agent.model, renderer, tokenizer, format: options.format },
+      ...(weights === undefined ? {} : { weights }),
+      engine: { info: engine.info, sample, release: (kept) => engine.release(kept) },
+    };
+    const posted = Promise.withResolvers<ScoreParts>();
+    this.posted = posted.promise;
+    const onRollout = ([first]: readonly Trajectory[]) => posted.resolve(first?.score ?? noScore);
+    const rollouts = new RecordedRollouts(model, { onRollout });
+    this.rollout = rollouts.open(options.id);
+    const onError = (error: unknown) => {
+      if (error instanceof LudusError && error.code === "context-too-long") this.#over ??= "context-full";
+    };
+    this.desk = { model, rollouts, onError, sampling: (asked: ChatSampling) => this.#sampling(asked) };
+  }
+
+  /** As the run says, whatever the agent asks for: what is learned from must be sampled as the algorithm expects. */
+  #sampling(asked: ChatSampling): ChatSampling {
+    const { limits, seed, temperature = 1, topP, topK } = this.#options;
+    const left = limits.tokens - this.rollout.sampledTokens;
+    if (this.#turns >= limits.turns) throw this.#refusal("max-turns", `call ${limits.turns + 1} of the model`);
+    if (left <= 0) throw this.#refusal("max-tokens", `a call after ${limits.tokens} tokens`);
+    const maxTokens = Math.min(asked.maxTokens ?? left, limits.turnTokens, left);
+    return { ...asked, temperature, topP, topK, maxTokens, seed: seedOf(seed, "turn", this.#turns++) };
+  }
+
+  #refusal(stop: PolicyStop, got: string): LudusError {
+    this.#over = stop;
+    return new LudusError("attempt-over", { got, expected: "no more than the limits of the environment" });
+  }
+
+  async #sample(engine: ServedModel["engine"], ...asked: Parameters<ServedModel["engine"]["sample"]>) {
+    const started = performance.now();
+    try {
+      const sample = await engine.sample(...asked);
+      checkSample(sample);
+      return sample;
+    } catch (error) {
+      if (asked[1]?.aborted !== true) this.#engineError ??= error;
+      throw error;
+    } finally {
+      this.sampleMs += performance.now() - started;
+    }
+  }
+
+  end(ended: Ended<ScoreParts>, isTimeUp: boolean): AttemptEnd {
+    if (isTimeUp) {
+      return { score: noScore, stop: "episode-timeout", failure: "the agent took longer than limits.episodeMs" };
+    }
+    if (ended.how === "cancelled" || ended.how === "timeout") return { score: noScore, stop: "cancelled" };
+    if (this.#engineError !== undefined) return failed("engine-error", this.#engineError);
+    if (ended.how === "threw") {
+      if (this.#over !== undefined) return { score: noScore, stop: this.#over };
+      return failed("env-crash", ended.error);
+    }
+    if (this.rollout.calls === 0) return failed("env-crash", notAsked);
+    try {
+      return { score: withTurnRewards(ended.value, []), stop: "completed" };
+    } catch (error) {
+      return failed("env-crash", error);
+    }
+  }
+}
+
+const notAsked =
+  "The agent asked no model in this attempt. Were its clients made before agentEnv? Does it ask without fetch? Then serve it.";
+
+function failed(stop: "engine-error" | "env-crash", error: unknown): AttemptEnd {
+  const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { score: noScore, stop, failure };
+}

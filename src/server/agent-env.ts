@@ -1,0 +1,122 @@
+import { defineEnv } from "../env/define-env.ts";
+import type { Limits, ScoreParts } from "../env/env.ts";
+import { LudusError } from "../errors.ts";
+import type { CallFormat, WantToSay } from "../policy/call-format.ts";
+import { hermes } from "../policy/formats/hermes.ts";
+import { createRng, type Rng } from "../random.ts";
+import type { RolloutOptions } from "../rollout/rollout.ts";
+import type { SelfRunEnv } from "../rollout/self-run.ts";
+import type { Message, ToolSpec } from "../schema/message.ts";
+import type { Task } from "../schema/task.ts";
+import type { TaskSource } from "../task/task-source.ts";
+import { type AgentAttempt, runAttempt } from "./agent-attempt.ts";
+import { AgentDoor, type AgentDoorOptions } from "./agent-door.ts";
+import { patchFetch } from "./captured-fetch.ts";
+import type { ChatTurn } from "./model/chat-turn.ts";
+
+/** What `agentEnv` is told of an agent that exists already. */
+export interface AgentDefinition<Data> {
+  name: string;
+  description?: string;
+  tasks: TaskSource<Data>;
+  /**
+   * Runs the agent on a task and says how well it did. What it asks of a model meanwhile is answered by the policy. What it
+   * throws spoils the attempt; what the policy is to blame for is a low score. Nothing, where the score will be posted.
+   */
+  run(task: Data, attempt: AgentAttempt): Promise<ScoreParts | undefined> | ScoreParts | undefined;
+  /** What the agent calls the model; the environment's name by default. */
+  model?: string;
+  /** How the policy writes tool calls; `hermes()` by default. */
+  format?: CallFormat;
+  /** Turns are calls of the model. An agent that asks for more is refused, and has failed. */
+  limits?: Partial<Pick<Limits, "turns" | "tokens" | "turnTokens" | "episodeMs">>;
+  /** What somebody who knows better than the policy would say in its place. */
+  expert?(context: AgentExpertContext<Data>): WantToSay | string;
+  /** What could be said as well, for noisy demonstrations. */
+  actions?(context: AgentExpertContext<Data>): readonly (WantToSay | string)[];
+  /** For agents of other processes: the policy is served over HTTP too, each attempt under its own `url`. */
+  serve?: AgentDoorOptions;
+}
+
+export interface AgentExpertContext<Data> {
+  readonly task: Data;
+  /** What the model was sent. */
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSpec[];
+  readonly rng: Rng;
+}
+
+/**
+ * An agent that exists already as an environment, for `train`, `evaluate` and whatever else takes one:
+ *
+ *     const env = agentEnv({
+ *       name: "helpdesk",
+ *       tasks: listed(questions),
+ *       run: async ({ question, answer }) => ((await agent(question)) === answer ? 1 : 0),
+ *     });
+ *     await train({ env, policy, algorithm: grpo(), steps: 100 });
+ *
+ * The agent keeps its own loop, tools and prompts. Calls with `fetch` are captured as by `createCapture`: make clients after this.
+ */
+export function agentEnv<Data>(definition: AgentDefinition<Data>): SelfRunEnv<Data, undefined> {
+  const { name, description, tasks, run, limits, format = hermes(), expert, actions, serve } = definition;
+  const base = defineEnv<Data, undefined>({
+    ...{ name, tasks, format },
+    ...(description === undefined ? {} : { description }),
+    ...(limits === undefined ? {} : { limits }),
+    start() {
+      throw new LudusError("no-episode", {
+        got: `a step of ${name} by hand`,
+        expected: "whole attempts: it is an agent",
+      });
+    },
+  });
+  const door = serve === undefined ? undefined : new AgentDoor(serve);
+  const agent = { model: definition.model ?? name, run, door };
+  const common = (task: Task<Data>, options: RolloutOptions) => {
+    refuseUnheard(name, task, options);
+    return { ...options, format: options.format ?? format, limits: { ...base.limits, ...options.limits } };
+  };
+  patchFetch();
+  return {
+    ...base,
+    attempt: (task, policy, options) => runAttempt(agent, task, policy, common(task, options)),
+    demonstrate(task, { engine, ...seat }, options) {
+      if (expert === undefined) {
+        throw new LudusError("no-demonstrations", {
+          got: `${name}, which has no expert`,
+          expected: "`expert` in agentEnv, to imitate",
+        });
+      }
+      const chosen = common(task, options);
+      const rng = createRng(options.seed);
+      const words = ({ messages, tools }: ChatTurn): string => {
+        const context = { task: task.data, messages, tools, rng };
+        const choices = rng.next() < (options.noise ?? 0) ? (actions?.(context) ?? []) : [];
+        const said = choices.length > 0 ? choices[rng.integer(choices.length)]! : expert(context);
+        return typeof said === "string" ? said : chosen.format.write(said, tools);
+      };
+      const silent = { info: engine.info, sample: neverAsked, release: async () => {} };
+      return runAttempt(agent, task, { ...seat, engine: silent }, chosen, words);
+    },
+  };
+}
+
+function neverAsked(): never {
+  throw new LudusError("bug", { got: "a sample in a demonstration", expected: "the expert's words" });
+}
+
+/** What an agent shows the policy is its own affair: what others would add or leave out has no place. */
+function refuseUnheard(name: string, { guidance }: Task<unknown>, { context, epsilonTool = 0 }: RolloutOptions): void {
+  const isUnheard = {
+    "a context": context !== undefined,
+    epsilonTool: epsilonTool > 0,
+    "a hint": guidance !== undefined,
+  };
+  const got = Object.entries(isUnheard).find(([, isSo]) => isSo)?.[0];
+  if (got === undefined) return;
+  throw new LudusError("bad-config", {
+    got: `${got} with ${name}, an agent of its own`,
+    expected: "no contexts, hints or forced calls: the agent writes what the policy reads",
+  });
+}

@@ -1,0 +1,32 @@
+import type { StopReason } from "../schema/index.ts";
+
+/** Both ends included; without an end, everything on that side. */
+export interface StepRange {
+  from?: number;
+  to?: number;
+}
+
+/** What is left out does not matter; what is given must all hold. */
+export interface TrajectoryFilter {
+  steps?: StepRange;
+  split?: string;
+  taskId?: string;
+  rollout?: string;
+  role?: string;
+  stop?: StopReason;
+  success?: boolean;
+  /** Whether it had a hint. */
+  guided?: boolean;
+  /** A tool that was called, or that the policy tried to call. */
+  tool?: string;
+  reward?: { min?: number; max?: number };
+  /** Whole words, one after the other in what was said, called or answered. A `*` at the end stands for any ending. */
+  text?: string;
+}
+
+export interface PageOptions {
+  limit: number;
+  /** `next` of the page before. */
+  after: number;
+  order: "newest" | "oldest";
+}

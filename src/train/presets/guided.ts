@@ -1,0 +1,100 @@
+import { scaleLoss, sumLosses } from "../../loss/combine.ts";
+import { type CorrectionLevel, truncatedRatio } from "../../loss/corrections.ts";
+import { imitation } from "../../loss/imitation.ts";
+import type { Loss, LossRow } from "../../loss/loss.ts";
+import { totalsOf } from "../../loss/totals.ts";
+import type { Algorithm } from "../algorithm.ts";
+
+export interface GuidedOptions {
+  /**
+   * `context`: the hint stays in the prompt, and guided attempts are on-policy like any others. `stripped`: they are learned
+   * from as answers to the prompt without the hint, which is what makes a policy better without hints.
+   */
+  condition: "context" | "stripped";
+  /**
+   * What stripped attempts are learned with, for the policy without the hint would not have said them so often. `importance`:
+   * the algorithm's own loss, their advantages times min(π without the hint / π with it, `cap`). `imitate`: -log π of those
+   * that succeeded, and they are in no other term.
+   */
+  offPolicy: "importance" | "imitate";
+  cap: number;
+  level: CorrectionLevel;
+  /** What imitation counts beside the algorithm's loss. */
+  coefficient: number;
+}
+
+const defaults: GuidedOptions = { condition: "stripped", offPolicy: "imitate", cap: 2, level: "token", coefficient: 1 };
+
+/**
+ * An algorithm that also learns from attempts with hints, in both readings of Agent-RLVR:
+ *
+ *     train({ …, guide: guidance({ hints }), algorithm: guided(grpo(), { condition: "stripped", offPolicy: "imitate" }) })
+ *
+ * Stripped attempts are compared with the unguided failures before them too, so that a group in which all hints helped is no
+ * group of equals. What is done with attempts that had no hint does not change. The published preference learning is
+ * `dpo({ pairs: guidedPairs })` on what a run has stored.
+ */
+export function guided(algorithm: Algorithm, options: Partial<GuidedOptions> = {}): Algorithm {
+  const { condition, offPolicy, cap, level, coefficient } = { ...defaults, ...options };
+  if (condition === "context") return { ...algorithm, name: `${algorithm.name}-guided-context`, guidance: condition };
+  const common = { ...algorithm, name: `${algorithm.name}-guided-${offPolicy}`, guidance: condition };
+  switch (offPolicy) {
+    case "importance":
+      return { ...common, loss: weighted(algorithm.loss, cap, level) };
+    case "imitate": {
+      const ofSuccesses = scaleLoss(only(isStripped, { ...imitation(), name: "guided-imitation" }), coefficient);
+      return {
+        ...common,
+        loss: sumLosses([only((row) => !isStripped(row), algorithm.loss), ofSuccesses]),
+        learnFrom: (trajectory) =>
+          trajectory.guidance === undefined ? algorithm.learnFrom?.(trajectory) !== false : trajectory.score.success,
+      };
+    }
+    default:
+      return offPolicy satisfies never;
+  }
+}
+
+function isStripped({ stripped }: LossRow): boolean {
+  return stripped !== undefined;
+}
+
+/** Importance weights never differentiated: with a loss that is proportional to advantages they may as well be in those. */
+function weighted(loss: Loss, cap: number, level: CorrectionLevel): Loss {
+  const correction = truncatedRatio({ cap, level });
+  return {
+    ...loss,
+    compute(rows, totals) {
+      let [sum, count] = [0, 0];
+      const corrected = rows.map((row) => {
+        if (!isStripped(row)) return row;
+        const weights_T = new Float64Array(row.mask_T.length).fill(1);
+        correction.apply(row, weights_T);
+        for (const [t, weight] of weights_T.entries()) {
+          if (row.mask_T[t] === 0) continue;
+          sum += weight;
+          count++;
+        }
+        const advantages_T = row.advantages_T.map((advantage, t) => advantage * weights_T[t]!);
+        // what is corrected here is not corrected again by the loss itself
+        return { ...row, advantages_T, behaviourLogprobs_T: row.oldLogprobs_T };
+      });
+      const result = loss.compute(corrected, totals);
+      return count === 0 ? result : { ...result, metrics: { ...result.metrics, "guided/weight": sum / count } };
+    },
+  };
+}
+
+/**
+ * A loss of some rows alone, with denominators of their own, as if the others were not in the batch. So the rows must be a
+ * whole mini-batch, which is how the trainer calls it.
+ */
+function only(isMeant: (row: LossRow) => boolean, loss: Loss): Loss {
+  return {
+    ...loss,
+    compute(rows) {
+      const masked = rows.map((row) => (isMeant(row) ? row : { ...row, mask_T: new Uint8Array(row.mask_T.length) }));
+      return loss.compute(masked, totalsOf(masked));
+    },
+  };
+}
