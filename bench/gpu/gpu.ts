@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,6 +8,7 @@ import { LudusError } from "../../src/errors.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { median } from "../statistics.ts";
+import { writeGpuPage } from "./report.ts";
 import {
   grpoRound,
   medianSeconds,
@@ -21,7 +22,7 @@ import {
 
 const help = `The PyTorch engine, driven from here, beside transformers on the same GPU: sampling 256 x 256 new tokens against
 generate, an update against an eager loop, a GRPO step by stage, and adapters on a model of the size of 7B. Writes
-bench/results/gpu.json.
+bench/results/gpu.json and docs/results/gpu.md.
 
 Usage: npm run bench -- gpu [options]
 
@@ -82,7 +83,10 @@ export const gpuBenchmark: Benchmark = {
     const parameters = engine.parameters;
     const results = { about, sizes, ratios, engine, baselines, seven: { ...sevens }, parameters };
     mkdirSync(join(context.root, "bench/results"), { recursive: true });
-    if (onGpu) writeFileSync(join(context.root, "bench/results/gpu.json"), `${JSON.stringify(results, null, 1)}\n`);
+    if (onGpu) {
+      writeFileSync(join(context.root, "bench/results/gpu.json"), `${JSON.stringify(results, null, 1)}\n`);
+      writeGpuPage(context.root);
+    }
     console.log(values.json ? JSON.stringify(ratios) : JSON.stringify(results, null, 1));
   },
 };
@@ -134,11 +138,19 @@ async function measureSeven({ progress }: BenchmarkContext, device: string, size
     return {
       parameters: engine.info.parameters,
       tokensPerSecond,
+      memoryGib: usedMemory(),
       tflops: (4 * engine.info.parameters * tokensPerSecond) / 1e12,
     };
   } finally {
     await engine.close();
   }
+}
+
+/** What processes hold of the first card, in GiB; 0 where nobody tells. */
+function usedMemory(): number {
+  const args = ["--query-gpu=memory.used", "--format=csv,noheader,nounits"];
+  const { stdout } = spawnSync("nvidia-smi", args, { encoding: "utf8" });
+  return Number.parseFloat(stdout ?? "0") / 1024;
 }
 
 async function runBaselines(

@@ -10,13 +10,15 @@ import { type Algorithm, cosine, fromScratch, grpo, imitate, train } from "../..
 import { metric } from "../../src/monitor/metric-names.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
+import { writeGpuPage } from "./report.ts";
 
 const help = `A model of about 25M parameters learns Sokoban and search-QA through the PyTorch engine: imitation, then GRPO,
-and with --size tiny one of 0.3M for comparison. Writes bench/results/gpu-learning.json.
+and with --size tiny one of 0.3M for comparison. Writes
+bench/results/gpu-learning.json and docs/results/gpu.md.
 
 Usage: npm run bench -- gpu-learn [options]
 
-  --device <name>   "cuda" by default
+  --device <name>   "cuda" by default; "embedded" for the embedded engine
   --only <name>     sokoban or search-qa
   --seconds <n>     of each run at most; 240 by default
   --steps <n>       of each run's reinforcement learning at most; 300 by default
@@ -38,8 +40,8 @@ const courses: Readonly<Record<string, Course>> = {
   // rooms with a solution of up to ten moves, the published size
   sokoban: {
     env: sokoban({ maxSolution: 10 }),
-    ...{ demonstrations: 8000, noise: 0.3, imitationSteps: 400 },
-    algorithm: grpo({ groupSize: 8, learningRate: cosine(1e-4, 0.2) }),
+    ...{ demonstrations: 6000, noise: 0.5, imitationSteps: 250 },
+    algorithm: grpo({ groupSize: 8, learningRate: 3e-5 }),
   },
   "search-qa": {
     env: searchQa({ entities: 40, maxHops: 3 }),
@@ -80,6 +82,7 @@ export const gpuLearnBenchmark: Benchmark = {
         file,
         `${JSON.stringify({ ...kept, [`${name} ${values.size}`]: { about, ...result } }, null, 1)}\n`,
       );
+      writeGpuPage(context.root);
       console.log(JSON.stringify({ name, ...result, curve: undefined }));
     }
   },
@@ -107,7 +110,7 @@ async function learn(
     ...{ env, seed: 0, signal, algorithm, steps: Number(steps), tasksPerStep: 64 },
     policy: fromScratch({
       ...{ size: size === "middle" ? middle : "tiny", tokenizer: "bytes" },
-      engine: (start) => torch({ ...start, device, maxRows: 512 }),
+      ...(device === "embedded" ? {} : { engine: (start) => torch({ ...start, device, maxRows: 512 }) }),
     }),
     warmStart: imitate({
       demonstrations,

@@ -6,6 +6,7 @@ import { type EvalOptions, type EvalReport, evalDefaults, evaluate } from "../ev
 import { openRun } from "../store/index.ts";
 import type { LearningPolicy, TrainConfig } from "../train/index.ts";
 import { makeWeights } from "../train/weights.ts";
+import { chooseCheckpoint } from "./choose-checkpoint.ts";
 import type { Terminal } from "./command.ts";
 import { evalJson, evalTable } from "./eval-table.ts";
 import { loadConfig } from "./load-config.ts";
@@ -108,7 +109,6 @@ async function findSubject(target: string, { file, checkpoint, set = [] }: EvalT
 }
 
 const Kept = z.object({ identity: z.object({ env: z.string(), seed: z.number() }) });
-const Best = z.object({ step: z.number() });
 
 async function checkpointSubject(run: string, config: TrainConfig, wanted: string): Promise<Subject> {
   const reader = await openRun(run, { readOnly: true });
@@ -121,9 +121,8 @@ async function checkpointSubject(run: string, config: TrainConfig, wanted: strin
         hint: "Name the file that made the run with --file.",
       });
     }
-    const best = Best.safeParse(await reader.state("best"));
     const checkpoints = new Checkpoints(run);
-    const step = chooseCheckpoint(run, checkpoints.steps(), wanted, best.success ? best.data.step : undefined);
+    const step = await chooseCheckpoint(run, reader, wanted);
     return {
       name: `${run}, step ${step}`,
       // a tokenizer may be made from the seed, so that another one would not fit the weights
@@ -136,14 +135,4 @@ async function checkpointSubject(run: string, config: TrainConfig, wanted: strin
   } finally {
     await reader.close();
   }
-}
-
-function chooseCheckpoint(run: string, steps: readonly number[], wanted: string, best: number | undefined): number {
-  const step = wanted === "last" ? steps.at(-1) : wanted === "best" ? (best ?? steps.at(-1)) : Number(wanted);
-  if (step !== undefined && steps.includes(step)) return step;
-  throw usageError("no-such-checkpoint", {
-    got: `--checkpoint ${wanted} of ${run}`,
-    expected: steps.length === 0 ? "a run with checkpoints" : `one of ${steps.join(", ")}, best or last`,
-    hint: "save: { keep } in the configuration says how many are kept.",
-  });
 }

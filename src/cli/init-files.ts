@@ -23,6 +23,8 @@ function packageJson(name: string, version: string): string {
     dependencies: { ludus: `^${version}` },
     devDependencies: { "@types/node": "^24.0.0", typescript: ">=5.8", vitest: ">=3" },
     engines: { node: ">=22.18" },
+    // npm 11.19 and later ask about every install script; older ones read .npmrc
+    allowScripts: { "onnxruntime-node": false },
   };
   return `${JSON.stringify(json, undefined, 2)}\n`;
 }

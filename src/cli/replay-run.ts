@@ -38,8 +38,9 @@ export async function replayRun(
     }
     const stored = await reader.trajectory(await findKey(reader, run, which, options.step));
     if (options.json) {
-      const { summary, task, trajectory } = stored;
-      stdout.write(`${JSON.stringify({ summary, task, trajectory: trajectoryToJson(trajectory) })}\n`);
+      const { summary, task, trajectory, advantages_T } = stored;
+      const advantages = advantages_T === undefined ? {} : { advantages_T: Array.from(advantages_T) };
+      stdout.write(`${JSON.stringify({ summary, task, trajectory: trajectoryToJson(trajectory), ...advantages })}\n`);
       return 0;
     }
     const tokenizer = await runTokenizer(run);

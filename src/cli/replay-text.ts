@@ -15,7 +15,7 @@ export interface ReplayView {
 
 /** An episode as texts to be shown one after the other: what it is, each turn, how it ended. */
 export function replayParts(
-  { summary, task, trajectory }: StoredTrajectory,
+  { summary, task, trajectory, advantages_T }: StoredTrajectory,
   tokenizer: Tokenizer | undefined,
   view: ReplayView,
 ): string[] {
@@ -26,15 +26,21 @@ export function replayParts(
   const head = [
     paint("bold", harmless(`${run}, step ${summary.step}, episode ${summary.key}${weight}`)),
     harmless(`task ${task.id}, seed ${task.seed}, ${trajectory.role}: ${JSON.stringify(task.data)}`),
+    ...guidanceLines(trajectory),
+    ...(view.tokens && advantages_T === undefined ? [paint("dim", "[not learned from: no advantages]")] : []),
     ...promptLines(trajectory, tokenizer, paint),
     "",
   ].join("\n");
   const shown = turns.map((turn, index) => {
     const from = index === 0 ? 0 : turns[index - 1]!.span.end;
-    const tokens = view.tokens ? tokenTable(trajectory, texts_T, from, turn.span.end) : "";
+    const tokens = view.tokens ? tokenTable({ ...trajectory, advantages_T, texts_T }, from, turn.span.end) : "";
     return `${tokens}${turnText(turn, index, turns.length, paint)}`;
   });
   return [head, ...shown, endText(trajectory, paint)];
+}
+
+function guidanceLines({ guidance }: Trajectory): string[] {
+  return guidance === undefined ? [] : [harmless(`guided by a hint (${guidance.kind}): ${guidance.text}`)];
 }
 
 function promptLines({ turns, tokens_T }: Trajectory, tokenizer: Tokenizer | undefined, paint: Paint): string[] {
@@ -79,13 +85,14 @@ function endText({ stop, failure, score, turns, temperature }: Trajectory, paint
   ].join("\n");
 }
 
-/** Tokens `from` to `end - 1`; what was sampled has a log-probability. */
-function tokenTable(
-  { tokens_T, mask_T, logprobs_T, versions_T }: Trajectory,
-  texts_T: readonly string[] | undefined,
-  from: number,
-  end: number,
-): string {
+interface TokenColumns extends Pick<Trajectory, "tokens_T" | "mask_T" | "logprobs_T" | "versions_T"> {
+  readonly advantages_T: Float32Array | undefined;
+  readonly texts_T: readonly string[] | undefined;
+}
+
+/** Tokens `from` to `end - 1`; what was sampled has a log-probability and, where it was learned from, an advantage. */
+function tokenTable(columns: TokenColumns, from: number, end: number): string {
+  const { tokens_T, mask_T, logprobs_T, versions_T, advantages_T, texts_T } = columns;
   const rows = Array.from({ length: end - from }, (_, i) => {
     const t = from + i;
     const sampled = mask_T[t] === 1;
@@ -93,9 +100,11 @@ function tokenTable(
     return [
       ...[String(t), String(tokens_T[t]), sampled ? "sampled" : "read"],
       ...(sampled ? [logprobs_T[t]!.toFixed(3), String(versions_T[t])] : ["", ""]),
+      ...(advantages_T === undefined ? [] : [sampled ? figure(advantages_T[t]!) : ""]),
       ...text,
     ];
   });
-  const heads = ["t", "id", "mask", "logprob", "version", ...(texts_T === undefined ? [] : ["text"])];
-  return textTable([heads, ...rows], [0, 1, 3, 4]);
+  const optional = [...(advantages_T === undefined ? [] : ["advantage"]), ...(texts_T === undefined ? [] : ["text"])];
+  const heads = ["t", "id", "mask", "logprob", "version", ...optional];
+  return textTable([heads, ...rows], advantages_T === undefined ? [0, 1, 3, 4] : [0, 1, 3, 4, 5]);
 }

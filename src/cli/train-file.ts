@@ -77,7 +77,7 @@ function resultText(file: string, run: string, { before, after, ...result }: Tra
   const steps = `${result.steps} ${result.steps === 1 ? "step" : "steps"}`;
   const next = isCutShort(result.reason)
     ? `Saved up to there; to go on, the same command with --run ${run} --resume.`
-    : `Look at it: ludus replay ${run} best, ludus doctor ${run}. Measure it: ludus eval ${run} --file ${file}.`;
+    : `Look at it: npx ludus replay ${run} best, npx ludus doctor ${run}. Measure it: npx ludus eval ${run} --file ${file}.`;
   const head = `${result.reason} after ${steps}, ${result.seconds.toFixed(1)} s; kept in ${run}`;
   return `${table === "" ? "" : `\n${table}\n`}${paint("bold", head)}\n${next}\n`;
 }

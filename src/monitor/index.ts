@@ -27,5 +27,6 @@ export {
 } from "./doctor/index.ts";
 export { type JsonlMonitorOptions, jsonlMonitor } from "./jsonl-monitor.ts";
 export { metric } from "./metric-names.ts";
-export type { Monitor } from "./monitor.ts";
+export type { FinishedRollout, Monitor } from "./monitor.ts";
+export { type OtelMonitorOptions, otelMonitor, type Tracer } from "./otel-monitor.ts";
 export { type TensorboardMonitorOptions, tensorboardMonitor } from "./tensorboard-monitor.ts";

@@ -53,6 +53,17 @@ describe("a written model", () => {
     expect(outputs).toEqual({ a: numbers([1], 6), b: numbers([1], 6), c: numbers([1], -6) });
   });
 
+  test("has the inputs that are weights within it", async () => {
+    const graph = new Graph();
+    const [x, w] = [graph.input("x", "float32", ["B", 2]), graph.input("w", "float32", [2, 2])];
+    const stored = new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer);
+    const session = await openModel(toOnnx({ y: matmul(x, w) }, new Map([["w", stored]])));
+    expect(session.inputNames).toEqual(["x"]);
+    await session.release();
+    const { y } = await runModel(toOnnx({ y: matmul(x, w) }, new Map([["w", stored]])), { x: numbers([1, 2], 1, 10) });
+    expect(y).toEqual(numbers([1, 2], 31, 42));
+  });
+
   test("may give a constant, and use it", async () => {
     const graph = new Graph();
     const x = graph.input("x", "float32", ["B"]);

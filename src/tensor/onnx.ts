@@ -1,6 +1,6 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { constantOf, type Emitter, isInput, type Node, type OnnxAttributes, reachable, type Value } from "./graph.ts";
-import { type DType, type Shape, TensorError } from "./shape.ts";
+import { concreteShape, type DType, type Shape, TensorError } from "./shape.ts";
 
 // The fields of ONNX's protobuf schema that we write, by their numbers there.
 const field = {
@@ -9,7 +9,8 @@ const field = {
   graph: { node: 1, name: 2, initializer: 5, input: 11, output: 12 },
   node: { input: 1, output: 2, name: 3, operator: 4, attribute: 5, domain: 7 },
   attribute: { name: 1, float: 2, int: 3, string: 4, ints: 8, type: 20 },
-  tensor: { dims: 1, type: 2, name: 8, raw: 9 },
+  tensor: { dims: 1, type: 2, name: 8, raw: 9, external: 13, location: 14 },
+  entry: { key: 1, value: 2 },
   value: { name: 1, type: 2 },
 } as const;
 const attributeType = { float: 1, int: 2, string: 3, ints: 7 } as const;
@@ -41,11 +42,30 @@ function writeAttribute(writer: BinaryWriter, name: string, value: OnnxAttribute
   integer(writer, field.attribute.type, attributeType[kind]);
 }
 
-function writeTensor(writer: BinaryWriter, name: string, dtype: DType, dims: readonly number[], raw: Uint8Array): void {
+/** The numbers of a tensor: as little-endian bytes, or where they are in a file beside the model. */
+export type Stored = Uint8Array | { readonly location: string; readonly offset: number; readonly length: number };
+
+interface Initializer {
+  readonly dtype: DType;
+  readonly dims: readonly number[];
+  readonly stored: Stored;
+}
+
+function writeTensor(writer: BinaryWriter, name: string, { dtype, dims, stored }: Initializer): void {
   for (const dim of dims) integer(writer, field.tensor.dims, dim);
   integer(writer, field.tensor.type, tensorType[dtype]);
   text(writer, field.tensor.name, name);
-  writer.tag(field.tensor.raw, WireType.LengthDelimited).bytes(raw);
+  if (stored instanceof Uint8Array) {
+    writer.tag(field.tensor.raw, WireType.LengthDelimited).bytes(stored);
+    return;
+  }
+  for (const [key, value] of Object.entries(stored)) {
+    message(writer, field.tensor.external, (entry) => {
+      text(entry, field.entry.key, key);
+      text(entry, field.entry.value, String(value));
+    });
+  }
+  integer(writer, field.tensor.location, 1);
 }
 
 function writeValueInfo(writer: BinaryWriter, name: string, dtype: DType, shape: Shape): void {
@@ -78,12 +98,18 @@ function writingOrder(nodes: readonly Node[], isRead: (node: Node) => boolean): 
   return [...byDepth.filter(isRead), ...byDepth.filter((node) => !isRead(node)).reverse()];
 }
 
-/** What the values need, as the bytes of an ONNX model. Inputs keep their names; outputs get the names of the record. */
-export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
+/**
+ * What the values need, as the bytes of an ONNX model. Inputs keep their names; outputs get the names of the record. Inputs that
+ * are in `weights` are part of the model and need not be fed.
+ */
+export function toOnnx(
+  outputs: Readonly<Record<string, Value>>,
+  weights: ReadonlyMap<string, Stored> = new Map(),
+): Uint8Array {
   const nodes = reachable(Object.values(outputs));
   const names = new Map<Value, string>();
   const body = new BinaryWriter();
-  const initializers = new Map<string, { dtype: DType; dims: readonly number[]; raw: Uint8Array }>();
+  const initializers = new Map<string, Initializer>();
   const shared = new Map<string, string>();
   let freshNames = 0;
 
@@ -111,13 +137,13 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
     },
     integers(values, scalar = false) {
       const name = `${own}i${scalar ? "s" : ""}_${values.join("_")}`;
-      const raw = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
-      initializers.set(name, { dtype: "int64", dims: scalar ? [] : [values.length], raw });
+      const stored = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
+      initializers.set(name, { dtype: "int64", dims: scalar ? [] : [values.length], stored });
       return name;
     },
     float(value) {
       const name = `${own}f_${value}`;
-      initializers.set(name, { dtype: "float32", dims: [], raw: new Uint8Array(Float32Array.of(value).buffer) });
+      initializers.set(name, { dtype: "float32", dims: [], stored: new Uint8Array(Float32Array.of(value).buffer) });
       return name;
     },
     node(op, inputs, outcomes, attributes = {}, domain = "") {
@@ -159,13 +185,17 @@ export function toOnnx(outputs: Readonly<Record<string, Value>>): Uint8Array {
   message(model, field.model.graph, (graph) => {
     graph.raw(body.finish());
     text(graph, field.graph.name, "ludus");
-    for (const [name, { dtype, dims, raw }] of initializers)
-      message(graph, field.graph.initializer, (w) => writeTensor(w, name, dtype, dims, raw));
     for (const {
       outputs: [value],
     } of nodes.filter((node) => isInput(node.outputs[0]!))) {
-      message(graph, field.graph.input, (w) => writeValueInfo(w, names.get(value!)!, value!.dtype, value!.shape));
+      const { dtype, shape } = value!;
+      const name = names.get(value!)!;
+      const stored = weights.get(name);
+      if (stored === undefined) message(graph, field.graph.input, (w) => writeValueInfo(w, name, dtype, shape));
+      else initializers.set(name, { dtype, dims: concreteShape(shape, {}), stored });
     }
+    for (const [name, initializer] of initializers)
+      message(graph, field.graph.initializer, (w) => writeTensor(w, name, initializer));
     for (const [name, value] of Object.entries(outputs))
       message(graph, field.graph.output, (w) => writeValueInfo(w, name, value.dtype, value.shape));
   });

@@ -1,7 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { InferenceSession } from "onnxruntime-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { embedded } from "../../engine/embedded/embedded.ts";
+import { readTfRecords } from "../../monitor/tensorboard/tf-record.ts";
 import { collect, conversationFromChat, conversationFromShareGpt, readTrajectoryJsonl } from "../../schema/index.ts";
 import { openRun } from "../../store/index.ts";
 import { runCommand } from "../testing/run-command.ts";
@@ -91,10 +95,99 @@ test("--out writes a file whole or not at all, and replaces none unasked", async
   expect(readFileSync(out, "utf8")).not.toBe("mine");
 });
 
+describe("Parquet", () => {
+  const read = async (from: string, name: string, ...args: string[]) => {
+    const out = join(folder, name);
+    const { status, stderr } = await runCommand(["export", from, "--out", out, ...args]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringMatching(/^\d+ episodes in /) });
+    return parquetReadObjects({ file: await asyncBufferFromFile(out) });
+  };
+
+  test("has all of each episode in columns", async () => {
+    const rows = await read(fakeRun, "all.parquet");
+    const store = await openRun(fakeRun, { readOnly: true });
+    const { trajectories } = await store.trajectories({}, { order: "oldest" });
+    expect(rows).toHaveLength(trajectories.length);
+    for (const [i, { key }] of trajectories.entries()) {
+      const { summary, trajectory, task, advantages_T } = await store.trajectory(key);
+      const { id, tokens_T, mask_T, logprobs_T, versions_T, score, turns, stop } = trajectory;
+      expect(rows[i]).toMatchObject({
+        ...{ id, stop, step: summary.step, task_id: task.id, success: score.success, reward: score.total },
+        ...{ tokens: [...tokens_T], mask: [...mask_T], logprobs: [...logprobs_T], versions: [...versions_T] },
+        turns: turns.map(({ span, text, observation, reward }) => ({ ...span, text, observation, reward })),
+      });
+      expect(JSON.parse(rows[i]!.task)).toEqual(task.data);
+      expect(JSON.parse(rows[i]!.reward_parts)).toEqual(score.parts);
+      expect(rows[i]!.advantages ?? undefined).toEqual(advantages_T && [...advantages_T]);
+    }
+    await store.close();
+    expect(rows.some(({ advantages }) => advantages?.length > 0)).toBe(true);
+  });
+
+  test("has conversations as lists of messages, the same as the lines", async () => {
+    const lines = (await exported(run, "--format", "chat")).map((line) => JSON.parse(line));
+    const rows = await read(run, "chat.parquet", "--format", "chat");
+    expect(rows.map(({ messages }) => conversationFromChat({ messages }))).toEqual(lines.map(conversationFromChat));
+    const shared = (await exported(run, "--format", "sharegpt")).map((line) => JSON.parse(line));
+    const others = await read(run, "sharegpt.parquet", "--format", "sharegpt");
+    expect(others.map(({ conversations }) => conversations)).toEqual(shared.map(({ conversations }) => conversations));
+  });
+
+  test("of nothing is a file without rows", async () => {
+    expect(await read(run, "none.parquet", "--where", "reward=99..")).toEqual([]);
+  });
+});
+
+test("metrics are in an event file by step", async () => {
+  const out = join(folder, "board");
+  expect((await runCommand(["export", run, "--format", "tensorboard", "--out", out])).stderr).toBe(
+    `10 steps in ${out}\n`,
+  );
+  const [name] = readdirSync(out);
+  expect(name).toMatch(/^events\.out\.tfevents\./);
+  const bytes = readFileSync(join(out, name!));
+  expect(readTfRecords(bytes)).toHaveLength(11);
+  expect(bytes.includes("rollout/reward")).toBe(true);
+});
+
+test("a model is a folder that others read", async () => {
+  const out = join(folder, "model");
+  const { stderr } = await runCommand(["export", run, "--format", "huggingface", "--out", out]);
+  expect(stderr).toBe(`The model of step 9 in ${out}\n`);
+  expect(readdirSync(out)).toEqual(
+    expect.arrayContaining(["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]),
+  );
+  expect(readdirSync(out).filter((name) => /ludus|checkpoint|moments/.test(name))).toEqual([]);
+  const engine = await embedded({ folder: out, threads: 1 });
+  await engine.close();
+
+  const onnx = join(folder, "onnx");
+  expect((await runCommand(["export", run, "--format", "onnx", "--out", onnx, "--checkpoint", "best"])).status).toBe(0);
+  expect(readdirSync(onnx)).toEqual(expect.arrayContaining(["config.json", "onnx", "tokenizer.json"]));
+  const session = await InferenceSession.create(join(onnx, "onnx/model.onnx"));
+  expect(session.outputNames).toContain("logits");
+  await session.release();
+});
+
+test("a folder that has something in it is left alone", async () => {
+  const out = join(folder, "mine");
+  mkdirSync(out);
+  writeFileSync(join(out, "letter"), "dear");
+  const { status, stderr } = await runCommand(["export", run, "--format", "onnx", "--out", out, "--force"]);
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining("a new or an empty folder") });
+  expect(readdirSync(out)).toEqual(["letter"]);
+  const none = await runCommand(["export", fakeRun, "--format", "onnx", "--out", join(folder, "fake-model")]);
+  expect(none.status).not.toBe(0);
+  expect(existsSync(join(folder, "fake-model.partial"))).toBe(false);
+});
+
 test.each([
   [["RUN", "--format", "chatt"], /Did you mean "chat"\?/],
   [["RUN", "--where", "sucess=true"], /^bad-where: .*Did you mean "success"\?/],
   [["RUN", "--format", "csv-metrics", "--where", "success=true"], /^bad-where: .*--where step=10..20/],
+  [["RUN", "--format", "onnx"], /^no-out: .*--out onnx/],
+  [["RUN", "--format", "huggingface", "--checkpoint", "4711", "--out", "nowhere"], /^no-such-checkpoint: /],
+  [["RUN", "--format", "tensorboard", "--where", "tool=x", "--out", "nowhere"], /^bad-where: /],
   [[], /^bad-usage: got nothing, expected one run folder/],
 ])("export %j is refused", async (args, message) => {
   const result = await runCommand(["export", ...args.map((arg) => (arg === "RUN" ? run : arg))]);

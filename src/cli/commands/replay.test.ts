@@ -40,7 +40,9 @@ async function writeRun(directory: string): Promise<void> {
         versions_T: Int32Array.of(-1, 3),
       });
     });
-    await store.transaction((write) => write.recordGroup(step, makeTrajectoryGroup(task, group), "train"));
+    // of the last step the last one was learned from
+    const learned = step === 0 ? new Map() : new Map([[group[2]!.id, Float32Array.of(0, -0.625)]]);
+    await store.transaction((write) => write.recordGroup(step, makeTrajectoryGroup(task, group), "train", learned));
   }
   await store.close();
 }
@@ -87,8 +89,20 @@ test("--tokens shows what was sampled and how probable it was", async () => {
   expect(stdout).toMatch(/^2 +\d+ +sampled +-\d+\.\d{3} +\d+ +".+"$/m);
 });
 
-test("without a checkpoint tokens are numbers, and what could take over a terminal is made visible", async () => {
+test("what was learned from shows its advantages", async () => {
   const { stdout } = await runCommand(["replay", written, "last", "--tokens"]);
+  expect(stdout).toMatch(/^t +id +mask +logprob +version +advantage$/m);
+  expect(stdout).toMatch(/^0 +5 +read$/m);
+  expect(stdout).toMatch(/^1 +6 +sampled +-0\.250 +3 +-0\.625$/m);
+  const json = JSON.parse((await runCommand(["replay", written, "last", "--json"])).stdout);
+  expect(json.advantages_T).toEqual([0, -0.625]);
+  const other = (await runCommand(["replay", written, "worst", "--tokens"])).stdout;
+  expect(other).toContain("[not learned from: no advantages]");
+  expect(other).toMatch(/^1 +6 +sampled +-0\.250 +3$/m);
+});
+
+test("without a checkpoint tokens are numbers, and what could take over a terminal is made visible", async () => {
+  const { stdout } = await runCommand(["replay", written, "worst", "--tokens"]);
   expect(stdout).toContain("[1 tokens were read; no checkpoint to read them with]");
   expect(stdout).toMatch(/^1 +6 +sampled +-0\.250 +3$/m);
   expect(stdout).toContain("> \\u001b[2Jhostile\n");

@@ -4,7 +4,10 @@ import { stoppable } from "../stoppable.ts";
 
 const options = {
   step: { type: "number", summary: "Which step best, worst, last and the list are of; the last by default" },
-  tokens: { type: "boolean", summary: "Show also every token: id, whether it was sampled, log-probability, text" },
+  tokens: {
+    type: "boolean",
+    summary: "Show also every token: id, whether it was sampled, log-probability, advantage, text",
+  },
   speed: { type: "real", value: "turns", summary: "Turns a second; all at once by default" },
   json: { type: "boolean", summary: "Print one JSON value" },
 } as const satisfies OptionTable;

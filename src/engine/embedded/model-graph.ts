@@ -201,7 +201,7 @@ export function splitHeads(x: Value, heads: number, config: ModelConfig): Value 
 }
 
 /** Query heads that share a key/value head stand one under the other, so that no key is ever repeated. */
-function groupQueries(query: Value, config: ModelConfig): Value {
+export function groupQueries(query: Value, config: ModelConfig): Value {
   const split = splitHeads(query, config.heads, config);
   const group = config.heads / config.keyValueHeads;
   const [rows, , length] = split.shape;
@@ -209,7 +209,7 @@ function groupQueries(query: Value, config: ModelConfig): Value {
 }
 
 /** Back to `[B, length, heads·headWidth]`. */
-function joinHeads(x: Value, length: Dim, config: ModelConfig): Value {
+export function joinHeads(x: Value, length: Dim, config: ModelConfig): Value {
   const split = reshape(x, ["B", config.heads, length, config.headWidth]);
   return reshape(transpose(split, [0, 2, 1, 3]), ["B", length, config.heads * config.headWidth]);
 }

@@ -96,6 +96,8 @@ export interface TrajectoryAnswer {
   readonly weights: string;
   readonly temperature: number;
   readonly failure?: LongText;
+  /** The hint it had. */
+  readonly guidance?: { readonly kind: string; readonly text: LongText };
   readonly turns: readonly ShownTurn[];
   readonly tokens: TokenColumns;
 }
@@ -128,6 +130,8 @@ export interface TokenColumns {
   readonly mask: readonly number[];
   readonly logprobs: readonly (number | null)[];
   readonly versions: readonly number[];
+  /** What the loss gave each; absent where it was not learned from. */
+  readonly advantages?: readonly (number | null)[];
 }
 
 export interface GroupAnswer {

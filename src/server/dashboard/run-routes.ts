@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { Checkpoints } from "../../checkpoint/checkpoints.ts";
+import type { RunEvent } from "../../schema/index.ts";
 import type { MetricPoint, RunReader } from "../../store/index.ts";
 import type { EventsAnswer, RunAnswer, RunsAnswer, Series, SeriesAnswer } from "./answers.ts";
 import type { Findings } from "./findings.ts";
@@ -22,9 +23,15 @@ const SeriesQuery = z.object({
   to: step.optional(),
 });
 
+const eventTypes = [
+  ...(["run-start", "phase-start", "rollout-end", "step-end", "eval-end"] as const),
+  ...(["checkpoint-saved", "finding", "warning", "run-end"] as const),
+] as const satisfies readonly RunEvent["type"][];
+
 const EventsQuery = z.object({
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(500).default(100),
+  type: z.array(z.enum(eventTypes)).optional(),
 });
 
 interface RunParts {
@@ -60,8 +67,9 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     return context.json(answer);
   });
   routes.get("/runs/:run/events", async (context) => {
-    const { after, limit } = readQuery(context, EventsQuery);
-    const events = await runs.read(pathText(context, "run"), (reader) => reader.events({ after, limit }));
+    const { after, limit, type } = readQuery(context, EventsQuery, ["type"]);
+    const wanted = { after, limit, ...(type === undefined ? {} : { types: type }) };
+    const events = await runs.read(pathText(context, "run"), (reader) => reader.events(wanted));
     const last = events.at(-1);
     const answer: EventsAnswer = {
       events,

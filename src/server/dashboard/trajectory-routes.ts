@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { infrastructureStops, policyStops, type Trajectory, toLosslessJson } from "../../schema/index.ts";
+import { infrastructureStops, policyStops, toLosslessJson } from "../../schema/index.ts";
 import type { StoredTrajectory, TrajectoryFilter, TrajectorySummary } from "../../store/index.ts";
 import type {
   GroupAnswer,
@@ -29,6 +29,7 @@ const Filter = z.object({
   role: z.string().optional(),
   stop: z.enum([...policyStops, ...infrastructureStops]).optional(),
   success: flag.optional(),
+  guided: flag.optional(),
   tool: z.string().optional(),
   min: z.coerce.number().optional(),
   max: z.coerce.number().optional(),
@@ -69,7 +70,7 @@ export function trajectoryRoutes(runs: RunFolder, policies: CheckpointPolicies):
     const [run, query] = [pathText(context, "run"), readQuery(context, TokenQuery)];
     const stored = await runs.read(run, (reader) => reader.trajectory(pathKey(context, "key")));
     const tokenizer = await policies.tokenizer(runs.find(run).directory);
-    const tokens = tokenColumns(stored.trajectory, query.first, query.tokens);
+    const tokens = tokenColumns(stored, query.first, query.tokens);
     const texts = tokenizer === undefined ? {} : { texts: tokenTexts(tokenizer, tokens.ids) };
     return context.json(trajectoryAnswer(stored, { ...tokens, ...texts }, query.full));
   });
@@ -115,11 +116,12 @@ function shown(summary: TrajectorySummary): ShownSummary {
 function trajectoryAnswer(stored: StoredTrajectory, tokens: TokenColumns, isFull: boolean): TrajectoryAnswer {
   const { summary, task, trajectory } = stored;
   const most = isFull ? Number.POSITIVE_INFINITY : shownCharacters;
-  const { failure, score, weights, temperature } = trajectory;
+  const { failure, score, weights, temperature, guidance } = trajectory;
   return {
     ...{ summary: shown(summary), score, weights, temperature, tokens },
     task: { id: task.id, seed: task.seed, data: longText(toLosslessJson(task.data), most) },
     ...(failure === undefined ? {} : { failure: longText(failure, most) }),
+    ...(guidance === undefined ? {} : { guidance: { kind: guidance.kind, text: longText(guidance.text, most) } }),
     turns: trajectory.turns.map(
       ({ span, text, reward, observation, calls, stateKey, info }): ShownTurn => ({
         ...{ start: span.start, end: span.end, reward: finite(reward) },
@@ -136,7 +138,8 @@ function trajectoryAnswer(stored: StoredTrajectory, tokens: TokenColumns, isFull
   };
 }
 
-function tokenColumns({ tokens_T, mask_T, logprobs_T, versions_T }: Trajectory, from: number, count: number) {
+function tokenColumns({ trajectory, advantages_T }: StoredTrajectory, from: number, count: number): TokenColumns {
+  const { tokens_T, mask_T, logprobs_T, versions_T } = trajectory;
   const end = from + count;
   return {
     ...{ from, total: tokens_T.length },
@@ -144,6 +147,7 @@ function tokenColumns({ tokens_T, mask_T, logprobs_T, versions_T }: Trajectory, 
     mask: Array.from(mask_T.subarray(from, end)),
     logprobs: numbers(logprobs_T.subarray(from, end)),
     versions: Array.from(versions_T.subarray(from, end)),
+    ...(advantages_T === undefined ? {} : { advantages: numbers(advantages_T.subarray(from, end)) }),
   };
 }
 

@@ -3,7 +3,7 @@ import { metric } from "../../monitor/metric-names.ts";
 import type { Rng } from "../../random.ts";
 import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { Trajectory, TrajectoryGroup } from "../../schema/index.ts";
-import { openRun, type RunWrites } from "../../store/index.ts";
+import { type Advantages, openRun, type RunWrites } from "../../store/index.ts";
 
 export interface FakeRunOptions {
   /** Steps to write, from `firstStep` on. */
@@ -44,7 +44,9 @@ export function writeFakeStep(write: RunWrites, step: number, rng: Rng, options:
   if (step === 0) write.setConfig(fakeConfig);
   write.recordMetrics(step, fakeMetrics(step, rng));
   for (let index = 0; index < options.groupsPerStep; index++) {
-    write.recordGroup(step, fakeGroup(`train/${index}`, step, rng, options, index === 0), "train");
+    const group = fakeGroup(`train/${index}`, step, rng, options, index === 0);
+    // of every other group nothing is learned
+    write.recordGroup(step, group, "train", index % 2 === 0 ? fakeAdvantages(group) : new Map());
   }
   write.recordEvent(step, { type: "step-end", step, metrics: {} });
   if (step % 10 === 5) {
@@ -68,6 +70,17 @@ function fakeGroup(id: string, step: number, rng: Rng, options: StepOptions, isC
     return fakeTrajectory(rng, { id: rollout, rollout, taskId: id, ...fields }, { vocabularySize: 256 });
   });
   return { task: fakeTask(rng, id), trajectories };
+}
+
+/** Rewards above the mean, more of them at the end. */
+function fakeAdvantages({ trajectories }: TrajectoryGroup): Advantages {
+  const mean = trajectories.reduce((sum, { score }) => sum + score.total, 0) / trajectories.length;
+  return new Map(
+    trajectories.map(({ id, mask_T, score }) => [
+      id,
+      Float32Array.from(mask_T, (mask, t) => (mask * (score.total - mean) * (t + 1)) / mask_T.length),
+    ]),
+  );
 }
 
 function fakeMetrics(step: number, rng: Rng): Record<string, number> {

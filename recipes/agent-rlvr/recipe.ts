@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  bestOfN,
+  cosine,
+  demonstrate,
+  fromScratch,
+  type Guidance,
+  type GuidedOptions,
+  grpo,
+  guidance,
+  guided,
+  imitate,
+  type LearningPolicy,
+  lockHints,
+  openRun,
+  storedTrajectories,
+  trainScorer,
+} from "ludus";
+import { type HintKind, type LockEnv, lock } from "ludus/environments";
+import type { Beginning, Lab, Recipe } from "ludus/recipe";
+
+// a code of three digits: one blind try in a thousand opens the lock. Each digit is that of the serial number plus 3
+const env = lock({ digits: 3 });
+const plain = grpo({ groupSize: 4, learningRate: 1e-3 });
+const common = { steps: 250, tasksPerStep: 16 };
+
+/** What is learned from attempts with a hint: the paper leaves it open. */
+const arms: readonly { name: string; kinds: readonly HintKind[]; learn: Partial<GuidedOptions> }[] = [
+  { name: "facts, stripped", kinds: ["environment"], learn: { condition: "stripped", offPolicy: "imitate" } },
+  { name: "plans, stripped", kinds: ["plan"], learn: { condition: "stripped", offPolicy: "imitate" } },
+  { name: "feedback, stripped", kinds: ["feedback"], learn: { condition: "stripped", offPolicy: "imitate" } },
+  { name: "facts, in context", kinds: ["environment"], learn: { condition: "context" } },
+  { name: "facts, importance", kinds: ["environment"], learn: { condition: "stripped", offPolicy: "importance" } },
+];
+
+export const agentRlvr: Recipe = {
+  system: "agent-rlvr",
+  title: "Agent-RLVR",
+  claim:
+    "Where no attempt succeeds plain GRPO learns nothing; guided retries, learned from without their hints, make the unguided agent succeed",
+  measures: {
+    success: "opened, no hint",
+    guided: "opened in training, hint",
+    signal: "tasks with a success",
+    bestOfEight: "best of 8, by scorer",
+    meanOfEight: "mean of 8",
+    seconds: "seconds",
+  },
+  compare: [
+    { method: "facts, stripped", baseline: "plain GRPO", measure: "success", want: "more" },
+    { method: "plans, stripped", baseline: "plain GRPO", measure: "success", want: "more" },
+    { method: "feedback, stripped", baseline: "plain GRPO", measure: "success", want: "more" },
+    { method: "facts, in context", baseline: "plain GRPO", measure: "success", want: "more" },
+    { method: "facts, importance", baseline: "plain GRPO", measure: "success", want: "more" },
+  ],
+  async run(lab) {
+    const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
+    const speaker = await policy(env, lab.seed);
+    const demonstrations = await shownHints(speaker, lab.seed);
+    await speaker.engine.close();
+    const warmStart = imitate({ demonstrations, steps: 400, learningRate: cosine(3e-3, 0.1) });
+    const start = await lab.begin({ env, policy, warmStart });
+    lab.measure("warm start", { success: (await start.evaluate()).success.mean, seconds: start.seconds });
+
+    const without = await start.train("plain GRPO", { algorithm: plain, ...common });
+    lab.measure("plain GRPO", { success: (await start.evaluate()).success.mean, seconds: without.seconds });
+    for (const arm of arms) await runArm(lab, start, arm);
+  },
+};
+
+async function runArm<Data, State>(
+  lab: Lab,
+  start: Beginning<Data, State>,
+  { name, kinds, learn }: (typeof arms)[number],
+) {
+  const folder = await mkdtemp(join(tmpdir(), "ludus-guided-"));
+  try {
+    const { history, seconds } = await start.train(name, {
+      ...{ ...common, algorithm: guided(plain, learn), run: join(folder, "run") },
+      guide: guidance({ hints: lockHints(env, { kinds }) }),
+    });
+    const mean = (key: string) => {
+      const values = history.map((step) => step[key]).filter((value) => value !== undefined);
+      return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+    };
+    lab.measure(name, { success: (await start.evaluate()).success.mean, seconds });
+    lab.measure(name, { guided: mean("guidance/success"), signal: mean("guidance/signal") });
+    lab.curve(
+      name,
+      "success without hint",
+      history.map((step) => step["guidance/success-without"] ?? 0),
+    );
+    lab.curve(
+      name,
+      "success with hint",
+      history.map((step) => step["guidance/success"] ?? 0),
+    );
+    lab.measure(name, await scored(start, join(folder, "run")));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The same attempts train a scorer, which chooses one of eight. */
+async function scored<Data, State>(start: Beginning<Data, State>, folder: string): Promise<Record<string, number>> {
+  const report = await start.evaluate({ tasks: 100, attempts: 8 });
+  const run = await openRun(folder, { readOnly: true });
+  try {
+    const { score } = await trainScorer(start.policy, storedTrajectories(run));
+    const best = await bestOfN(report, score);
+    return { bestOfEight: best.mean, meanOfEight: report.success.mean };
+  } finally {
+    await run.close();
+  }
+}
+
+/**
+ * What a pretrained model would bring along: it can follow each kind of hint, shown on locks whose codes have nothing to do with
+ * their serial numbers (or, for plans, with every shift), and without a hint it says some code.
+ */
+async function shownHints(seat: LearningPolicy, seed: number) {
+  const locks: LockEnv[] = Array.from({ length: 9 }, (_, i) => lock({ digits: 3, shift: i + 1, seed: i + 1 }));
+  const other = lock({ digits: 3, secret: "random", seed: 99 });
+  const shown = Array.from({ length: 4000 }, async (_, i) => {
+    const kind = (["plan", "feedback", "environment", "none"] as const)[i % 4]!;
+    const world = kind === "plan" ? locks[Math.floor(i / 4) % 9]! : other;
+    const task = await world.tasks.at("train", i);
+    // a last try that has some digits right, so that feedback has something to tell
+    const lastTry = [...task.data.code].map((digit, at) => ((i >> (2 + at)) % 2 === 0 ? digit : "x")).join("");
+    const hint: Guidance | undefined =
+      kind === "none" ? undefined : { kind, text: world.hints({ task: task.data, lastTry })[kind] };
+    const told = hint === undefined ? task : { ...task, guidance: hint };
+    const options = { id: `show/${i}`, seed: seed * 10_000 + i };
+    return (await demonstrate(world, told, seat, options)).trajectories;
+  });
+  return (await Promise.all(shown)).flat();
+}

@@ -1,0 +1,34 @@
+import { copyFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Checkpoints } from "../checkpoint/checkpoints.ts";
+import { exportOnnx } from "../engine/embedded/export-onnx.ts";
+import type { RunReader } from "../store/index.ts";
+import { chooseCheckpoint } from "./choose-checkpoint.ts";
+
+/** What a checkpoint has besides a Hugging Face folder: all that training needs to go on. */
+const own =
+  /^(ludus\.json|checkpoint\.json|(first|second)-moments\..*|weights\..*\.safetensors|value_head\.safetensors)$/;
+const weights = /\.safetensors(\.index\.json)?$/;
+
+export interface ModelExport {
+  readonly format: "huggingface" | "onnx";
+  readonly checkpoint: string;
+}
+
+/** Puts a checkpoint's model into a folder that is there, as others read it. Returns the checkpoint's step. */
+export async function exportModel(
+  run: string,
+  reader: RunReader,
+  { format, checkpoint }: ModelExport,
+  directory: string,
+): Promise<number> {
+  const step = await chooseCheckpoint(run, reader, checkpoint);
+  const source = new Checkpoints(run).directory(step);
+  const files = readdirSync(source).filter(
+    (name) => !own.test(name) && (format === "huggingface" || !weights.test(name)),
+  );
+  for (const name of files) copyFileSync(join(source, name), join(directory, name));
+  // where transformers.js looks for it
+  if (format === "onnx") exportOnnx(source, join(directory, "onnx"));
+  return step;
+}

@@ -1,0 +1,61 @@
+import type { Monitor } from "./monitor.ts";
+import { type PlannedSpan, rolloutSpan } from "./otel/rollout-spans.ts";
+import { type HrTime, loadTracingApi, type Span, type Tracer, type TracingApi } from "./otel/tracer.ts";
+
+export type { Tracer } from "./otel/tracer.ts";
+
+export interface OtelMonitorOptions {
+  /** The one named `ludus` of the provider that was registered, by default. */
+  tracer?: Tracer;
+  /** The agent's name; the run's by default. */
+  agent?: string;
+  /** The model's name. */
+  model: string;
+  /** Also what was said, called and answered: more bytes, and whatever is in the tasks. */
+  content: boolean;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+const defaults = { model: "policy", content: false };
+
+/**
+ * Sends each rollout of training as OpenTelemetry spans, under the conventions for generative AI. Needs `@opentelemetry/api`,
+ * and an SDK that sends spans somewhere:
+ *
+ *     new NodeSDK({ traceExporter }).start();
+ *     await train({ …, monitors: [await otelMonitor()] });
+ */
+export async function otelMonitor(options: Partial<OtelMonitorOptions> = {}): Promise<Monitor> {
+  const api = await loadTracingApi();
+  const { model, content, tracer = api.tracer("ludus"), now = wallClock } = { ...defaults, ...options };
+  let agent = options.agent ?? "agent";
+  return {
+    name: "otel",
+    record(event) {
+      if (event.type === "run-start") agent = options.agent ?? event.name;
+    },
+    recordRollout(rollout) {
+      const began = now() - rollout.timing.totalMs;
+      send(api, tracer, rolloutSpan(rollout, { agent, model, content }), began);
+    },
+  };
+}
+
+function send(api: TracingApi, tracer: Tracer, plan: PlannedSpan, began: number, parent?: Span): void {
+  const startTime = hrTime(began + plan.startMs);
+  const endTime = hrTime(began + plan.endMs);
+  const span = api.start(tracer, parent, plan.name, { startTime, attributes: plan.attributes });
+  for (const child of plan.children) send(api, tracer, child, began, span);
+  for (const { name, attributes } of plan.events) span.addEvent(name, attributes, endTime);
+  if (plan.error !== undefined) span.setStatus({ code: api.errorStatus, message: plan.error });
+  span.end(endTime);
+}
+
+/** A number alone would be taken for one of `performance.now()` where it is small. */
+function hrTime(milliseconds: number): HrTime {
+  const seconds = Math.floor(milliseconds / 1000);
+  return [seconds, Math.round((milliseconds - 1000 * seconds) * 1e6)];
+}
+
+const wallClock = () => performance.timeOrigin + performance.now();
