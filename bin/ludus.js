@@ -2,10 +2,18 @@
 // `ludus`. In the repository it runs the sources, so that it is never behind them, and files that import "ludus" get those
 // sources too; in a published package there is only dist.
 import { existsSync } from "node:fs";
-import { registerHooks } from "node:module";
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(
+    `old-node: got Node ${process.versions.node}, expected 22.18 or newer. Install a newer one from nodejs.org.`,
+  );
+  process.exit(1);
+}
 
 const sources = new URL("../src/", import.meta.url);
 if (existsSync(sources)) {
+  const { registerHooks } = await import("node:module");
   const { exports: entries } = (await import("../package.json", { with: { type: "json" } })).default;
   registerHooks({
     resolve(specifier, context, next) {

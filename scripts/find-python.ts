@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /** What the parity suites and the worker import. */
-const packages = ["torch", "transformers", "trl", "peft", "grpc"];
+const packages = ["torch", "transformers", "trl", "peft", "grpc", "tensorboard", "pyarrow"];
 
 export type PythonSearch = { found: true; python: string } | { found: false; chosen: boolean; reason: string };
 

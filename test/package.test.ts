@@ -28,9 +28,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(project, { recursive: true, force: true }));
 
-test("ships dist and what npm adds, nothing else", () => {
-  const others = packedFiles.filter((path) => !path.startsWith("dist/"));
-  expect(others.filter((path) => path !== "CHANGELOG.md").sort()).toEqual(["LICENSE", "README.md", "package.json"]);
+test("ships dist, the program, the worker and what npm adds, nothing else", () => {
+  const others = packedFiles.filter((path) => !/^(dist|worker)\//.test(path));
+  const expected = ["LICENSE", "README.md", "bin/ludus.js", "package.json"];
+  expect(others.filter((path) => path !== "CHANGELOG.md").sort()).toEqual(expected);
+  expect(packedFiles).toContain("worker/ludus_worker/__main__.py");
+  expect(packedFiles.filter((path) => /worker\/tests|__pycache__/.test(path))).toEqual([]);
   expect(packedFiles.filter((path) => /\.test\.|tsconfig|\.tsbuildinfo/.test(path))).toEqual([]);
 });
 

@@ -39,7 +39,7 @@ export const App = () => {
           </Link>
         </nav>
         <span className="keys" aria-hidden="true">
-          <kbd>j</kbd> <kbd>k</kbd> <kbd>/</kbd> <kbd>Esc</kbd>
+          <kbd>j</kbd> <kbd>k</kbd> <kbd>[</kbd> <kbd>]</kbd> <kbd>/</kbd> <kbd>Esc</kbd>
         </span>
         <button type="button" className="theme" onClick={toggleTheme}>
           {theme === "dark" ? "Light" : "Dark"}

@@ -175,13 +175,15 @@ function fromZero(_plot: UPlot, low: number, high: number): [number, number] {
   return [Math.min(0, low), Math.max(high, 0) || 1];
 }
 
-/** `share` of a colour on another, both as #rrggbb: piles must not shine through each other. */
+/** `share` of a colour on another, both as #rrggbb or #rgb: piles must not shine through each other. */
 function blend(over: string, under: string, share: number): string {
-  const parts = [1, 3, 5].map((at) => {
-    const [a, b] = [over, under].map((hex) => Number.parseInt(hex.slice(at, at + 2), 16));
-    return Math.round(share * a! + (1 - share) * b!);
-  });
-  return `rgb(${parts.join(" ")})`;
+  const [above, below] = [hexParts(over), hexParts(under)];
+  return `rgb(${above.map((part, i) => Math.round(share * part + (1 - share) * below[i]!)).join(" ")})`;
+}
+
+function hexParts(hex: string): number[] {
+  const digits = hex.length === 4 ? [...hex.slice(1)].map((digit) => digit + digit) : hex.match(/[\da-f]{2}/gi);
+  return (digits ?? []).map((part) => Number.parseInt(part, 16));
 }
 
 function unzoom({ current: { onZoom } }: Latest): null {
@@ -193,7 +195,7 @@ function seriesOf(line: ChartLine): UPlot.Series {
   const stroke = colour(`series-${line.colour % seriesColours}`);
   return {
     ...{ label: line.label, spanGaps: true, points: { show: false } },
-    stroke: line.isFaint ? `${stroke}44` : stroke,
+    stroke: line.isFaint ? blend(stroke, colour("card"), 0.3) : stroke,
     width: line.isFaint ? 1 : 1.75,
     ...(line.isDashed ? { dash: [5, 4] } : {}),
     ...(line.isFilled ? { fill: blend(stroke, colour("card"), 0.45), width: 1 } : {}),

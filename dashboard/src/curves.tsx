@@ -145,7 +145,7 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
   const { zoom } = settings;
   const query = new URLSearchParams({ points: "400" });
   for (const run of runs) query.append("run", run);
-  for (const name of plan.isStacked ? [plan.grid!, ...plan.names] : plan.names) query.append("name", name);
+  for (const name of new Set(plan.isStacked ? [plan.grid!, ...plan.names] : plan.names)) query.append("name", name);
   if (zoom !== undefined) {
     query.set("from", String(zoom.from));
     query.set("to", String(Math.max(zoom.from, zoom.to)));
@@ -159,7 +159,9 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
   return (
     <div ref={place} className="card">
       <Chart
-        {...{ title: plan.title, lines, data, zoom, marks: findings }}
+        // piles are of the first run alone
+        {...{ title: plan.isStacked && runs.length > 1 ? `${plan.title} (${runs[0]})` : plan.title }}
+        {...{ lines, data, zoom, marks: findings }}
         isLog={settings.isLog && !plan.isStacked}
         onZoom={(next) => setQuery({ from: next?.from, to: next?.to })}
       />
@@ -193,12 +195,14 @@ function lineChart(plan: ChartPlan, runs: readonly string[], series: readonly Se
     const colour = isMany ? runs.indexOf(run) : plan.colour + at;
     const shown = values.map((value) => (settings.isLog && value !== null && value <= 0 ? null : value));
     const line = { label, colour, isDashed: isMany && at > 0 };
-    if (settings.smoothing > 0 && steps.length > 2) {
+    // an evaluation is a mean over tasks already, and there are few of them
+    const smoothing = name.startsWith("eval/") ? 0 : settings.smoothing;
+    if (smoothing > 0 && steps.length > 2) {
       lines.push({ ...line, label: `${label} as it was`, isFaint: true });
       columns.push({ steps, values: shown });
     }
     lines.push(line);
-    columns.push({ steps, values: smooth(shown, settings.smoothing) });
+    columns.push({ steps, values: smooth(shown, smoothing) });
   }
   return { lines, data: align(columns) };
 }

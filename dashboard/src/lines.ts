@@ -42,10 +42,13 @@ export function align(lines: readonly Pick<Line, "steps" | "values">[]): Columns
  * steps counts as many times, and is divided by the steps of its place on the grid.
  */
 export function onGrid(grid: Series, parts: readonly Series[]): number[][] {
+  const first = (grid.steps[0] ?? 0) - ((grid.counts[0] ?? 1) - 1);
   return parts.map((part) => {
     const sums = new Array<number>(grid.steps.length).fill(0);
     let place = 0;
     part.steps.forEach((step, i) => {
+      // a part may begin earlier than the whole: a warm start takes time and has no rewards
+      if (step < first) return;
       while (place < grid.steps.length - 1 && grid.steps[place]! < step) place++;
       sums[place]! += (part.values[i] ?? 0) * part.counts[i]!;
     });

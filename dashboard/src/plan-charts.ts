@@ -66,7 +66,7 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
     section(
       "Speed",
       line("Tokens per second", metric.tokensPerSecond),
-      stack("Where the time goes, seconds a step", timePrefix, metric.reward),
+      stack("Where the time goes, seconds a step", timePrefix, metric.seconds("update")),
       line("Sampled tokens a step", metric.sampledTokens),
     ),
   ];

@@ -5,9 +5,10 @@ import { visible } from "./shown-text.tsx";
 
 export const colourings = {
   probability: "log-probability",
+  advantage: "advantage",
   entropy: "entropy under the last checkpoint",
   drift: "change since it was sampled",
-  advantage: "reward above the group's mean",
+  reward: "reward above the group's mean",
   version: "policy version",
   none: "no colour",
 } as const;
@@ -19,7 +20,7 @@ export interface TokenView {
   readonly colouring: Colouring;
   readonly look?: LookAnswer | undefined;
   /** Reward minus the mean of the group, in units of the group's largest such difference. */
-  readonly advantage: number;
+  readonly relativeReward: number;
 }
 
 const most = 1500;
@@ -75,7 +76,7 @@ const Token = ({ view, index }: { view: TokenView; index: number }) => {
 };
 
 /** -1 to 1: how strongly, and in which of two colours. */
-function levelOf({ tokens, colouring, look, advantage }: TokenView, index: number): number {
+function levelOf({ tokens, colouring, look, relativeReward }: TokenView, index: number): number {
   const at = tokens.from + index;
   const logprob = tokens.logprobs[index] ?? 0;
   switch (colouring) {
@@ -86,8 +87,12 @@ function levelOf({ tokens, colouring, look, advantage }: TokenView, index: numbe
       return Math.sqrt(Math.min(1, (look?.entropies[at] ?? 0) / 4));
     case "drift":
       return look === undefined ? 0 : Math.max(-1, Math.min(1, ((look.logprobs[at] ?? 0) - logprob) / 2));
-    case "advantage":
-      return advantage;
+    case "advantage": {
+      const advantage = tokens.advantages?.[index] ?? 0;
+      return Math.sign(advantage) * Math.sqrt(Math.abs(advantage) / largestAdvantage(tokens));
+    }
+    case "reward":
+      return relativeReward;
     case "version": {
       const sampled = tokens.versions.filter((version) => version >= 0);
       const [low, high] = [Math.min(...sampled), Math.max(...sampled)];
@@ -99,6 +104,49 @@ function levelOf({ tokens, colouring, look, advantage }: TokenView, index: numbe
       return colouring satisfies never;
   }
 }
+
+/** Kept for the tokens of an answer: each of them asks. Small ones alone are not made to look large. */
+function largestAdvantage(tokens: TokenColumns): number {
+  const known = largest.get(tokens);
+  if (known !== undefined) return known;
+  const found = (tokens.advantages ?? []).reduce<number>((most, each) => Math.max(most, Math.abs(each ?? 0)), 0.25);
+  largest.set(tokens, found);
+  return found;
+}
+
+const largest = new WeakMap<TokenColumns, number>();
+
+/** What the colours mean, weakest to strongest. */
+export const colourKeys: Readonly<Record<Colouring, { readonly heat: string; readonly cold?: string } | undefined>> = {
+  probability: { heat: "less probable" },
+  advantage: { heat: "above 0", cold: "below 0" },
+  entropy: { heat: "more uncertain" },
+  drift: { heat: "more probable now", cold: "less" },
+  reward: { heat: "above the mean", cold: "below" },
+  version: { heat: "newer" },
+  none: undefined,
+};
+
+export const ColourKey = ({ colouring }: { colouring: Colouring }) => {
+  const key = colourKeys[colouring];
+  return (
+    <span className="colour-key">
+      {key?.cold !== undefined && (
+        <span>
+          <i className="swatch below" /> {key.cold}
+        </span>
+      )}
+      {key !== undefined && (
+        <span>
+          <i className="swatch" /> {key.heat}
+        </span>
+      )}
+      <span>
+        <span className="said-key">sampled</span> <span className="quiet">read, mask 0</span>
+      </span>
+    </span>
+  );
+};
 
 /** A line at the foot of the page about the token that is pointed at or tapped; its place is always kept. */
 export const TokenNote = () => {
@@ -136,6 +184,7 @@ const TokenFacts = ({ view: { tokens, look }, index }: { view: TokenView; index:
         <>
           <Fact name="p">{short(Math.exp(logprob ?? 0))}</Fact>
           <Fact name="log p">{short(logprob)}</Fact>
+          {tokens.advantages !== undefined && <Fact name="advantage">{short(tokens.advantages[index])}</Fact>}
           <Fact name="version">{tokens.versions[index]}</Fact>
           {look !== undefined && <Fact name="now">{short(look.logprobs[place])}</Fact>}
           {look !== undefined && <Fact name="entropy">{short(look.entropies[place])}</Fact>}

@@ -1,6 +1,8 @@
+import { useEffect, useRef } from "react";
 import type { ShownCall, ShownTurn, TrajectoryAnswer } from "../../src/server/dashboard/answers.ts";
 import { short } from "./numbers.ts";
-import { ShownText } from "./shown-text.tsx";
+import { setQuery, usePlace } from "./router.tsx";
+import { ShownText, visible } from "./shown-text.tsx";
 import { Tokens, type TokenView } from "./tokens.tsx";
 
 const maxTurns = 200;
@@ -43,10 +45,24 @@ const TurnBlock = ({ view, turn, number, readFrom, isLast }: BlockProps) => {
   const { tokens } = view;
   const hasTexts = tokens.texts !== undefined;
   const isLoaded = turn.end > tokens.from && readFrom < tokens.from + tokens.ids.length;
+  const { query } = usePlace();
+  const isLinked = query.get("turn") === String(number);
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isLinked) place.current?.scrollIntoView({ block: "start" });
+  }, [isLinked]);
   return (
-    <section className="turn" data-row tabIndex={-1} aria-label={`Turn ${number}`}>
+    <section
+      ref={place}
+      className={`turn${isLinked ? " linked" : ""}`}
+      data-row
+      tabIndex={-1}
+      aria-label={`Turn ${number}`}
+    >
       <h3>
-        Turn {number}
+        <button type="button" className="anchor" title="A link to this turn" onClick={() => setQuery({ turn: number })}>
+          Turn {number}
+        </button>
         {turn.reward !== 0 && <span className="reward">{short(turn.reward)}</span>}
         {turn.stateKey !== undefined && <bdi className="quiet">{turn.stateKey.slice(0, 80)}</bdi>}
       </h3>
@@ -71,7 +87,15 @@ const TurnBlock = ({ view, turn, number, readFrom, isLast }: BlockProps) => {
           <ShownText text={turn.observation} />
         </div>
       )}
-      {turn.info !== undefined && <p className="quiet">{JSON.stringify(turn.info)}</p>}
+      {turn.info !== undefined && (
+        <p className="facts">
+          {Object.entries(turn.info).map(([name, value]) => (
+            <span key={name}>
+              <i>{name}</i> {visible(String(value).slice(0, 200))}
+            </span>
+          ))}
+        </p>
+      )}
     </section>
   );
 };

@@ -69,7 +69,8 @@ describe("ludus", () => {
         doctor     Say what is wrong with a run, how it shows and what to do
         dashboard  Look at runs in the browser, live: curves, trajectories, playing by hand
         serve      Serve a checkpoint as OpenAI and Anthropic serve their models
-        export     Write a run's episodes or metrics as JSON lines or CSV
+        export     Write a run's episodes, metrics or model as other programs read them
+        recipe     Train published systems in small, each beside what it is compared with
         version    Print the version of ludus
         fail       Fail as asked
         greet      Say hello

@@ -3,18 +3,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import type { Block, Page } from "./pages.ts";
 
-/** Where the package's entry points are in this repository. */
-function sourcePaths(): Record<string, [string]> {
+/** The package's entry points with their files in this repository: `["ludus/loss", "src/loss/index.ts"]`. */
+export function entrySources(): [string, string][] {
   const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
     exports: Record<string, string | { default: string }>;
   };
-  return Object.fromEntries(
-    Object.entries(exports).flatMap(([entry, target]): [string, [string]][] => {
-      if (typeof target === "string") return [];
-      const source = target.default.replace("./dist/", "../../src/").replace(/\.js$/, ".ts");
-      return [[join("ludus", entry), [source]]];
-    }),
-  );
+  return Object.entries(exports).flatMap(([entry, target]): [string, string][] => {
+    if (typeof target === "string") return [];
+    return [[join("ludus", entry), target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")]];
+  });
 }
 
 /** Programs, and the files that a first line such as `// env.ts` names; not what is marked as a fragment. */
@@ -22,7 +19,7 @@ export function isChecked({ language, info, text }: Block): boolean {
   return language === "ts" && info !== "ignore" && (/ from "ludus["/]/.test(text) || fileNameOf(text) !== undefined);
 }
 
-function fileNameOf(text: string): string | undefined {
+export function fileNameOf(text: string): string | undefined {
   return /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0]!)?.[1];
 }
 
@@ -41,7 +38,8 @@ export async function checkTypes(pages: readonly Page[]): Promise<{ blocks: numb
         blocks++;
       }
     }
-    const compilerOptions = { paths: sourcePaths(), moduleDetection: "force" };
+    const paths = Object.fromEntries(entrySources().map(([entry, source]) => [entry, [`../../${source}`]]));
+    const compilerOptions = { paths, moduleDetection: "force" };
     const config = { extends: "../../tsconfig.json", compilerOptions, include: ["**/*.ts", "../../src/**/*.d.ts"] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const said = await compile(folder);

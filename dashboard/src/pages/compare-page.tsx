@@ -81,6 +81,7 @@ const ConfigDifferences = ({ a, b }: { a: RunAnswer; b: RunAnswer }) => {
         <Empty>Nothing.</Empty>
       ) : (
         <table>
+          <RunHeads a={a.summary.id} b={b.summary.id} />
           <tbody>
             {keys.slice(0, 100).map((key) => (
               <tr key={key}>
@@ -95,6 +96,21 @@ const ConfigDifferences = ({ a, b }: { a: RunAnswer; b: RunAnswer }) => {
     </Panel>
   );
 };
+
+const RunHeads = ({ a, b }: { a: string; b: string }) => (
+  <thead>
+    <tr>
+      <td />
+      {[a, b].map((run, i) => (
+        <th key={run} scope="col">
+          <span className={`key c${i}`}>
+            <i /> <bdi>{run}</bdi>
+          </span>
+        </th>
+      ))}
+    </tr>
+  </thead>
+);
 
 function flat(value: unknown, path = "", found = new Map<string, string>()): Map<string, string> {
   if (typeof value !== "object" || value === null) return found.set(path, JSON.stringify(value) ?? "undefined");
@@ -124,6 +140,7 @@ const LastValues = ({ a, b, metricNames, version }: LastProps) => {
   return (
     <Panel title="Last tenth of each run">
       <table>
+        <RunHeads a={a} b={b} />
         <tbody>
           {names.map((name) => {
             const [left, right] = [of(a, name), of(b, name)];

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import type { RunEvent } from "../../../src/schema/run-event.ts";
 import type { EventsAnswer, FindingsAnswer, RunAnswer, ShownFinding } from "../../../src/server/dashboard/answers.ts";
 import { useAnswer } from "../api.ts";
 import { Curves } from "../curves.tsx";
@@ -107,20 +108,37 @@ const FindingList = ({ findings, isKnown }: { findings: readonly ShownFinding[];
   );
 };
 
+/** All but the ends of steps: those are the curves. */
+const eventTypes: readonly RunEvent["type"][] = [
+  ...(["run-start", "phase-start", "eval-end", "checkpoint-saved", "finding", "warning", "run-end"] as const),
+];
+
+function eventText(event: RunEvent): string {
+  if ("message" in event) return event.message;
+  if ("reason" in event) return event.reason;
+  if ("metrics" in event) {
+    return Object.entries(event.metrics)
+      .map(([name, value]) => `${name} ${short(value)}`)
+      .join(", ");
+  }
+  return "";
+}
+
 const EventList = ({ path, version }: { path: string; version: number }) => {
   const { query } = usePlace();
   const after = Number(query.get("events") ?? 0);
-  const { answer } = useAnswer<EventsAnswer>(`${path}/events?limit=50&after=${after}`, version);
+  const types = eventTypes.map((type) => `type=${type}`).join("&");
+  const { answer } = useAnswer<EventsAnswer>(`${path}/events?limit=50&after=${after}&${types}`, version);
   return (
     <Panel title="Events">
       <ol className="events">
         {answer?.events.map(({ order, step, time, event }) => (
           <li key={order}>
-            <time>{new Date(time).toISOString().slice(11, 19)}</time> <b>{event.type}</b> step {step}{" "}
-            {"message" in event ? event.message : "reason" in event ? event.reason : ""}
+            <time>{new Date(time).toISOString().slice(11, 19)}</time> <b>{event.type}</b> step {step} {eventText(event)}
           </li>
         ))}
       </ol>
+      {answer?.events.length === 0 && <p className="quiet">None yet.</p>}
       <div className="tools">
         <button type="button" disabled={after === 0} onClick={() => setQuery({ events: undefined })}>
           First

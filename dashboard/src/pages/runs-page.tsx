@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { RunSummary, RunsAnswer } from "../../../src/server/dashboard/answers.ts";
 import { useAnswer } from "../api.ts";
 import { useLive } from "../live.ts";
-import { ago, percent, short, whole } from "../numbers.ts";
+import { ago, count, percent, short, whole } from "../numbers.ts";
 import { Empty, ProblemNote, Spark, Status } from "../pieces.tsx";
 import { go, href, Link, setQuery, usePlace } from "../router.tsx";
 
@@ -29,7 +29,7 @@ export const RunsPage = () => {
           value={search}
           onChange={(event) => setQuery({ search: event.target.value, skip: undefined })}
         />
-        <span className="quiet">{answer === undefined ? "" : `${whole(answer.total)} runs, newest first`}</span>
+        <span className="quiet">{answer === undefined ? "" : `${count(answer.total, "run")}, newest first`}</span>
         <button type="button" disabled={chosen.length < 2} onClick={() => go(href(["compare"], { run: chosen }))}>
           Compare {chosen.length > 0 ? chosen.length : ""}
         </button>

@@ -1,11 +1,11 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { GroupAnswer, LookAnswer, ShownSummary, TrajectoryAnswer } from "../../../src/server/dashboard/answers.ts";
 import { type Problem, post, useAnswer } from "../api.ts";
 import { count, short, whole } from "../numbers.ts";
 import { ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
 import { ShownText } from "../shown-text.tsx";
-import { type Colouring, colourings, TokenNote, type TokenView } from "../tokens.tsx";
+import { type Colouring, ColourKey, colourings, TokenNote, type TokenView } from "../tokens.tsx";
 import { Turns } from "../turns.tsx";
 
 interface PageProps {
@@ -26,15 +26,11 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
   );
   const groupPath = answer === undefined ? undefined : `${base}/groups/${answer.summary.group}`;
   const { answer: group } = useAnswer<GroupAnswer>(groupPath);
-  const { look, lookProblem, ask } = useLook(`${base}/trajectories/${encodeURIComponent(trajectory)}/look`);
-  const colouring = (query.get("colour") ?? "probability") as Colouring;
+  const colouring = colouringOf(query.get("colour"));
+  const { look, lookProblem } = useLook(`${base}/trajectories/${encodeURIComponent(trajectory)}/look`, colouring);
   const isWide = query.get("group") === "true";
   if (answer === undefined) return <ProblemNote problem={problem} />;
-  const view: TokenView = { tokens: answer.tokens, colouring, look, advantage: advantageOf(answer.summary, group) };
-  const choose = (name: string) => {
-    setQuery({ colour: name });
-    if (name === "entropy" || name === "drift") ask();
-  };
+  const view: TokenView = { tokens: answer.tokens, colouring, look, relativeReward: relativeReward(answer, group) };
   return (
     <>
       <TrajectoryHead run={run} answer={answer} />
@@ -42,7 +38,7 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
       <div className="tools">
         <label>
           Colour by
-          <select value={colouring} onChange={(event) => choose(event.target.value)}>
+          <select value={colouring} onChange={(event) => setQuery({ colour: event.target.value })}>
             {Object.entries(colourings).map(([name, label]) => (
               <option key={name} value={name}>
                 {label}
@@ -58,8 +54,12 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
           />
           Group side by side
         </label>
+        <ColourKey colouring={colouring} />
         <TokenPages answer={answer} />
       </div>
+      {colouring === "advantage" && answer.tokens.advantages === undefined && (
+        <p className="quiet">It was not learned from, so it has no advantages.</p>
+      )}
       {group !== undefined && <Members run={run} group={group} current={answer.summary.key} />}
       {isWide && group !== undefined ? (
         <SideBySide base={base} group={group} colouring={colouring} />
@@ -71,19 +71,29 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
   );
 };
 
-function useLook(path: string) {
-  const [state, setState] = useState<{ path?: string; look?: LookAnswer; problem?: Problem }>({});
-  const ask = () => {
-    if (state.path === path && state.look !== undefined) return;
-    post<LookAnswer>(path, {})
-      .then((look) => setState({ path, look }))
-      .catch((problem: Problem) => setState({ path, problem }));
-  };
-  const isOwn = state.path === path;
-  return { look: isOwn ? state.look : undefined, lookProblem: isOwn ? state.problem : undefined, ask };
+function colouringOf(name: string | null): Colouring {
+  return name !== null && Object.hasOwn(colourings, name) ? (name as Colouring) : "probability";
 }
 
-function advantageOf(summary: ShownSummary, group: GroupAnswer | undefined): number {
+/** What the last checkpoint makes of the tokens: asked for once, by the colours that need it. */
+function useLook(path: string, colouring: Colouring) {
+  const [state, setState] = useState<{ path?: string; look?: LookAnswer; problem?: Problem }>({});
+  const isWanted = colouring === "entropy" || colouring === "drift";
+  const isOwn = state.path === path;
+  useEffect(() => {
+    if (!isWanted || isOwn) return;
+    let isLeft = false;
+    post<LookAnswer>(path, {})
+      .then((look) => isLeft || setState({ path, look }))
+      .catch((problem: Problem) => isLeft || setState({ path, problem }));
+    return () => {
+      isLeft = true;
+    };
+  }, [path, isWanted, isOwn]);
+  return { look: isOwn ? state.look : undefined, lookProblem: isOwn ? state.problem : undefined };
+}
+
+function relativeReward({ summary }: { summary: ShownSummary }, group: GroupAnswer | undefined): number {
   const mean = group?.meanReward ?? null;
   if (group === undefined || mean === null) return 0;
   const largest = Math.max(...group.members.map(({ reward }) => Math.abs((reward ?? mean) - mean)));
@@ -91,7 +101,7 @@ function advantageOf(summary: ShownSummary, group: GroupAnswer | undefined): num
 }
 
 const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer }) => {
-  const { summary, score, task, failure, temperature } = answer;
+  const { summary, score, task, failure, temperature, guidance } = answer;
   return (
     <div className="head">
       <h1>
@@ -125,6 +135,12 @@ const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer
         <summary>Task</summary>
         <ShownText text={task.data} />
       </details>
+      {guidance !== undefined && (
+        <details className="task">
+          <summary>Hint, {guidance.kind}</summary>
+          <ShownText text={guidance.text} />
+        </details>
+      )}
       {failure !== undefined && <ShownText text={failure} className="failure" />}
     </div>
   );
@@ -191,8 +207,9 @@ const SideBySide = ({ base, group, colouring }: { base: string; group: GroupAnsw
 
 const MemberColumn = ({ path, group, colouring }: { path: string; group: GroupAnswer; colouring: Colouring }) => {
   const { answer } = useAnswer<TrajectoryAnswer>(`${path}?tokens=2000`);
+  const { look } = useLook(`${path}/look`, colouring);
   if (answer === undefined) return <div className="column" />;
-  const view = { tokens: answer.tokens, colouring, advantage: advantageOf(answer.summary, group) };
+  const view = { tokens: answer.tokens, colouring, look, relativeReward: relativeReward(answer, group) };
   return (
     <div className="column">
       <p className="facts">

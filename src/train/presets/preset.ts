@@ -34,7 +34,7 @@ export interface CommonOptions {
 /** Fit for models of up to a few million parameters; a pretrained model wants a learning rate of about 1e-6. */
 export const commonDefaults: CommonOptions = {
   groupSize: 8,
-  learningRate: 5e-4,
+  learningRate: 2e-4,
   epochs: 1,
   miniBatches: 1,
   temperature: 1,
