@@ -8,7 +8,7 @@
  */
 import { parseArgs } from "node:util";
 import { searchQa } from "../../src/env/environments/search-qa.ts";
-import { consoleMonitor, cosine, fromScratch, grpo, imitate, train } from "../../src/index.ts";
+import { consoleMonitor, cosine, fromScratch, grpo, imitate, torch, train } from "../../src/index.ts";
 import { episodeText, table } from "./report.ts";
 
 const { values: options } = parseArgs({
@@ -16,6 +16,7 @@ const { values: options } = parseArgs({
     seed: { type: "string", default: "0" },
     json: { type: "boolean", default: false },
     run: { type: "string" },
+    engine: { type: "string", default: "embedded" },
     help: { type: "boolean", default: false },
   },
 });
@@ -23,6 +24,7 @@ if (options.help) {
   console.log(`Trains a search agent from scratch and prints how well it did before and after.
 
   --seed <n>    another beginning: weights, demonstrations and chance (0)
+  --engine <e>  embedded, or torch: the same program on PyTorch, which needs Python (scripts/setup-python.sh)
   --run <dir>   keep metrics, episodes and checkpoints there; the same command goes on where it was
   --json        one JSON object on the last line
 
@@ -45,7 +47,7 @@ const env = searchQa({ entities: 40, maxHops: 2 });
 const result = await train({
   env,
   seed,
-  policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
+  policy: fromScratch({ size: "tiny", tokenizer: "bytes", ...(options.engine === "torch" ? { engine: torch } : {}) }),
   warmStart: imitate({ demonstrations: 4000, noise: 0.45, steps: 800, learningRate: cosine(3e-3, 0.1) }),
   algorithm: grpo({ groupSize: 8, learningRate: cosine(8e-4, 0.1) }),
   tasksPerStep: 32,
