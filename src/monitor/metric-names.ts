@@ -41,9 +41,11 @@ export const metric = {
   loss: "update/loss",
   /** Share of the loss's derivatives (absolute sum) that falls on tokens nobody sampled: 0, or the mask is off. */
   unsampledShare: "update/unsampled-share",
-  advantage: "credit/advantage",
+  /** Mean size of the advantage of a sampled token. */
+  advantage: "credit/absolute-advantage",
   evalSuccess: "eval/success",
   evalReward: "eval/reward",
   seconds: (stage: string) => `time/${stage}`,
+  /** Sampled, over the whole step. */
   tokensPerSecond: "speed/tokens-per-second",
 } as const;

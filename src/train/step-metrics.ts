@@ -78,3 +78,13 @@ function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number
         }),
   };
 }
+
+/** How fast a step was, from what it sampled and the seconds of its stages. */
+export function speedMetrics(
+  rolled: Readonly<Record<string, number>>,
+  seconds: Iterable<number>,
+): Readonly<Record<string, number>> {
+  const total = sum([...seconds]);
+  const sampled = rolled[metric.sampledTokens];
+  return sampled === undefined || total === 0 ? {} : { [metric.tokensPerSecond]: sampled / total };
+}

@@ -4,7 +4,7 @@ import { checkConfig } from "./check-config.ts";
 import { chooseGroups } from "./choose-groups.ts";
 import { collect } from "./collect.ts";
 import { klReference, prepareBatch } from "./prepare-batch.ts";
-import { rolloutMetrics } from "./step-metrics.ts";
+import { rolloutMetrics, speedMetrics } from "./step-metrics.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
 import { TrainingRun } from "./training-run.ts";
 import { update } from "./update.ts";
@@ -89,13 +89,15 @@ async function learnStep<Data, State>(
   if (divergence !== undefined) {
     algorithm.klInReward?.update(divergence, new Set(prepared.rows.map((row) => row.rollout)).size);
   }
+  const rolled = rolloutMetrics(collected.groups, { ...env.limits, ...rollout.limits }.turns);
   const metrics = {
     ...collected.choice.metrics,
     ...prepared.metrics,
     ...learned,
     ...guide.metrics(),
-    ...rolloutMetrics(collected.groups, { ...env.limits, ...rollout.limits }.turns),
+    ...rolled,
     ...Object.fromEntries(times),
+    ...speedMetrics(rolled, times.values()),
   };
   await run.keep(step, metrics, collected.groups, prepared.rows);
   await evaluateIfDue(run, step);
