@@ -6,6 +6,13 @@ import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 // browser  looks at the dashboard with the Chromium that LUDUS_BROWSER names
 // slow     *.slow.test.ts, only with LUDUS_SLOW
 const tests = (pattern: string) => [`src/**/*${pattern}`, `test/**/*${pattern}`];
+// recipes import the package by its name
+const source = (path: string) => `${import.meta.dirname}/src/${path}`;
+const alias = [
+  { find: /^ludus$/, replacement: source("index.ts") },
+  { find: /^ludus\/environments$/, replacement: source("env/environments/index.ts") },
+  { find: /^ludus\/(\w+)$/, replacement: source("$1/index.ts") },
+];
 const packageTest = "test/package.test.ts";
 const seconds = 1000;
 
@@ -15,6 +22,7 @@ const project = (
   timeoutSeconds: number,
   exclude: string[] = [],
 ): TestProjectConfiguration => ({
+  resolve: { alias },
   test: { name, include, exclude, testTimeout: timeoutSeconds * seconds, hookTimeout: timeoutSeconds * seconds },
 });
 

@@ -48,7 +48,7 @@ const page = `# Published systems in small
 
 Written by \`node scripts/systems-page.ts\` from what \`npx ludus recipe run <system> --seeds 3 --out …\` measured: models of about
 0.3M parameters from random weights, on two cores. A statement holds when the 95 % intervals (Student's t over seeds) of both
-sides do not overlap. Settings were chosen on training tasks; the figures are of held-out ones.
+sides do not overlap. The figures are of held-out tasks; each recipe says what was tried before its settings were what they are.
 
 `;
 writeFileSync(join(root, "docs/results/systems.md"), `${page}${parts.join("\n")}`);

@@ -2,6 +2,14 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import {
+  type BenchSizes,
+  medianSeconds,
+  randomBatch,
+  randomPrompts,
+  sampleAll,
+  updateOnce,
+} from "../../src/cli/measure-engine.ts";
 import { parseModelConfig } from "../../src/engine/embedded/model-config.ts";
 import { type TorchOptions, torch } from "../../src/engine/torch/torch.ts";
 import { LudusError } from "../../src/errors.ts";
@@ -9,16 +17,7 @@ import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { median } from "../statistics.ts";
 import { writeGpuPage } from "./report.ts";
-import {
-  grpoRound,
-  medianSeconds,
-  mismatch,
-  promptsOf,
-  randomBatch,
-  type Sizes,
-  sampleRound,
-  update,
-} from "./workload.ts";
+import { grpoRound, mismatch } from "./workload.ts";
 
 const help = `The PyTorch engine, driven from here, beside transformers on the same GPU: sampling 256 x 256 new tokens against
 generate, an update against an eager loop, a GRPO step by stage, and adapters on a model of the size of 7B. Writes
@@ -68,7 +67,7 @@ export const gpuBenchmark: Benchmark = {
     const { values } = parseArgs({ args: [...args], options: { ...options, ...flags } });
     const onGpu = values.device.startsWith("cuda");
     const rounds = Number(values.rounds);
-    const sizes: Sizes = onGpu
+    const sizes: BenchSizes = onGpu
       ? { sequences: 256, prompt: 128, fresh: 256, rows: 64, length: 512, rounds, warmup: 2 }
       : { sequences: 8, prompt: 16, fresh: 16, rows: 4, length: 32, rounds, warmup: 1 };
     const model = onGpu ? models.half : models.small;
@@ -91,18 +90,18 @@ export const gpuBenchmark: Benchmark = {
   },
 };
 
-async function measureEngine({ progress }: BenchmarkContext, options: TorchOptions, sizes: Sizes) {
+async function measureEngine({ progress }: BenchmarkContext, options: TorchOptions, sizes: BenchSizes) {
   const engine = await torch({ maxRows: 512, ...options });
   try {
     const sampled = sizes.sequences * sizes.fresh;
-    const prompts = (round: number) => promptsOf(engine, sizes, round);
-    const sampleSeconds = await medianSeconds(sizes, prompts, (made, round) => sampleRound(engine, sizes, made, round));
+    const prompts = (round: number) => randomPrompts(engine, sizes, round);
+    const sampleSeconds = await medianSeconds(sizes, prompts, (made, round) => sampleAll(engine, sizes, made, round));
     progress(`sampling: ${Math.round(sampled / sampleSeconds)} tokens/s`);
     const rows = (round: number) => randomBatch(engine, sizes, round);
-    const trainSeconds = await medianSeconds(sizes, rows, (batch) => update(engine, batch));
+    const trainSeconds = await medianSeconds(sizes, rows, (batch) => updateOnce(engine, batch));
     progress(`training: ${Math.round((sizes.rows * sizes.length) / trainSeconds)} tokens/s`);
     const stages: { sample: number; update: number }[] = [];
-    const grouped = (round: number) => promptsOf(engine, sizes, round, 8);
+    const grouped = (round: number) => randomPrompts(engine, sizes, round, 8);
     const stepSeconds = await medianSeconds(sizes, grouped, async (made, round) => {
       stages.push(await grpoRound(engine, sizes, made, round));
     });
@@ -125,13 +124,13 @@ async function measureEngine({ progress }: BenchmarkContext, options: TorchOptio
 }
 
 /** Adapters on a large model: how fast, and what share of the rate of the card's own matrix products. */
-async function measureSeven({ progress }: BenchmarkContext, device: string, sizes: Sizes) {
+async function measureSeven({ progress }: BenchmarkContext, device: string, sizes: BenchSizes) {
   const log: string[] = [];
   const model = parseModelConfig(models.seven);
   const engine = await torch({ model, device, lora: { rank: 16 }, log: (line) => log.push(line) });
   try {
     const rows = (round: number) => randomBatch(engine, sizes, round);
-    const seconds = await medianSeconds(sizes, rows, (batch) => update(engine, batch));
+    const seconds = await medianSeconds(sizes, rows, (batch) => updateOnce(engine, batch));
     const tokensPerSecond = (sizes.rows * sizes.length) / seconds;
     progress(`7B with adapters: ${Math.round(tokensPerSecond)} tokens/s`);
     // frozen weights need no gradient of their own: 4 instead of 6 operations a parameter and token
@@ -157,7 +156,7 @@ async function runBaselines(
   { root, signal, progress }: BenchmarkContext,
   model: object,
   device: string,
-  { sequences, prompt, fresh, rows, length, rounds, warmup }: Sizes,
+  { sequences, prompt, fresh, rows, length, rounds, warmup }: BenchSizes,
 ): Promise<Record<string, number>> {
   const numbers = { sequences, prompt, new: fresh, rows, length, rounds, warmup };
   const args = Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]);

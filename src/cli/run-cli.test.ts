@@ -71,6 +71,7 @@ describe("ludus", () => {
         serve      Serve a checkpoint as OpenAI and Anthropic serve their models
         export     Write a run's episodes, metrics or model as other programs read them
         recipe     Train published systems in small, each beside what it is compared with
+        bench      Measure how fast this machine samples and trains
         version    Print the version of ludus
         fail       Fail as asked
         greet      Say hello

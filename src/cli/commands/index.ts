@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { bench } from "./bench.ts";
 import { compare } from "./compare.ts";
 import { dashboard } from "./dashboard.ts";
 import { doctor } from "./doctor.ts";
@@ -16,6 +17,6 @@ import { version } from "./version.ts";
 
 /** In the order `ludus --help` lists them: that in which they are needed. */
 export const builtinCommands: readonly Command[] = [
-  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, serve, exportCommand, recipe],
+  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, serve, exportCommand, recipe, bench],
   version,
 ];

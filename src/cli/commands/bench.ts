@@ -1,0 +1,67 @@
+import type { Engine } from "../../engine/engine.ts";
+import type { Command } from "../command.ts";
+import type { BenchSizes } from "../measure-engine.ts";
+import { type OptionTable, parseOptions } from "../parse-options.ts";
+import { stoppable } from "../stoppable.ts";
+import { textTable } from "../text-table.ts";
+
+const options = {
+  engine: { type: "string", choices: ["embedded", "torch"], summary: "What computes (embedded)" },
+  size: { type: "string", choices: ["tiny", "small", "base"], isMany: true, summary: "Model: 0.3M, 0.8M, 5M (all)" },
+  sequences: { type: "number", summary: "Sampled at once, and rows of an update (64)" },
+  tokens: { type: "number", summary: "New tokens of each, and tokens of a row (128)" },
+  rounds: { type: "number", summary: "Repetitions, of which the median counts (5)" },
+  json: { type: "boolean", summary: "Print one JSON value" },
+} as const satisfies OptionTable;
+
+export const bench: Command = {
+  name: "bench",
+  summary: "Measure how fast this machine samples and trains",
+  options,
+  details:
+    "Random weights, random tokens: only speed is measured. An update is forward, backward and a step of the optimizer.",
+  example: "ludus bench --size small --rounds 3",
+  async run(args, terminal) {
+    const { values } = parseOptions(args, options);
+    const { engine: kind = "embedded", size = ["tiny", "small", "base"], json } = values;
+    const { sequences = 64, tokens = 128, rounds = 5 } = values;
+    const sizes: BenchSizes = {
+      ...{ sequences, prompt: 32, fresh: tokens, rows: sequences, length: tokens },
+      ...{ rounds: Math.max(1, rounds), warmup: 2 },
+    };
+    const { measureEngine } = await import("../measure-engine.ts");
+    return stoppable(terminal, async (signal) => {
+      const results: Record<string, number | string>[] = [];
+      for (const name of size) {
+        if (signal.aborted) break;
+        terminal.stderr.write(`${name} …\n`);
+        const engine = await openEngine(kind, name, sizes);
+        try {
+          const measured = await measureEngine(engine, sizes);
+          results.push({ size: name, parameters: engine.info.parameters, ...measured });
+        } finally {
+          await engine.close();
+        }
+      }
+      terminal.stdout.write(json ? `${JSON.stringify(results)}\n` : table(results));
+      return 0;
+    });
+  },
+};
+
+async function openEngine(kind: string, size: "tiny" | "small" | "base", sizes: BenchSizes): Promise<Engine> {
+  const models = await import("../../engine/embedded/model-config.ts");
+  const contextLength = sizes.prompt + sizes.fresh + 1;
+  const model = models[size]({ vocabularySize: 320, contextLength });
+  if (kind === "torch") return (await import("../../engine/torch/torch.ts")).torch({ model });
+  return (await import("../../engine/embedded/embedded.ts")).embedded({ model });
+}
+
+function table(results: readonly Record<string, number | string>[]): string {
+  const number = (value: number | string | undefined) => Math.round(Number(value)).toLocaleString("en");
+  const rows = results.map(({ size, parameters, sampleTokensPerSecond, trainTokensPerSecond }) => [
+    ...[String(size), `${(Number(parameters) / 1e6).toFixed(1)}M`],
+    ...[number(sampleTokensPerSecond), number(trainTokensPerSecond)],
+  ]);
+  return textTable([["size", "parameters", "sampled tokens/s", "trained tokens/s"], ...rows], [1, 2, 3]);
+}
