@@ -23,8 +23,8 @@ import type { Beginning, Lab, Recipe } from "ludus/recipe";
 
 // a code of four digits: one blind try in ten thousand opens the lock. Each digit is that of the serial number plus 3
 const env = lock({ digits: 4 });
-const plain = grpo({ groupSize: 4, learningRate: 1e-3 });
-const common = { steps: 500, tasksPerStep: 16 };
+const plain = grpo({ groupSize: 4, learningRate: 5e-4 });
+const common = { steps: 1000, tasksPerStep: 16 };
 
 /** What is learned from attempts with a hint: the paper leaves it open. */
 const arms: readonly { name: string; kinds: readonly HintKind[]; learn: Partial<GuidedOptions> }[] = [
