@@ -5,8 +5,8 @@
  *     npx node examples/own-algorithm/main.ts        # exits with 1 if it does not learn
  */
 import type { Credit } from "../../src/credit/credit.ts";
-import { countdown } from "../../src/env/environments/countdown.ts";
-import { fromScratch, grpo, imitate, train } from "../../src/index.ts";
+import { searchQa } from "../../src/env/environments/search-qa.ts";
+import { cosine, fromScratch, grpo, imitate, train } from "../../src/index.ts";
 import type { Loss } from "../../src/loss/loss.ts";
 
 /** -1 for the worst attempt of a group, 1 for the best, ties in between; nothing where all are alike. */
@@ -46,9 +46,9 @@ const softBound: Loss = {
 // ---- the rest is as with any other algorithm
 
 const { before, after, seconds, policy } = await train({
-  env: countdown({ counts: [2, 2], maxNumber: 9, minTarget: 1, maxTarget: 81 }),
+  env: searchQa({ entities: 20, maxHops: 1 }),
   policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
-  warmStart: imitate({ demonstrations: 500, noise: 0.5, steps: 150 }),
+  warmStart: imitate({ demonstrations: 2000, noise: 0.5, steps: 400, learningRate: cosine(3e-3, 0.1) }),
   algorithm: {
     ...grpo({ groupSize: 8, learningRate: 5e-4, epochs: 2 }),
     name: "mine",
@@ -56,6 +56,7 @@ const { before, after, seconds, policy } = await train({
     loss: softBound,
   },
   steps: 40,
+  tasksPerStep: 32,
 });
 await policy.engine.close();
 console.log(`${before!.success.mean.toFixed(2)} → ${after!.success.mean.toFixed(2)} in ${seconds.toFixed(0)} s`);
