@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { delegate } from "../engine/delegate.ts";
 import type { Engine, ForwardOptions, TokenBatch } from "../engine/engine.ts";
 import { type FakeEngine, fakeEngine } from "../engine/fake-engine.ts";
 import { sumLosses } from "../loss/combine.ts";
@@ -16,26 +17,16 @@ import { update } from "./update.ts";
 function spied(engine: FakeEngine) {
   const forwards: { batch: TokenBatch; options: ForwardOptions }[] = [];
   const steps: string[] = [];
-  const wrapped: Engine = {
-    get info() {
-      return engine.info;
-    },
-    sample: (request, signal) => engine.sample(request, signal),
+  const wrapped = delegate(engine, {
     forward(batch, options = {}) {
       forwards.push({ batch, options });
       return engine.forward(batch, options);
     },
-    backward: (forward, derivatives) => engine.backward(forward, derivatives),
     step(options) {
       steps.push(options.weights ?? "policy");
       return engine.step(options);
     },
-    snapshot: (name, options) => engine.snapshot(name, options),
-    release: (kept) => engine.release(kept),
-    save: (directory) => engine.save(directory),
-    load: (directory) => engine.load(directory),
-    close: () => engine.close(),
-  };
+  });
   return { engine: wrapped, forwards, steps, backwards: engine.backwards };
 }
 
