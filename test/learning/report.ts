@@ -22,15 +22,43 @@ export function keep({ title, question }: Experiment, outcomes: ReadonlyMap<stri
   writeFileSync(pageFile, page(entries));
 }
 
-function page(entries: readonly Entry[]): string {
+/** The page, from everything that is kept. */
+export function page(entries: readonly Entry[]): string {
   return `# What is learned
 
 Written by \`npm run test:slow -- learning\`: models of about 0.3M parameters from random weights, on ${cpus()[0]?.model ?? "a processor"}, ${availableParallelism()}
 cores. Success is on held-out tasks; "before" is after the warm start, or without one. Means over seeds with 95 % intervals
 (Student's t, so three seeds are wide), and each seed. Variants of one table begin with the same weights for each seed.
 
-${entries.map(section).join("\n")}`;
+${entries.map(section).join("\n")}
+${findings}`;
 }
+
+// what a reader should take away; to be looked at again whenever the tables change
+const findings = `## What was found
+
+- **Masks are a law.** With a loss on what tools answered, each of three seeds ends far below the same run with the mask (0.85 against 0.23), two of them
+  below where they began.
+- **So is a beginning.** Without a warm start no attempt is ever rewarded, and nothing is learned.
+- **Group size is not.** At equal rollouts groups of 2, 4, 8 and 16 come to the same (0.82 to 0.85). That larger groups are better, as is often said,
+  does not show; RAGEN's own table has 4 before 16.
+- **PPO and GRPO** come to the same on questions at equal rollouts (0.81, 0.85); intervals are wide. On the bandit PPO found the better arm in one seed
+  of three, REINFORCE++ and Dr.GRPO in all. GRPO's division by the deviation would favour the worse arm there: in a group the good arm pays all or nobody.
+- **Held-out tasks matter.** On a small Countdown success on training tasks rose to 0.82 and held-out success did not move.
+- **Learning rates of 5e-4 are too high** for most of these: success fell at first in Sokoban and Countdown. The presets' default is 2e-4.
+- Function calling and Sokoban are learned slowly at this size; more steps would help before anything else.
+
+## The quickstart, ten seeds
+
+\`npm start -- --json --seed n\` on two cores, 500 held-out questions. Seed 0 in a fresh clone with nothing else running took 135 s; during the others other work ran
+beside them.
+
+| seed | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| before | 0.19 | 0.16 | 0.16 | 0.26 | 0.26 | 0.18 | 0.13 | 0.24 | 0.17 | 0.15 |
+| after | 0.96 | 0.88 | 0.89 | 0.94 | 0.95 | 0.93 | 0.86 | 0.94 | 0.89 | 0.93 |
+| seconds | 135 | 138 | 140 | 128 | 142 | 141 | 162 | 146 | 177 | 165 |
+`;
 
 function section({ title, question, variants }: Entry): string {
   const rows = Object.entries(variants).map(([name, outcomes]) => row(name, outcomes));
