@@ -12,12 +12,15 @@ export function openResources(): Counts {
   );
 }
 
-/** Kinds of which there is at least one more for every episode, in words. Servers and pools that stay are fewer. */
+/**
+ * Kinds of which there are about as many more as there were episodes, in words. Servers and pools that stay are fewer. Not quite as
+ * many will do: something else that was open before may have ended meanwhile.
+ */
 export async function leftOpen(before: Counts, episodes: number): Promise<string | undefined> {
   await setImmediate();
   const grown = [...openResources()].flatMap(([kind, count]) => {
     const more = count - (before.get(kind) ?? 0);
-    return episodes > 0 && more >= episodes ? [`${more} more of the kind ${kind}`] : [];
+    return episodes > 0 && more >= 0.75 * episodes ? [`${more} more of the kind ${kind}`] : [];
   });
   return grown.length === 0 ? undefined : grown.join(", ");
 }
