@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import type { Recipe } from "../../recipe/recipe.ts";
 import type { RecipeResult } from "../../recipe/recipe-result.ts";
-import type { Command, Screen, Terminal } from "../command.ts";
+import type { Command, Terminal } from "../command.ts";
 import { columns } from "../help-text.ts";
+import { LiveLine } from "../live-line.ts";
 import { nearest } from "../nearest.ts";
 import { type OptionTable, type Parsed, parseOptions, usageError } from "../parse-options.ts";
 import { stoppable } from "../stoppable.ts";
@@ -65,12 +66,12 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
   if (seeds < 1) throw usageError("bad-usage", { got: "--seeds 0", expected: "at least one seed" });
   stderr.write(`${chosen.title}: ${chosen.claim}\n`);
   return stoppable(terminal, async (signal) => {
-    const show = progressOn(stderr);
+    const line = new LiveLine(stderr);
     try {
       const result = await runRecipe(chosen, {
-        ...{ seeds, firstSeed, signal, onProgress: show.line },
+        ...{ seeds, firstSeed, signal, onProgress: (text) => line.show(text) },
         ...(budget !== undefined && { budgetSeconds: budget * 60 }),
-        onSeed: () => show.end(),
+        onSeed: () => line.end(),
       });
       if (out !== undefined) await writeFile(out, `${JSON.stringify(result)}\n`);
       stdout.write(await reportOf(result, seeds));
@@ -81,7 +82,7 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
       if (signal.aborted) return 130;
       throw error;
     } finally {
-      show.end();
+      line.end();
     }
   });
 }
@@ -112,23 +113,4 @@ async function reportOf(result: RecipeResult, seeds: number): Promise<string> {
     ...result.comparisons.map((comparison) => comparisonText(comparison)),
     "",
   ].join("\n");
-}
-
-const quietMs = 10_000;
-
-/** One line drawn over itself on a terminal, a plain line now and then elsewhere. */
-function progressOn(screen: Screen): { line(text: string): void; end(): void } {
-  let last = performance.now();
-  return {
-    line(text) {
-      if (screen.isTTY === true) screen.write(`\r\u001b[K${text}`);
-      else if (performance.now() - last >= quietMs) {
-        last = performance.now();
-        screen.write(`${text}\n`);
-      }
-    },
-    end() {
-      if (screen.isTTY === true) screen.write("\r\u001b[K");
-    },
-  };
 }
