@@ -1,4 +1,4 @@
-"""Where the time of a decoding step goes on a GPU: its seconds and its kernels, with the attention of ours and with PyTorch's.
+"""Where the time of sampling goes on a GPU: a step's and prompts' seconds and kernels, with kernels of ours and with PyTorch's.
 
     python bench/gpu/decode_step.py
 
@@ -52,19 +52,24 @@ for attention in ("triton", "sdpa"):
         sampler.state.positions[:] = length - 2
         sampler.decoder.step(weights, sampler.cache, sampler.state, slots, min(length_bucket(length), sampler.cache.length))
 
-    for _ in range(3):
-        step()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(50):
-        step()
-    torch.cuda.synchronize()
-    print(f"{attention}: {(time.perf_counter() - start) / 50 * 1e3:.2f} ms a step", flush=True)
-    with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        for _ in range(4):
-            step()
+    def prompts() -> None:
+        rows = np.random.default_rng(0).integers(10, 151926, (sequences, prompt - 1)).tolist()
+        sampler.decoder.prefill(weights, sampler.cache, list(range(sequences)), rows, [0] * sequences)
+
+    for name, work, times in (("a step", step, 50), (f"{sequences} prompts", prompts, 4)):
+        for _ in range(3):
+            work()
         torch.cuda.synchronize()
-    for event in sorted(seen.key_averages(), key=lambda event: -event.device_time_total)[:14]:
-        print(f"   {event.device_time_total / 4000:.3f} ms, {event.count // 4} times: {event.key[:100]}")
+        start = time.perf_counter()
+        for _ in range(times):
+            work()
+        torch.cuda.synchronize()
+        print(f"{attention}: {(time.perf_counter() - start) / times * 1e3:.2f} ms for {name}", flush=True)
+        with profile(activities=[ProfilerActivity.CUDA]) as seen:
+            for _ in range(4):
+                work()
+            torch.cuda.synchronize()
+        for event in sorted(seen.key_averages(), key=lambda event: -event.device_time_total)[:14]:
+            print(f"   {event.device_time_total / 4000:.3f} ms, {event.count // 4} times: {event.key[:100]}")
     del engine, sampler, weights
     torch.cuda.empty_cache()

@@ -1,5 +1,4 @@
-"""One decoding step over all slots, and the computation of prompts. The pieces around attention can be compiled, and whole
-steps recorded as CUDA graphs.
+"""One decoding step over all slots, and the computation of prompts. Whole steps can be recorded as CUDA graphs.
 
 B slots taking part, H query heads, G key/value heads, W width of a head, D width of the model, V vocabulary, n rows of a
 prompt batch, L their padded length.
@@ -7,72 +6,18 @@ prompt batch, L their padded length.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import decode_attention
-from .cache import SlotCache, round_up
+from . import decode_attention, decode_draw, decode_kernels, decode_math
+from .cache import SlotCache
+from .decode_check import kernels_work
 from .decode_weights import DecodeWeights, LayerWeights
-from .draws import uniforms
 from .model import Model
-
-#: The vocabulary is summed in blocks of this size, so that drawing a token looks into one block alone.
-block = 128
-
-
-def norm(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    wide = x.float()
-    return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + epsilon)).to(x.dtype)
-
-
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    half = x.shape[-1] // 2
-    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
-
-
-def query_key_value(x, cos, sin, input_norm, qkv, qkv_bias, query_norm, key_norm, shape, epsilon):
-    """`[…, D]` to queries `[…, H, W]`, keys and values `[…, G, W]`."""
-    heads, groups, width = shape
-    joint = F.linear(norm(x, input_norm, epsilon), qkv, qkv_bias)
-    q, k, v = joint.split([heads * width, groups * width, groups * width], -1)
-    q, k, v = (part.unflatten(-1, (-1, width)) for part in (q, k, v))
-    if query_norm is not None:
-        q, k = norm(q, query_norm, epsilon), norm(k, key_norm, epsilon)
-    return rotate(q, cos, sin), rotate(k, cos, sin), v
-
-
-def after_attention(x, attended, output, output_bias, feed_norm, gate_up, gate_up_bias, down, down_bias, epsilon):
-    x = x + F.linear(attended, output, output_bias)
-    gate, up = F.linear(norm(x, feed_norm, epsilon), gate_up, gate_up_bias).chunk(2, -1)
-    return x + F.linear(F.silu(gate) * up, down, down_bias)
-
-
-def draw(logits: Tensor, seeds: Tensor, positions: Tensor, inverse_temperature: Tensor, greedy: Tensor):
-    """A token of each row and its log-probability: one uniform number, looked up in the running sum of probabilities.
-
-    The same draw as the embedded engine's, by sums of blocks: logits are read once, and no noise is made for each of them.
-    """
-    rows, vocabulary = logits.shape
-    scaled = logits.float() * inverse_temperature[:, None]
-    scaled = F.pad(scaled, (0, round_up(vocabulary, block) - vocabulary), value=float("-inf")).view(rows, -1, block)
-    peaks, best = scaled.max(-1)
-    top, best_block = peaks.max(-1)
-    sums = (scaled - top[:, None, None]).exp().sum(-1)
-    running = sums.double().cumsum(-1)
-    goal = uniforms(seeds, positions)[:, None] * running[:, -1:]
-    chosen = (running <= goal).sum(-1, keepdim=True).clamp(max=running.shape[1] - 1)
-    rest = goal - (running - sums).gather(-1, chosen)
-    inside = scaled.gather(1, chosen[:, :, None].expand(-1, 1, block))[:, 0]
-    parts = (inside - top[:, None]).exp().double()
-    place = (parts.cumsum(-1) <= rest).sum(-1, keepdim=True).clamp(max=block - 1)
-    drawn_at = inside.gather(-1, place)
-    # rounding may lead past the last possible token: then, and when greedy, the most probable one
-    use_best = greedy[:, None] | (drawn_at == float("-inf"))
-    best_token = best_block[:, None] * block + best.gather(-1, best_block[:, None])
-    token = torch.where(use_best, best_token, chosen * block + place)[:, 0]
-    logit = torch.where(use_best, top[:, None], drawn_at)[:, 0]
-    return token, logit - top - running[:, -1].log().float()
 
 
 class SlotState:
@@ -91,6 +36,15 @@ class SlotState:
         self.inverse_temperature.copy_(self.host_temperature, non_blocking=True)
 
 
+#: From a layer's number and joint projection to what it attends to.
+Attend = Callable[[int, LayerWeights, Tensor], "Tensor | None"]
+
+
+def compiled(math: ModuleType) -> SimpleNamespace:
+    names = ("norm", "add_norm", "gated", "query_key_value", "draw")
+    return SimpleNamespace(**{name: torch.compile(getattr(math, name), dynamic=True) for name in names})
+
+
 class Decoder:
     def __init__(self, model: Model, *, compile: bool, graphs: bool, attention: str = "auto"):
         config = model.config
@@ -98,20 +52,12 @@ class Decoder:
         self.shape = (config.num_attention_heads, config.num_key_value_heads, model.head_width)
         self.epsilon = config.rms_norm_eps
 
-        def wrap(function, **how):
-            return torch.compile(function, **how) if compile else function
-
-        # steps come in few sizes, prompts in any
-        self.step_pieces = (wrap(query_key_value), wrap(after_attention))
-        self.prompt_pieces = (wrap(query_key_value, dynamic=True), wrap(after_attention, dynamic=True))
-        self.draw, self.norm = wrap(draw), wrap(norm)
-        if compile:
-            torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
         self.device, self.dtype = model.options.device, model.options.dtype
-        heads, groups, width = self.shape
         if attention == "auto":
-            attention = "triton" if decode_attention.works(self.device, self.dtype, width, heads, groups) else "sdpa"
+            attention = "triton" if kernels_work(self.device, self.dtype, self.shape) else "sdpa"
         self.attention = attention
+        self.is_triton = attention == "triton"
+        self.math = decode_kernels if self.is_triton else compiled(decode_math) if compile else decode_math
         self.cos = self.sin = torch.empty(0)
         self.graphs: dict[tuple, tuple[torch.cuda.CUDAGraph | None, tuple[Tensor, Tensor, Tensor] | None]] = {}
         self.pool = None
@@ -131,7 +77,7 @@ class Decoder:
     @torch.no_grad()
     def step(self, weights: DecodeWeights, cache: SlotCache, state: SlotState, slots: int, length: int):
         """Computes the last token of the first slots and draws the next one: tokens, log-probabilities, logits."""
-        if self.attention == "triton":
+        if self.is_triton:
             # each slot reads what it has: one graph for all lengths
             length = cache.length
         if not self.graphs_on:
@@ -157,34 +103,44 @@ class Decoder:
             self.pool = None
 
     def _step(self, weights: DecodeWeights, cache: SlotCache, state: SlotState, slots: int, length: int):
-        heads, groups, width = self.shape
         positions = state.positions[:slots]
         x = F.embedding(state.tokens[:slots], weights.embedding)
-        cos, sin = self.cos[positions][:, None], self.sin[positions][:, None]
-        rows = torch.arange(slots, device=self.device)
-        seen = (torch.arange(length, device=self.device)[None] <= positions[:, None])[:, None, None]
-        for layer, keys, values in zip(weights.layers, cache.keys, cache.values):
-            q, k, v = self._before(self.step_pieces[0], layer, x, cos, sin)
-            if self.attention == "triton":
-                attended = decode_attention.attend(q, k, v, keys, values, positions)
-            else:
-                keys[rows, :, positions] = k
-                values[rows, :, positions] = v
-                # the queries of a group are rows of one product with its keys: nothing is repeated
-                q = q.view(slots, groups, heads // groups, width)
-                attended = self._attend(q, keys[:slots, :, :length], values[:slots, :, :length], seen)
-            x = self._after(self.step_pieces[1], layer, x, attended.reshape(slots, heads * width))
-        logits = F.linear(self.norm(x, weights.norm, self.epsilon), weights.head)
+        attend = self._step_attention(cache, positions, length)
+        logits = F.linear(self._layers(weights, x, attend), weights.head)
+        seeds, temperature, greedy = state.seeds[:slots], state.inverse_temperature[:slots], state.greedy[:slots]
         # the drawn token is number position + 1 of its sequence
-        next_position = positions + 1
-        token, logprob = self.draw(
-            logits, state.seeds[:slots], next_position, state.inverse_temperature[:slots], state.greedy[:slots] != 0
-        )
+        if self.is_triton:
+            token, logprob = decode_draw.draw(logits, seeds, positions, temperature, greedy)
+        else:
+            token, logprob = self.math.draw(logits, seeds, positions + 1, temperature, greedy != 0)
         active = state.active[:slots] != 0
         state.tokens[:slots] = torch.where(active, token, state.tokens[:slots])
         # a slot whose sequence has ended goes on until it is told; the last position never holds anything that counts
-        state.positions[:slots] = torch.where(active, next_position, positions).clamp(max=cache.length - 1)
+        state.positions[:slots] = torch.where(active, positions + 1, positions).clamp(max=cache.length - 1)
         return token, logprob, logits
+
+    def _step_attention(self, cache: SlotCache, positions: Tensor, length: int) -> Attend:
+        if self.is_triton:
+            return lambda index, layer, joint: decode_attention.attend(
+                *(joint, cache.keys[index], cache.values[index], positions, self.cos, self.sin),
+                *(layer.query_norm, layer.key_norm, self.epsilon),
+            )
+        heads, groups, width = self.shape
+        slots = len(positions)
+        cos, sin = self.cos[positions][:, None], self.sin[positions][:, None]
+        rows = torch.arange(slots, device=self.device)
+        seen = (torch.arange(length, device=self.device)[None] <= positions[:, None])[:, None, None]
+
+        def attend(index: int, layer: LayerWeights, joint: Tensor) -> Tensor:
+            keys, values = cache.keys[index], cache.values[index]
+            q, k, v = self._query_key_value(layer, joint, cos, sin)
+            keys[rows, :, positions] = k
+            values[rows, :, positions] = v
+            # the queries of a group are rows of one product with its keys: nothing is repeated
+            q = q.view(slots, groups, heads // groups, width)
+            return self._attend(q, keys[:slots, :, :length], values[:slots, :, :length], seen).reshape(slots, heads * width)
+
+        return attend
 
     def _attend(self, q: Tensor, keys: Tensor, values: Tensor, seen: Tensor) -> Tensor:
         if self.attention == "sdpa":
@@ -192,13 +148,22 @@ class Decoder:
         scores = (q @ keys.transpose(2, 3)).float() * self.shape[2] ** -0.5
         return scores.masked_fill(~seen, float("-inf")).softmax(-1).to(q.dtype) @ values
 
-    def _before(self, piece, layer: LayerWeights, x: Tensor, cos: Tensor, sin: Tensor):
-        names = ("input_norm", "qkv", "qkv_bias", "query_norm", "key_norm")
-        return piece(x, cos, sin, *(getattr(layer, n) for n in names), self.shape, self.epsilon)
+    def _query_key_value(self, layer: LayerWeights, joint: Tensor, cos: Tensor, sin: Tensor):
+        return self.math.query_key_value(joint, cos, sin, layer.query_norm, layer.key_norm, self.shape, self.epsilon)
 
-    def _after(self, piece, layer: LayerWeights, x: Tensor, attended: Tensor) -> Tensor:
-        names = ("output", "output_bias", "feed_norm", "gate_up", "gate_up_bias", "down", "down_bias")
-        return piece(x, attended, *(getattr(layer, n) for n in names), self.epsilon)
+    def _layers(self, weights: DecodeWeights, x: Tensor, attend: Attend) -> Tensor | None:
+        """All layers and the last norm; nothing where the last attention says nothing."""
+        math, epsilon = self.math, self.epsilon
+        norms = [*(layer.input_norm for layer in weights.layers), weights.norm]
+        normed = math.norm(x, norms[0], epsilon)
+        for index, layer in enumerate(weights.layers):
+            attended = attend(index, layer, F.linear(normed, layer.qkv, layer.qkv_bias))
+            if attended is None:
+                return None
+            x, normed = math.add_norm(x, F.linear(attended, layer.output, layer.output_bias), layer.feed_norm, epsilon)
+            inner = math.gated(F.linear(normed, layer.gate_up, layer.gate_up_bias))
+            x, normed = math.add_norm(x, F.linear(inner, layer.down, layer.down_bias), norms[index + 1], epsilon)
+        return normed
 
     # -- prompts
 
@@ -220,19 +185,26 @@ class Decoder:
         x = F.embedding(padded, weights.embedding)
         cos, sin = self.cos[positions][:, :, None], self.sin[positions][:, :, None]
         last = len(weights.layers) - 1
-        for index, (layer, keys, values) in enumerate(zip(weights.layers, cache.keys, cache.values)):
-            q, k, v = self._before(self.prompt_pieces[0], layer, x, cos, sin)
+
+        def attend(index: int, layer: LayerWeights, joint: Tensor) -> Tensor | None:
+            keys, values = cache.keys[index], cache.values[index]
             # what padding writes lies past the row's tokens and is overwritten before it is ever read
-            keys[slot[:, None], :, positions] = k
-            values[slot[:, None], :, positions] = v
+            if self.is_triton:
+                norms = layer.query_norm, layer.key_norm, self.epsilon
+                q = decode_attention.spread(joint, keys, values, slot, positions, self.cos, self.sin, *norms)
+            else:
+                q, k, v = self._query_key_value(layer, joint, cos, sin)
+                q = q.transpose(1, 2)
+                keys[slot[:, None], :, positions] = k
+                values[slot[:, None], :, positions] = v
             if index == last:
-                return
-            q = q.transpose(1, 2)
+                return None
+            k, v = keys[slot, :, :reach], values[slot, :, :reach]
             if is_fresh:
-                k, v = k.transpose(1, 2), v.transpose(1, 2)
                 attended = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=heads != groups)
             else:
-                k, v = keys[slot, :, :reach], values[slot, :, :reach]
                 q = q.reshape(rows, groups, -1, width)
                 attended = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).view(rows, heads, length, width)
-            x = self._after(self.prompt_pieces[1], layer, x, attended.transpose(1, 2).flatten(2))
+            return attended.transpose(1, 2).flatten(2)
+
+        self._layers(weights, x, attend)

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import logging
+import traceback
+
+log = logging.getLogger("ludus")
+
 
 class LudusError(Exception):
     """What was got, what was expected and what to do; becomes the error of the same name in TypeScript."""
@@ -13,3 +18,12 @@ def unknown_weights(name: str, known: list[str]) -> LudusError:
     return LudusError(
         "unknown-weights", f'weights "{name}"', f"one of {', '.join(known)}", "Make them with engine.snapshot(name)."
     )
+
+
+def details_of(name: str, error: Exception) -> dict[str, str]:
+    """An error as the other side reads it; what was not expected is logged here with its trace."""
+    if isinstance(error, LudusError):
+        return {"code": error.code, "got": error.got, "expected": error.expected, "hint": error.hint}
+    log.error("%s failed\n%s", name, "".join(traceback.format_exception(error)))
+    got = f"{type(error).__name__}: {error}"
+    return {"code": "worker-error", "got": got, "expected": f"{name.lower()}() to succeed"}

@@ -18,13 +18,14 @@ import grpc
 import numpy as np
 
 from . import __version__
-from .answer import Answer, Request
+from .answer import Answer
 from .engine import Engine, EngineOptions
-from .errors import LudusError
+from .errors import LudusError, details_of
 from .model import Lora
 from .packing import Rows
 from .protocol import messages, methods, protocol, service
 from .ranks import Ranks
+from .sample_stream import SampleStream, reply_of, wanted
 from .weight_set import StepOptions
 
 log = logging.getLogger("ludus")
@@ -121,50 +122,31 @@ class Service:
         return call
 
     async def _sample_many(self, crowds, context: grpc.aio.ServicerContext):
-        """Answers go out as they are there, all that are there at once."""
-        replies: asyncio.Queue = asyncio.Queue()
-        tasks: dict[int, asyncio.Task] = {}
-
         metadata = dict(context.invocation_metadata() or ())
-
-        async def answer(number: int, request) -> None:
-            try:
-                # each time: another engine may have been opened since the call began
-                self._check("Sample", metadata)
-                replies.put_nowait(messages.NumberedReply(number=number, reply=await self.Sample(request)))
-            except Exception as error:
-                text = json.dumps(_details("Sample", error))
-                replies.put_nowait(messages.NumberedReply(number=number, error_json=text))
-            finally:
-                tasks.pop(number, None)
+        stream = SampleStream(self.compute.post, lambda: self.compute.engine, self.ranks.for_sample)
 
         async def read() -> None:
             try:
                 async for crowd in crowds:
-                    for one in crowd.requests:
-                        tasks[one.number] = asyncio.ensure_future(answer(one.number, one.request))
-                    for number in crowd.aborted:
-                        if number in tasks:
-                            tasks[number].cancel()
+                    # each time: another engine may have been opened since the call began
+                    self._check("Sample", metadata)
+                    stream.take(crowd)
             finally:
-                replies.put_nowait(None)
+                stream.end()
 
+        reader = None
         try:
             self._check("Sample", metadata)
+            reader = asyncio.ensure_future(read())
+            async for replies in stream.outgoing():
+                yield replies
+            await reader
         except LudusError as error:
             await _refuse(context, "Sample", error)
-        reader = asyncio.ensure_future(read())
-        try:
-            while (first := await replies.get()) is not None:
-                there = [first]
-                while not replies.empty() and there[-1] is not None:
-                    there.append(replies.get_nowait())
-                yield messages.SampleCrowdReply(replies=[reply for reply in there if reply is not None])
-                if there[-1] is None:
-                    return
         finally:
-            for task in [reader, *tasks.values()]:
-                task.cancel()
+            if reader is not None:
+                reader.cancel()
+            stream.close()
 
     def _check(self, name: str, metadata: dict[str, str]) -> None:
         if not hmac.compare_digest(metadata.get("ludus-token", "").encode(), self.token.encode()):
@@ -245,19 +227,6 @@ class Service:
             return await elsewhere("Sample", request)
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        wanted = Request(
-            tokens=np.frombuffer(request.tokens, "<i4").tolist(),
-            max_tokens=request.max_tokens,
-            seed=request.seed,
-            temperature=request.temperature,
-            top_p=request.top_p if request.HasField("top_p") else None,
-            top_k=request.top_k if request.HasField("top_k") else None,
-            stop_tokens=frozenset(request.stop_tokens),
-            stop_strings=tuple(request.stop_strings),
-            rollout=request.rollout,
-            weights=request.weights or "policy",
-            alternatives=request.alternatives,
-        )
         started: list[Answer] = []
 
         def finish(result: Answer | Exception) -> None:
@@ -270,13 +239,13 @@ class Service:
 
         def start() -> None:
             try:
-                started.append(self.compute.engine.answer(wanted, finish))
+                started.append(self.compute.engine.answer(wanted(request), finish))
             except Exception as error:
                 finish(error)
 
         self.compute.post(start)
         try:
-            return _sample_reply(await future)
+            return reply_of(await future)
         except asyncio.CancelledError:
             self.compute.post(lambda: [self.compute.engine.sampler.abort(answer) for answer in started])
             raise
@@ -333,29 +302,9 @@ class Service:
         return self._state()
 
 
-def _details(name: str, error: Exception) -> dict[str, str]:
-    if isinstance(error, LudusError):
-        return {"code": error.code, "got": error.got, "expected": error.expected, "hint": error.hint}
-    log.error("%s failed\n%s", name, "".join(traceback.format_exception(error)))
-    got = f"{type(error).__name__}: {error}"
-    return {"code": "worker-error", "got": got, "expected": f"{name.lower()}() to succeed"}
-
-
 async def _refuse(context: grpc.aio.ServicerContext, name: str, error: Exception) -> None:
-    details = _details(name, error)
+    details = details_of(name, error)
     expected = isinstance(error, LudusError)
     status = grpc.StatusCode.FAILED_PRECONDITION if expected else grpc.StatusCode.INTERNAL
     trailer = (("ludus-error-bin", json.dumps(details).encode()),)
     await context.abort(status, details["code"], trailing_metadata=trailer)
-
-
-def _sample_reply(answer: Answer):
-    return messages.SampleReply(
-        tokens=np.asarray(answer.tokens, "<i4").tobytes(),
-        logprobs=np.asarray(answer.logprobs, "<f4").tobytes(),
-        cut_logprobs=np.asarray(answer.cut_logprobs, "<f4").tobytes(),
-        versions=np.asarray(answer.versions, "<i4").tobytes(),
-        stop=answer.stop,
-        alternative_tokens=np.asarray(answer.alternative_tokens, "<i4").tobytes(),
-        alternative_logprobs=np.asarray(answer.alternative_logprobs, "<f4").tobytes(),
-    )

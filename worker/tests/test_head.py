@@ -4,7 +4,7 @@ import torch
 
 from ludus_worker import head
 from ludus_worker.draws import uniform_at, uniforms
-from ludus_worker.decoder import draw
+from ludus_worker.decode_math import draw
 from ludus_worker.head import Derivatives, Head
 
 
