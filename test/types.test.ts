@@ -49,6 +49,10 @@ const cases: Readonly<Record<string, readonly [program: string, said: string]>> 
     'defineEnv({ name: "a", tasks, start, score: composite({ outcome: exactMatch((task: { gold: string }) => task.gold) }) })',
     "Property 'gold' is missing in type '{ sum: number; }' but required in type '{ gold: string; }'.",
   ],
+  "a part that a reward does not have": [
+    'composite({ right: exactMatch((task: { gold: string }) => task.gold) }, { outcome: "rihgt" })',
+    `Type '"rihgt"' is not assignable to type '"right"'.`,
+  ],
   "a field an environment does not have": [
     'defineEnv({ name: "a", tasks, start, tols: {} })',
     "'tols' does not exist in type 'EnvDefinition<{ sum: number; }, { reads: number; }>'. Did you mean to write 'tools'?",

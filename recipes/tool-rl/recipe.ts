@@ -3,10 +3,10 @@ import { type FunctionCallingTask, functionCalling, toolRlReferenceOf } from "lu
 import type { Recipe } from "ludus/recipe";
 import { type ScoredEpisode, type ToolRlRewardOptions, toolRl } from "ludus/reward";
 
-const world = { seed: 0 };
+const world = { seed: 0, tools: 4 };
 /** What counts as success for every arm: exactly the calls that were asked for. */
 const exact = functionCalling(world);
-const learningRate = 3e-4;
+const learningRate = 2e-4;
 const common = { steps: 60, tasksPerStep: 64 };
 const granularities = { fine: "fine", intermediate: "intermediate", coarse: "coarse" } as const;
 
@@ -38,11 +38,11 @@ export const toolRlRecipe: Recipe = {
     { method: "GRPO, fine", baseline: "warm start", measure: "success", want: "more" },
   ],
   async run(lab) {
-    const shown = { demonstrations: 1500, noise: 0.3 };
+    const shown = { demonstrations: 4000, noise: 0.3 };
     const start = await lab.begin({
       env: exact,
       policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
-      warmStart: imitate({ ...shown, steps: 400, learningRate: cosine(3e-3, 0.1) }),
+      warmStart: imitate({ ...shown, steps: 700, learningRate: cosine(3e-3, 0.1) }),
     });
     const measured = async () => {
       const [onExact, onFine] = [await start.evaluate(), await start.evaluate({ env: rewardedBy("fine") })];

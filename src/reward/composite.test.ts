@@ -42,6 +42,7 @@ test("a total outside its range is an error, and a function's range can be given
 });
 
 test("an outcome must be named", () => {
+  // @ts-expect-error no part is called "outcome", and none is named
   expect(() => composite({ format: format(["a"]) })).toThrow("unknown-reward-part");
   expect(composite({ format: format(["a"]) }, { outcome: "format" }).warnings).toEqual([]);
 });

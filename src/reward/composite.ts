@@ -2,10 +2,12 @@ import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 import { createComposite } from "./scorers/composite.ts";
 
-export interface CompositeRewardOptions {
-  /** The part that says whether the task was solved. */
-  outcome: string;
+export interface CompositeRewardOptions<Part extends string = string> {
+  /** The part that says whether the task was solved; "outcome" where nothing is said. */
+  outcome: Part;
 }
+
+type Rewards<Data, State> = Readonly<Record<string, Reward<Data, State>>>;
 
 /**
  * The sum of named rewards, each of them one part:
@@ -16,7 +18,19 @@ export interface CompositeRewardOptions {
  * error: give a function of your own its range with `makeReward`.
  */
 export function composite<Data, State = unknown>(
-  rewards: Readonly<Record<string, Reward<Data, State>>>,
+  rewards: Rewards<Data, State> & { readonly outcome: Reward<Data, State> },
+): Reward<Data, State>;
+export function composite<Data, State, Part extends string>(
+  rewards: { readonly [Name in Part]: Reward<Data, State> },
+  options: CompositeRewardOptions<NoInfer<Part>>,
+): Reward<Data, State>;
+// what fits neither of these does not fit the last one: it is there for the compiler's words about a part that there is not
+export function composite<All extends Rewards<never, never>>(
+  rewards: All,
+  options: CompositeRewardOptions<keyof All & string>,
+): Reward<never, never>;
+export function composite<Data, State>(
+  rewards: Rewards<Data, State>,
   { outcome = "outcome" }: Partial<CompositeRewardOptions> = {},
 ): Reward<Data, State> {
   const entries = Object.entries(rewards);

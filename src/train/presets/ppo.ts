@@ -124,10 +124,15 @@ export interface StarpoSOptions extends Omit<StarpoOptions, "kl" | "advantages">
   keep: number;
 }
 
-/** StarPO-S: only the groups whose rewards differ most, a critic, no KL, clip-higher. It filters tasks, not rollouts. */
+/**
+ * StarPO-S: only the groups whose rewards differ most, a critic, no KL, clip-higher. It filters tasks, not rollouts. The published
+ * batch of an update is 32 rollouts with and without the filter, so a step makes as many fewer updates as it keeps fewer groups.
+ */
 export function starpoS(options: Partial<StarpoSOptions> = {}): Algorithm {
   const { keep, ...chosen } = { ...starpoDefaults, keep: 0.25, clipHigh: 0.28, ...options };
-  return starpoLike("starpo-s", { ...chosen, kl: 0, advantages: "critic" }, { filter: () => topDeviation({ keep }) });
+  const miniBatches = options.miniBatches ?? Math.max(1, Math.round(starpoDefaults.miniBatches * keep));
+  const rest = { filter: () => topDeviation({ keep }) };
+  return starpoLike("starpo-s", { ...chosen, miniBatches, kl: 0, advantages: "critic" }, rest);
 }
 
 function starpoLike(name: string, chosen: StarpoOptions, rest: Partial<Algorithm>): Algorithm {
