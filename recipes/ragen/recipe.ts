@@ -1,13 +1,14 @@
-import { type Algorithm, cosine, type Env, fromScratch, imitate, metric, starpo, starpoS } from "ludus";
+import { type Algorithm, cosine, type Env, fromScratch, imitate, liveDoctor, metric, starpo, starpoS } from "ludus";
 import { bandit, frozenLake, sokoban } from "ludus/environments";
 import type { Beginning, Lab, Recipe, Trained } from "ludus/recipe";
 
-// RAGEN's batch: 16 attempts at each of 8 tasks; the learning rate is for a model of 0.3M parameters
-const learningRate = 1e-3;
+// RAGEN's batch: 16 attempts at each of 8 tasks, 32 of them in an update; the learning rate is for a model of 0.3M parameters
+const options = { learningRate: 5e-4 };
 const tasksPerStep = 8;
-const steps = 120;
-const half = steps / 2;
-const options = { learningRate };
+const long = 240;
+/** Sweeps are compared by what they came to in the last fifth of these steps, or of as many rollouts. */
+const short = 100;
+const window = 20;
 
 const lake = (actionsPerTurn = 5) => frozenLake({ isSlippery: false, actionsPerTurn });
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
@@ -18,46 +19,55 @@ export const ragen: Recipe = {
   system: "ragen",
   title: "RAGEN: StarPO and StarPO-S",
   claim:
-    "Trained for long, plain StarPO falls into the echo trap; learning only from the groups whose rewards differ most keeps it out",
+    "In plain StarPO attempts at a task become alike and the policy narrows; learning only from the groups that differ most keeps both from it",
   measures: {
     success: "right",
-    best: "best, training",
+    early: `right in training, steps ${0.8 * short + 1} to ${short}`,
+    best: "best in training",
     lost: "lost of its best",
     deviation: "deviation, end / start",
     entropy: "entropy, end / start",
+    spike: "largest gradient / median",
     narrowedAt: "deviation halved at step",
+    warnedAt: "doctor warned at step",
     fellAt: "reward fell at step",
     seconds: "seconds",
   },
   compare: [
+    { method: "lake: StarPO-S", baseline: "lake: StarPO", measure: "deviation", want: "more" },
+    { method: "lake: StarPO-S", baseline: "lake: StarPO", measure: "entropy", want: "more" },
     { method: "lake: StarPO-S", baseline: "lake: StarPO", measure: "lost", want: "less" },
     { method: "lake: StarPO-S", baseline: "lake: StarPO", measure: "success", want: "more" },
-    { method: "lake: StarPO-S", baseline: "lake: warm start", measure: "success", want: "more" },
+    { method: "lake: StarPO", baseline: "lake: warm start", measure: "success", want: "more" },
+    { method: "bandit: StarPO", baseline: "bandit: warm start", measure: "success", want: "more" },
+    { method: "bandit: StarPO-S", baseline: "bandit: warm start", measure: "success", want: "more" },
   ],
   async run(lab) {
     const onLake = await begin(lab, "lake", lake(), weakly(2000, 300, 0.5));
-    await arm(lab, onLake, "lake: StarPO", starpo(options), { steps });
-    for (const keep of [0.25, 0.5, 0.75]) {
-      const name = keep === 0.25 ? "lake: StarPO-S" : `lake: StarPO-S, keeping ${100 * keep} %`;
-      await arm(lab, onLake, name, starpoS({ ...options, keep }), { steps });
+    await arm(lab, onLake, "lake: StarPO", starpo(options), { steps: long });
+    await arm(lab, onLake, "lake: StarPO with groups", starpo({ ...options, advantages: "group" }), { steps: long });
+    await arm(lab, onLake, "lake: StarPO-S", starpoS(options), { steps: long });
+    for (const keep of [0.5, 0.75]) {
+      await arm(lab, onLake, `lake: StarPO-S, keeping ${100 * keep} %`, starpoS({ ...options, keep }), {
+        steps: short,
+      });
     }
-    await arm(lab, onLake, "lake: StarPO, bi-level GAE", starpo({ ...options, level: {} }), { steps });
-    // the same number of updates and rollouts, but collected k updates ahead
+    await arm(lab, onLake, "lake: StarPO, bi-level GAE", starpo({ ...options, level: {} }), { steps: short });
+    // as many updates and rollouts, but collected k updates ahead
     for (const k of [5, 10]) {
-      const late = starpoS({ ...options, miniBatches: 4 * k });
-      await arm(lab, onLake, `lake: StarPO-S, online-${k}`, late, { steps: steps / k, tasksPerStep: tasksPerStep * k });
+      const late = starpo({ ...options, miniBatches: 4 * k });
+      await arm(lab, onLake, `lake: StarPO, online-${k}`, late, { steps: short / k, tasksPerStep: tasksPerStep * k });
     }
     for (const actions of [1, 2]) {
-      const fewer = lake(actions);
-      const start = await begin(lab, `lake, ${actions} a turn`, fewer, weakly(2000, 300, 0.5));
-      await arm(lab, start, `lake, ${actions} a turn: StarPO-S`, starpoS(options), { steps: half });
+      const start = await begin(lab, `lake, ${actions} a turn`, lake(actions), weakly(2000, 300, 0.5));
+      await arm(lab, start, `lake, ${actions} a turn: StarPO`, starpo(options), { steps: short });
     }
     const onBandit = await begin(lab, "bandit", bandit(), weakly(200, 40, 1), "train");
-    await arm(lab, onBandit, "bandit: StarPO", starpo(options), { steps: half, split: "train" });
-    await arm(lab, onBandit, "bandit: StarPO-S", starpoS(options), { steps: half, split: "train" });
-    const inRooms = await begin(lab, "sokoban", sokoban({ maxSolution: 5 }), weakly(3000, 300, 0.4));
-    await arm(lab, inRooms, "sokoban: StarPO", starpo(options), { steps: half });
-    await arm(lab, inRooms, "sokoban: StarPO-S", starpoS(options), { steps: half });
+    await arm(lab, onBandit, "bandit: StarPO", starpo(options), { steps: short, split: "train" });
+    await arm(lab, onBandit, "bandit: StarPO-S", starpoS(options), { steps: short, split: "train" });
+    const inRooms = await begin(lab, "sokoban", sokoban({ maxSolution: 3 }), weakly(3000, 300, 0.6));
+    await arm(lab, inRooms, "sokoban: StarPO", starpo(options), { steps: short / 2 });
+    await arm(lab, inRooms, "sokoban: StarPO-S", starpoS(options), { steps: short / 2 });
   },
 };
 
@@ -83,9 +93,16 @@ async function arm<Data, State>(
   algorithm: Algorithm,
   { split = "test", ...sizes }: { steps: number; tasksPerStep?: number; split?: string },
 ): Promise<void> {
-  const trained = await start.train(name, { algorithm, tasksPerStep, ...sizes });
+  let warnedAt = sizes.steps;
+  const doctor = liveDoctor({
+    config: { algorithm },
+    onFinding({ code, step = sizes.steps }) {
+      if (code === "echo-trap") warnedAt = Math.min(warnedAt, step);
+    },
+  });
+  const trained = await start.train(name, { algorithm, tasksPerStep, ...sizes, monitors: [doctor.monitor] });
   const success = (await start.evaluate({ split })).success.mean;
-  lab.measure(name, { success, ...signatures(trained), seconds: trained.seconds });
+  lab.measure(name, { success, ...signatures(trained), warnedAt, seconds: trained.seconds });
   for (const [key, values] of Object.entries(curvesOf(trained))) lab.curve(name, key, values);
 }
 
@@ -100,26 +117,33 @@ function curvesOf({ history }: Trained): Record<string, number[]> {
   };
 }
 
-/** What RAGEN looks at: how much of the best reward is lost, and what fell when. Curves are averaged over five steps. */
+/** What RAGEN looks at, in curves averaged over twenty steps. What never happened counts as the run's length. */
 function signatures(trained: Trained): Record<string, number> {
-  const { reward, success, deviation, entropy } = curvesOf(trained);
+  const { reward, success, deviation, entropy, gradient } = curvesOf(trained);
+  const steps = reward!.length;
   const [rewards, successes, deviations, entropies] = [reward, success, deviation, entropy].map((curve) =>
     smooth(curve!),
   );
   const best = Math.max(...successes!);
-  const last = successes!.at(-1)!;
   const ratio = (curve: readonly number[]) => curve.at(-1)! / Math.max(1e-9, curve[0]!);
   const bestAt = rewards!.indexOf(Math.max(...rewards!));
-  const fellAt = rewards!.findIndex((value, step) => step > bestAt && value < 0.8 * rewards![bestAt]!);
+  const fellAt = rewards!.findIndex((value, step) => step > bestAt && value < 0.9 * rewards![bestAt]!);
   const narrowedAt = deviations!.findIndex((value) => value < 0.5 * deviations![0]!);
+  const at = (step: number) => (step < 0 ? steps : Math.min(steps, step + window));
+  const middle = [...gradient!].sort((a, b) => a - b)[Math.floor(steps / 2)]!;
   return {
-    ...{ best, lost: best === 0 ? 0 : (best - last) / best, deviation: ratio(deviations!), entropy: ratio(entropies!) },
-    // never, within the run: its length
-    ...{ narrowedAt: narrowedAt < 0 ? reward!.length : narrowedAt, fellAt: fellAt < 0 ? reward!.length : fellAt },
+    early: mean(success!.slice(0, short).slice(-Math.min(short, steps) / 5)),
+    ...{ best, lost: best === 0 ? 0 : (best - successes!.at(-1)!) / best },
+    ...{ deviation: ratio(deviations!), entropy: ratio(entropies!), spike: Math.max(...gradient!) / middle },
+    ...{ narrowedAt: at(narrowedAt), fellAt: at(fellAt) },
   };
 }
 
 function smooth(curve: readonly number[]): number[] {
-  const window = 5;
-  return curve.slice(window - 1).map((_, i) => curve.slice(i, i + window).reduce((a, b) => a + b, 0) / window);
+  const wide = Math.min(window, curve.length);
+  return curve.slice(wide - 1).map((_, i) => mean(curve.slice(i, i + wide)));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -16,9 +16,9 @@ import type { Recipe } from "ludus/recipe";
 type ScreenEnv = Env<ScreenTask, VirtualScreenState>;
 
 const samples = 136;
-const learningRate = 3e-4;
-const screen = withThoughts(virtualScreen({ widgets: 4 }));
-const steps = 60;
+const learningRate = 2e-4;
+const screen = withThoughts(virtualScreen({ widgets: 3 }));
+const steps = 80;
 const tasksPerStep = 34;
 
 /** UI-R1 thinks before it answers. The expert's thoughts here are of any length, and none is needed. */
@@ -57,8 +57,9 @@ export const uiR1: Recipe = {
   async run(lab) {
     const start = await lab.begin({
       env: screen,
-      policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
-      warmStart: imitate({ demonstrations: 2000, noise: 0.5, steps: 500, learningRate: cosine(3e-3, 0.1) }),
+      // numbers and tags are single tokens: with bytes, rows are three times as long and coordinates are copied digit by digit
+      policy: fromScratch({ size: "tiny", tokenizer: 448 }),
+      warmStart: imitate({ demonstrations: 3000, noise: 0.4, steps: 700, learningRate: cosine(3e-3, 0.1) }),
     });
     const measured = async (): Promise<Record<string, number>> => {
       const [known, fresh] = [await start.evaluate(), await start.evaluate({ split: "new-labels" })];

@@ -9,6 +9,7 @@ export const filterNames = [
   "text",
   "success",
   "stop",
+  "guided",
   "tool",
   "min",
   "max",
@@ -119,6 +120,11 @@ const Filters = () => {
         {stops.map((stop) => (
           <option key={stop}>{stop}</option>
         ))}
+      </select>
+      <select aria-label="Hints" {...field("guided")}>
+        <option value="">hint or none</option>
+        <option value="true">with a hint</option>
+        <option value="false">without</option>
       </select>
       <input className="small" placeholder="tool" aria-label="Tool" {...field("tool")} />
       <input className="small" placeholder="task" aria-label="Task" {...field("task")} />
