@@ -10,7 +10,7 @@ import { readPages } from "./docs/pages.ts";
 // Every program on the pages runs, in one folder, page by page: some of them read the run that the page about training makes.
 const run = promisify(execFile);
 const root = resolve(".");
-const makesTheRun = "docs/guide/training.md";
+const makesTheRun = "docs/how-to/training.md";
 const timeout = 600_000;
 
 const pages = readPages()

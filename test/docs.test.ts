@@ -104,9 +104,9 @@ describe("lists on the pages are whole", () => {
   const functionsOf = (module: object) => Object.keys(module).sort();
 
   test("presets", () => {
-    const online = [...firstCells(readPage("docs/guide/training.md"), "## Which preset")].sort();
+    const online = [...firstCells(readPage("docs/how-to/training.md"), "## Which preset")].sort();
     expect(online).toEqual([...functionsOf(grpoPresets), ...functionsOf(ppoPresets), "rejectionTuning"].sort());
-    expect([...firstCells(readPage("docs/guide/offline.md"), "## Which algorithm")].sort()).toEqual(
+    expect([...firstCells(readPage("docs/how-to/offline.md"), "## Which algorithm")].sort()).toEqual(
       functionsOf(offlinePresets),
     );
     expect(online.filter((name) => !(name in ludus))).toEqual([]);
@@ -131,7 +131,7 @@ describe("lists on the pages are whole", () => {
   });
 
   test("limits, with their defaults", () => {
-    const { prose } = readPage("docs/guide/environment.md");
+    const { prose } = readPage("docs/how-to/environment.md");
     const rows = Array.from(prose.matchAll(/^\| `(\w+)` \| ([\d,]+) \|/gm), ([, name, value]) => [
       name,
       Number(value!.replaceAll(",", "")),
@@ -140,7 +140,7 @@ describe("lists on the pages are whole", () => {
   });
 
   test("codes of errors are those of the source", () => {
-    const told = firstCells(readPage("docs/guide/troubleshooting.md"), "## A run does not go on");
+    const told = firstCells(readPage("docs/how-to/troubleshooting.md"), "## A run does not go on");
     const source = globSync("src/{train,checkpoint,store}/**/*.ts").map((path) => readFileSync(path, "utf8"));
     expect(told.length).toBeGreaterThan(0);
     expect(told.filter((code) => !source.some((text) => text.includes(`LudusError("${code}"`)))).toEqual([]);

@@ -19,10 +19,14 @@ export interface LoadOptions {
   renderer?: RendererStyle | undefined;
   /** `hermes()` by default. */
   format?: CallFormat | undefined;
-  threads?: number | undefined;
+  /** The embedded engine by default. */
+  engine?: MakeServed | undefined;
 }
 
-/** A run's newest checkpoint, one of its checkpoints, or any Hugging Face folder of the family, on the embedded engine. */
+/** Makes an engine with the weights of a folder: `(start) => torch({ ...start, device: "cuda" })`. */
+export type MakeServed = (start: { folder: string; tokenizer: Tokenizer }) => Promise<Engine>;
+
+/** A run's newest checkpoint, one of its checkpoints, or any Hugging Face folder of the family. */
 export async function loadServedModel(
   path: string,
   options: LoadOptions = {},
@@ -30,10 +34,10 @@ export async function loadServedModel(
   const folder = checkpointIn(resolve(path));
   const tokenizer = await loadTokenizer(folder);
   const style = options.renderer ?? (await styleOf(folder, tokenizer));
-  const threads = options.threads === undefined ? {} : { threads: options.threads };
+  const make = options.engine ?? embedded;
   return {
     name: options.name ?? basename(resolve(path)),
-    engine: await embedded({ folder, tokenizer, ...threads }),
+    engine: await make({ folder, tokenizer }),
     renderer: rendererOf(tokenizer, style),
     tokenizer,
     // the compact way has no template that could tell the tools

@@ -46,6 +46,8 @@ def end_with_parent() -> None:
 
 
 async def serve(options: argparse.Namespace) -> None:
+    # its own news of connections that end are not for whoever trains
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     import grpc
 
     from .distributed import Group

@@ -36,7 +36,7 @@ onnx          the same with onnx/model.onnx, for ONNX Runtime in Node, Python or
 
 Conditions, all of which must hold:
 success=true  stop=max-turns  reward=0.5..1  step=10..20  tool=search  task=<id>  rollout=<id>
-role=<name>  split=<name>  text="whole words". A range may lack an end, as in reward=0.5.. and step=..9.`,
+role=<name>  split=<name>  guided=true  text="whole words". A range may lack an end, as in reward=0.5.. and step=..9.`,
   example: "ludus export runs/key-hunt-1 --format chat --where success=true --where step=50.. --out solved.jsonl",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

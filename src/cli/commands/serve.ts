@@ -15,6 +15,7 @@ const options = {
     ...{ type: "string", summary: "How messages become tokens; as in training by default", value: "renderer" },
     choices: ["compact", "chat"],
   },
+  engine: { type: "string", choices: ["embedded", "torch"], summary: "What computes (embedded)" },
   record: { type: "boolean", summary: "Keep the calls of named rollouts, with their tokens, to learn from" },
 } as const satisfies OptionTable;
 
@@ -37,7 +38,8 @@ x-ludus-rollout, belong to that rollout; POST /rollouts/<id>/reward {"reward": 1
     const { serveModel } = await import("../../server/openai-server.ts");
     const { host, port, key, name, renderer } = values;
     return stoppable(terminal, async (signal) => {
-      const model = await loadServedModel(folder, { name, renderer });
+      const engine = values.engine === "torch" ? (await import("../../engine/torch/torch.ts")).torch : undefined;
+      const model = await loadServedModel(folder, { name, renderer, engine });
       try {
         const server = await serveModel({
           model,
