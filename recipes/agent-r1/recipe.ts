@@ -8,7 +8,7 @@ const env = searchQa(world);
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
 // PPO makes four updates of a batch, the others one
 const learningRate = { ppo: 2e-4, others: 5e-4 };
-const common = { steps: 55, tasksPerStep: 32 };
+const common = { steps: 45, tasksPerStep: 32 };
 // below 1, credit fades with every token it runs through: this is where an advantage mask can matter
 const lambda = 0.95;
 
@@ -37,7 +37,7 @@ export const agentR1: Recipe = {
 
     const start = await lab.begin({
       ...{ env, policy },
-      warmStart: imitate({ demonstrations: 4000, noise: 0.45, steps: 500, learningRate: cosine(3e-3, 0.1) }),
+      warmStart: imitate({ demonstrations: 6000, noise: 0.3, steps: 600, learningRate: cosine(3e-3, 0.1) }),
     });
     lab.measure("tool calls, not trained", { ...measured(await start.evaluate()), seconds: start.seconds });
 

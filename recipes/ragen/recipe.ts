@@ -7,7 +7,7 @@ const options = { learningRate: 5e-4 };
 const tasksPerStep = 8;
 const long = 240;
 /** Sweeps are compared by what they came to in the last fifth of these steps, or of as many rollouts. */
-const short = 100;
+const short = 60;
 const window = 20;
 
 const lake = (actionsPerTurn = 5) => frozenLake({ isSlippery: false, actionsPerTurn });
@@ -22,7 +22,7 @@ export const ragen: Recipe = {
     "In plain StarPO attempts at a task become alike and the policy narrows; learning only from the groups that differ most keeps both from it",
   measures: {
     success: "right",
-    early: `right in training, steps ${0.8 * short + 1} to ${short}`,
+    early: `right in training, steps ${(4 * short) / 5 + 1} to ${short}`,
     best: "best in training",
     lost: "lost of its best",
     deviation: "deviation, end / start",
@@ -66,8 +66,8 @@ export const ragen: Recipe = {
     await arm(lab, onBandit, "bandit: StarPO", starpo(options), { steps: short, split: "train" });
     await arm(lab, onBandit, "bandit: StarPO-S", starpoS(options), { steps: short, split: "train" });
     const inRooms = await begin(lab, "sokoban", sokoban({ maxSolution: 3 }), weakly(3000, 300, 0.6));
-    await arm(lab, inRooms, "sokoban: StarPO", starpo(options), { steps: short / 2 });
-    await arm(lab, inRooms, "sokoban: StarPO-S", starpoS(options), { steps: short / 2 });
+    await arm(lab, inRooms, "sokoban: StarPO", starpo(options), { steps: short });
+    await arm(lab, inRooms, "sokoban: StarPO-S", starpoS(options), { steps: short });
   },
 };
 

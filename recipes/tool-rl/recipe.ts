@@ -7,7 +7,7 @@ const world = { seed: 0, tools: 4 };
 /** What counts as success for every arm: exactly the calls that were asked for. */
 const exact = functionCalling(world);
 const learningRate = 2e-4;
-const common = { steps: 60, tasksPerStep: 64 };
+const common = { steps: 80, tasksPerStep: 64 };
 const granularities = { fine: "fine", intermediate: "intermediate", coarse: "coarse" } as const;
 
 /** The published scorer reads ToolRL's tags: what was said in few words is written out in them. */
@@ -42,7 +42,7 @@ export const toolRlRecipe: Recipe = {
     const start = await lab.begin({
       env: exact,
       policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
-      warmStart: imitate({ ...shown, steps: 700, learningRate: cosine(3e-3, 0.1) }),
+      warmStart: imitate({ ...shown, steps: 1000, learningRate: cosine(3e-3, 0.1) }),
     });
     const measured = async () => {
       const [onExact, onFine] = [await start.evaluate(), await start.evaluate({ env: rewardedBy("fine") })];

@@ -60,8 +60,10 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
     const longest = Math.max(...plays.map((texts) => tokenizer.encode(texts.join("\n")).length + 8 * texts.length));
     const room = contextLength ?? Math.ceil((longest * 1.5 + env.limits.turnTokens + 64) / 64) * 64;
     const { vocabularySize } = tokenizer;
-    const model =
+    const made =
       typeof size === "function" ? size(vocabularySize) : sizes[size]({ vocabularySize, contextLength: room });
+    // whoever loads the folder elsewhere knows then where a turn ends
+    const model = made.tokens.eos.length > 0 ? made : { ...made, tokens: { ...made.tokens, eos: renderer.stopTokens } };
     const start = { model, tokenizer, valueHead, seed: seedOf(seed, "weights", 0) };
     const engine = await (makeEngine?.(start) ?? embedded({ ...start, ...(threads === undefined ? {} : { threads }) }));
     return { engine, renderer, tokenizer };
