@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { comparisonText, type RecipeResult, resultTable } from "../src/recipe/recipe-result.ts";
+import { compareArms, comparisonText, type RecipeResult, resultTable } from "../src/recipe/recipe-result.ts";
 
 const root = join(import.meta.dirname, "..");
 const systems = ["ragen", "agent-r1", "tool-rl", "search-r1", "agent-rlvr", "ui-r1"];
@@ -23,7 +23,7 @@ function section(result: RecipeResult): string {
   return [
     [line(heading!), line(rule), ...rows.map(line)].join("\n"),
     `${result.trials.length} seeds, 95 % intervals, ${Math.round(result.seconds / 60)} minutes on two cores.`,
-    result.comparisons.map((comparison) => `- ${comparisonText(comparison)}`).join("\n"),
+    result.comparisons.map((one) => `- ${comparisonText(compareArms(one, result.trials))}`).join("\n"),
   ].join("\n\n");
 }
 
@@ -49,7 +49,7 @@ const page = `# Published systems in small
 
 Written by \`node scripts/systems-page.ts\` from what \`npx ludus recipe run <system> --seeds 3 --out …\` measured: models of about
 0.3M parameters from random weights, on two cores. A statement holds when the 95 % intervals (Student's t over seeds) of both
-sides do not overlap. The figures are of held-out tasks; each recipe says what was tried before its settings were what they are.
+sides do not overlap; arms of a seed start from the same weights, so the difference within seeds is the finer look. The figures are of held-out tasks; each recipe says what was tried before its settings were what they are.
 
 `;
 const rest = missing.length === 0 ? "" : `\nNot measured yet with three seeds: ${missing.join(", ")}.\n`;

@@ -25,22 +25,25 @@ export interface RecipeResult {
 export interface ComparisonResult extends Comparison {
   readonly methodInterval: Interval;
   readonly baselineInterval: Interval;
+  /** What the method has more than the baseline, seed by seed: both start from the same weights, so this is the finer look. */
+  readonly difference: Interval;
   readonly holds: boolean;
 }
 
 export function summarise(recipe: Recipe, trials: readonly Trial[], seconds: number): RecipeResult {
   const { system, title, claim, measures } = recipe;
-  const comparisons = recipe.compare.map((comparison) => judge(comparison, trials));
+  const comparisons = recipe.compare.map((comparison) => compareArms(comparison, trials));
   return { system, title, claim, measures, trials, comparisons, holds: comparisons[0]?.holds ?? false, seconds };
 }
 
-function judge(comparison: Comparison, trials: readonly Trial[]): ComparisonResult {
+export function compareArms(comparison: Comparison, trials: readonly Trial[]): ComparisonResult {
   const { method, baseline, measure, want } = comparison;
   const methodInterval = intervalOf(trials, method, measure);
   const baselineInterval = intervalOf(trials, baseline, measure);
   const isMore = methodInterval.low > baselineInterval.high;
   const isLess = methodInterval.high < baselineInterval.low;
-  return { ...comparison, methodInterval, baselineInterval, holds: want === "more" ? isMore : isLess };
+  const difference = meanInterval(trials.map(({ arms }) => arms[method]![measure]! - arms[baseline]![measure]!));
+  return { ...comparison, methodInterval, baselineInterval, difference, holds: want === "more" ? isMore : isLess };
 }
 
 /** Mean over seeds with its 95 % interval. */
@@ -58,22 +61,24 @@ export function intervalOf(trials: readonly Trial[], arm: string, measure: strin
 /** The one object that `ludus recipe run --json` prints last. */
 export function shortResult({ system, claim, comparisons, holds, trials, seconds }: RecipeResult) {
   const { method, baseline, measure, methodInterval, baselineInterval } = comparisons[0]!;
-  const side = (name: string, { mean, low, high }: Interval) => ({
-    ...{ name, measure, mean: rounded(mean), low: rounded(low), high: rounded(high) },
-  });
+  const side = (name: string, interval: Interval) => ({ name, measure, ...boundsOf(interval) });
   return {
     ...{ system, claim, baseline: side(baseline, baselineInterval), method: side(method, methodInterval), holds },
-    ...{ seeds: trials.length, seconds: Math.round(seconds) },
+    ...{ difference: boundsOf(comparisons[0]!.difference), seeds: trials.length, seconds: Math.round(seconds) },
     also: comparisons.slice(1).map((other) => ({
       ...{
         method: other.method,
         baseline: other.baseline,
         measure: other.measure,
         want: other.want,
-        holds: other.holds,
+        ...{ difference: boundsOf(other.difference), holds: other.holds },
       },
     })),
   };
+}
+
+function boundsOf({ mean, low, high }: Interval) {
+  return { mean: rounded(mean), low: rounded(low), high: rounded(high) };
 }
 
 /** Infinite bounds, of a single seed, are null in JSON. */
@@ -99,9 +104,13 @@ function cell(trials: readonly Trial[], arm: string, measure: string): string {
   return trials.length < 2 ? text(mean) : `${text(mean)} [${text(low)}, ${text(high)}]`;
 }
 
-/** A comparison in words, such as `masked 0.85 against unmasked 0.22 (success, more): holds`. */
+/** A comparison in words, such as `masked 0.85 against unmasked 0.22 (success, more): holds; within seeds 0.63 [0.5, 0.76]`. */
 export function comparisonText(result: ComparisonResult): string {
-  const { method, baseline, measure, want, methodInterval, baselineInterval, holds } = result;
+  const { method, baseline, measure, want, methodInterval, baselineInterval, difference, holds } = result;
   const [a, b] = [methodInterval.mean.toFixed(2), baselineInterval.mean.toFixed(2)];
-  return `${method} ${a} against ${baseline} ${b} (${measure}, ${want}): ${holds ? "holds" : "does not hold"}`;
+  const [less, more] = [difference.low.toFixed(2), difference.high.toFixed(2)];
+  const within = Number.isFinite(difference.low)
+    ? `; within seeds ${difference.mean.toFixed(2)} [${less}, ${more}]`
+    : "";
+  return `${method} ${a} against ${baseline} ${b} (${measure}, ${want}): ${holds ? "holds" : "does not hold"}${within}`;
 }

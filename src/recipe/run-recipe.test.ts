@@ -32,7 +32,9 @@ test("every seed is measured, and a claim holds where intervals are apart", asyn
     ["less", "0.06 [0.04, 0.08]", ""],
     ["more", "1.06 [1.04, 1.08]", "7.00 [7.00, 7.00]"],
   ]);
-  expect(comparisonText(result.comparisons[1]!)).toBe("more 1.06 against less 0.06 (score, less): does not hold");
+  expect(comparisonText(result.comparisons[1]!)).toBe(
+    "more 1.06 against less 0.06 (score, less): does not hold; within seeds 1.00 [1.00, 1.00]",
+  );
 });
 
 test("one seed proves nothing", async () => {
