@@ -6,8 +6,8 @@ import { type Ablated, type Recipe, withoutActionMask, withoutAdvantageMask } fr
 const world = { entities: 40, minHops: 2, maxHops: 2, kb: "per-task" } as const;
 const env = searchQa(world);
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
-// PPO makes four updates of a batch, the others one
-const learningRate = { ppo: 2e-4, others: 5e-4 };
+// PPO makes two updates of a batch, the others one
+const learningRate = { ppo: 3e-4, others: 5e-4 };
 const common = { steps: 45, tasksPerStep: 32 };
 // below 1, credit fades with every token it runs through: this is where an advantage mask can matter
 const lambda = 0.95;
@@ -37,11 +37,11 @@ export const agentR1: Recipe = {
 
     const start = await lab.begin({
       ...{ env, policy },
-      warmStart: imitate({ demonstrations: 6000, noise: 0.3, steps: 600, learningRate: cosine(3e-3, 0.1) }),
+      warmStart: imitate({ demonstrations: 6000, noise: 0.3, steps: 900, learningRate: cosine(3e-3, 0.1) }),
     });
     lab.measure("tool calls, not trained", { ...measured(await start.evaluate()), seconds: start.seconds });
 
-    const clipped = ppo({ learningRate: learningRate.ppo, groupSize: 8, lambda });
+    const clipped = ppo({ learningRate: learningRate.ppo, groupSize: 8, lambda, epochs: 1, miniBatches: 2 });
     const full = (algorithm: Algorithm): Ablated => ({ policy: start.policy, algorithm });
     const arms: [string, Ablated][] = [
       ["PPO", full(clipped)],

@@ -5,9 +5,9 @@ import type { Beginning, Lab, Recipe, Trained } from "ludus/recipe";
 // RAGEN's batch: 16 attempts at each of 8 tasks, 32 of them in an update; the learning rate is for a model of 0.3M parameters
 const options = { learningRate: 5e-4 };
 const tasksPerStep = 8;
-const long = 240;
+const long = 150;
 /** Sweeps are compared by what they came to in the last fifth of these steps, or of as many rollouts. */
-const short = 60;
+const short = 40;
 const window = 20;
 
 const lake = (actionsPerTurn = 5) => frozenLake({ isSlippery: false, actionsPerTurn });
