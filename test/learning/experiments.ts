@@ -35,7 +35,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
     ...{ steps: 150, tasksPerStep: 32 },
     variants: [
       { name: "GRPO", algorithm: grpo({ learningRate: 3e-4 }) },
-      { name: "StarPO-S", algorithm: starpoS({ learningRate: 3e-4, groupSize: 8, keep: 0.5 }) },
+      { name: "StarPO-S", algorithm: starpoS({ learningRate: 3e-4, groupSize: 8, keep: 0.5, miniBatches: 4 }) },
     ],
     atLeast: { gain: 0.1 },
   },
