@@ -65,14 +65,8 @@ export function shortResult({ system, claim, comparisons, holds, trials, seconds
   return {
     ...{ system, claim, baseline: side(baseline, baselineInterval), method: side(method, methodInterval), holds },
     ...{ difference: boundsOf(comparisons[0]!.difference), seeds: trials.length, seconds: Math.round(seconds) },
-    also: comparisons.slice(1).map((other) => ({
-      ...{
-        method: other.method,
-        baseline: other.baseline,
-        measure: other.measure,
-        want: other.want,
-        ...{ difference: boundsOf(other.difference), holds: other.holds },
-      },
+    also: comparisons.slice(1).map(({ method, baseline, measure, want, difference, holds }) => ({
+      ...{ method, baseline, measure, want, difference: boundsOf(difference), holds },
     })),
   };
 }
