@@ -1,13 +1,16 @@
-import { cosine, fromScratch, grpo, imitate } from "ludus";
+import { cosine, type Env, fromScratch, grpo, imitate } from "ludus";
 import { type FunctionCallingTask, functionCalling, toolRlReferenceOf } from "ludus/environments";
 import type { Recipe } from "ludus/recipe";
 import { type ScoredEpisode, type ToolRlRewardOptions, toolRl } from "ludus/reward";
 
-const world = { seed: 0, tools: 4 };
+type Calling = Env<FunctionCallingTask, undefined>;
+
+/** Two calls of eight tools in most requests, and no fitting tool in every fifth. */
+const world = { seed: 0, tools: 8, twoCallShare: 0.8 };
 /** What counts as success for every arm: exactly the calls that were asked for. */
 const exact = functionCalling(world);
-const learningRate = 2e-4;
-const common = { steps: 80, tasksPerStep: 64 };
+const learningRate = 3e-4;
+const common = { steps: 80, tasksPerStep: 32 };
 const granularities = { fine: "fine", intermediate: "intermediate", coarse: "coarse" } as const;
 
 /** The published scorer reads ToolRL's tags: what was said in few words is written out in them. */
@@ -26,6 +29,36 @@ function rewardedBy(granularity: ToolRlRewardOptions<FunctionCallingTask, undefi
   return functionCalling({ ...world, score: toolRl(toolRlReferenceOf, { granularity, text: inTags }) });
 }
 
+/** What may stand in place of a call or of a value, by tool and parameter, from requests that nobody is shown. */
+async function otherCalls(count: number) {
+  const tasks = await Promise.all(Array.from({ length: count }, (_, i) => exact.tasks.at("train", 2_000_000 + i)));
+  const calls = tasks.flatMap(({ data }) => data.calls);
+  const values = calls.flatMap(({ name, arguments: given }) =>
+    Object.entries(given).map(([key, value]) => ({ slot: `${name} ${key}`, value })),
+  );
+  return { calls, values: Map.groupBy(values, ({ slot }) => slot) };
+}
+
+/** The expert of a model that knows what is wanted and is careless: any value may be another one, any call another one. */
+async function careless(mistakes: { value: number; call: number }): Promise<Calling> {
+  const others = await otherCalls(600);
+  return {
+    ...exact,
+    expert({ task: { calls }, rng }) {
+      if (calls.length === 0) return { answer: "no" };
+      const said = calls.map(({ name, arguments: given }) => {
+        if (rng.next() < mistakes.call) return others.calls[rng.integer(others.calls.length)]!;
+        const entries = Object.entries(given).map(([key, value]) => {
+          const known = others.values.get(`${name} ${key}`)!;
+          return [key, rng.next() < mistakes.value ? known[rng.integer(known.length)]!.value : value];
+        });
+        return { name, arguments: Object.fromEntries(entries) };
+      });
+      return { calls: said };
+    },
+  };
+}
+
 export const toolRlRecipe: Recipe = {
   system: "tool-rl",
   title: "ToolRL",
@@ -38,11 +71,12 @@ export const toolRlRecipe: Recipe = {
     { method: "GRPO, fine", baseline: "warm start", measure: "success", want: "more" },
   ],
   async run(lab) {
-    const shown = { demonstrations: 4000, noise: 0.3 };
+    const demonstrations = 6000;
     const start = await lab.begin({
-      env: exact,
-      policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
-      warmStart: imitate({ ...shown, steps: 1000, learningRate: cosine(3e-3, 0.1) }),
+      env: await careless({ value: 0.25, call: 0.125 }),
+      // with bytes, rows are three times as long, and seeds differ in whether words are copied at all
+      policy: fromScratch({ size: "tiny", tokenizer: 512 }),
+      warmStart: imitate({ demonstrations, steps: 1500, learningRate: cosine(3e-3, 0.1) }),
     });
     const measured = async () => {
       const [onExact, onFine] = [await start.evaluate(), await start.evaluate({ env: rewardedBy("fine") })];
@@ -53,7 +87,7 @@ export const toolRlRecipe: Recipe = {
     // the same demonstrations, and as many updates as the others get
     const sft = await start.train("SFT, as many updates", {
       ...{ algorithm: grpo(), steps: 0 },
-      warmStart: imitate({ ...shown, batchSize: 512, steps: common.steps, learningRate }),
+      warmStart: imitate({ demonstrations, batchSize: 256, steps: common.steps, learningRate }),
     });
     lab.measure("SFT, as many updates", { ...(await measured()), seconds: sft.seconds });
 

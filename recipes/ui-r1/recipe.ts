@@ -20,6 +20,8 @@ const learningRate = 2e-4;
 const screen = withThoughts(virtualScreen({ widgets: 3 }));
 const steps = 80;
 const tasksPerStep = 34;
+/** Held-out tasks, so many that chance moves a success by less than 0.02. */
+const tasks = 1000;
 
 /** UI-R1 thinks before it answers. The expert's thoughts here are of any length, and none is needed. */
 function withThoughts(env: ScreenEnv): ScreenEnv {
@@ -59,10 +61,10 @@ export const uiR1: Recipe = {
       env: screen,
       // numbers and tags are single tokens: with bytes, rows are three times as long and coordinates are copied digit by digit
       policy: fromScratch({ size: "tiny", tokenizer: 448 }),
-      warmStart: imitate({ demonstrations: 3000, noise: 0.4, steps: 700, learningRate: cosine(3e-3, 0.1) }),
+      warmStart: imitate({ demonstrations: 8000, noise: 0.4, steps: 2000, learningRate: cosine(3e-3, 0.1) }),
     });
     const measured = async (): Promise<Record<string, number>> => {
-      const [known, fresh] = [await start.evaluate(), await start.evaluate({ split: "new-labels" })];
+      const [known, fresh] = [await start.evaluate({ tasks }), await start.evaluate({ split: "new-labels", tasks })];
       return { success: known.success.mean, newLabels: fresh.success.mean, tokens: known.sampledTokens };
     };
     lab.measure("warm start", { ...(await measured()), seconds: start.seconds });
