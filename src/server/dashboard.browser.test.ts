@@ -25,7 +25,8 @@ beforeAll(async () => {
   const builder = join(import.meta.dirname, "../../scripts/build-dashboard.ts");
   execFileSync(process.execPath, [builder, join(folder, "page")]);
   await writeFakeRun(join(folder, "runs/first"), createRng(1), { steps: 60 });
-  await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30 });
+  const guidance = { kind: "plan", text: "Look under the stairs.", prompt_P: Int32Array.of(1, 2) };
+  await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30, fields: { guidance } });
   await writeFakeRun(join(folder, "runs/live"), createRng(3), { steps: 5, isEnded: false });
   await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), { steps: 1, groupsPerStep: 1, fields: hostile() });
   await writeCheckpoint(join(folder, "runs/second/checkpoints/step-000029"));
@@ -280,6 +281,18 @@ describe("trajectories", () => {
       await page.locator(".member:not([aria-current])").first().click();
       expect(page.url()).not.toBe(before);
       expect(page.url()).toContain("colour=reward");
+    }));
+
+  test("those with a hint can be picked, and show it", () =>
+    open("/runs/second/trajectories", async ({ page }) => {
+      await page.getByLabel("Hints").selectOption("false");
+      await page.getByText("210 of 240").waitFor();
+      await page.getByLabel("Hints").selectOption("true");
+      await page.waitForURL(/guided=true/);
+      await page.getByText("30 of 240").waitFor();
+      await page.locator(".trajectories .row").first().click();
+      await page.getByText("Hint, plan").click();
+      await page.getByText("Look under the stairs.").waitFor();
     }));
 
   test("tokens are coloured by what the loss gave them, and say so", () =>
