@@ -72,7 +72,7 @@ test("every page is in the index", () => {
   const index = [...linked("docs/README.md"), ...linked("docs/reference/api.md")];
   const written = pages
     .map(({ path }) => path)
-    .filter((path) => /^docs\/(learn|guide|explain|reference|results)\//.test(path));
+    .filter((path) => /^docs\/(learn|how-to|explain|reference|results)\//.test(path));
   expect(written.filter((path) => !index.includes(path))).toEqual([]);
 });
 
