@@ -1,6 +1,7 @@
 export { accumulateGradients, differentiate, type Seed } from "./differentiate.ts";
 export { type Attributes, type Emitter, Graph, Node, type Operator, type Type, Value } from "./graph.ts";
 export { type Stored, toOnnx } from "./onnx.ts";
+export { repeatLike, unflattenLike } from "./operators/batch-like.ts";
 export { add, div, exp, log, mul, neg, sigmoid, silu, sqrt, sub, tanh } from "./operators/elementwise.ts";
 export { expandLike } from "./operators/expand-like.ts";
 export { concat, reshape, reshapeLike, split, transpose, zerosLike } from "./operators/layout.ts";

@@ -7,7 +7,7 @@ import type { ModelConfig } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession } from "./session.ts";
-import { TrainingThread, type WorkOptions, type WorkRow } from "./training-thread.ts";
+import { TrainingThread, type WorkBatch, type WorkOptions } from "./training-thread.ts";
 import { slice, type WeightLayout, weightLayout } from "./weights.ts";
 
 /** What a compute thread is started with. */
@@ -26,7 +26,7 @@ type Shared = Float32Array<SharedArrayBuffer>;
 export interface Work {
   weights: string;
   /** Micro-batches; each is computed in one run. */
-  batches: readonly (readonly WorkRow[])[];
+  batches: readonly WorkBatch[];
   options: WorkOptions;
 }
 
@@ -71,7 +71,7 @@ export class ComputeThread {
   async forward({ weights, batches, options }: Work): Promise<unknown> {
     const { feeds } = this.#weights.get(weights)!;
     const results = [];
-    for (const rows of batches) results.push(await this.#training.forward(feeds, rows, options));
+    for (const batch of batches) results.push(await this.#training.forward(feeds, batch, options));
     return results;
   }
 
@@ -83,8 +83,8 @@ export class ComputeThread {
     isFirst,
   }: Work & { gradient: Shared; isFirst: boolean }): Promise<void> {
     const { feeds } = this.#weights.get(weights)!;
-    for (const [index, rows] of batches.entries()) {
-      await this.#training.backward(feeds, rows, options, gradient, isFirst && index === 0);
+    for (const [index, batch] of batches.entries()) {
+      await this.#training.backward(feeds, batch, options, gradient, isFirst && index === 0);
     }
   }
 

@@ -18,10 +18,10 @@ import {
 } from "../engine.ts";
 import { ComputePool } from "./compute-pool.ts";
 import type { ThreadSetup, Work } from "./compute-thread.ts";
-import { planMicroBatches } from "./micro-batches.ts";
+import { type MicroBatch, planMicroBatches } from "./micro-batches.ts";
 import { checkModelConfig, type ModelConfig } from "./model-config.ts";
 import { readModelFolder, writeModelFolder } from "./model-folder.ts";
-import type { RowNumbers, WorkRow } from "./training-thread.ts";
+import type { RowNumbers, WorkBatch, WorkRow } from "./training-thread.ts";
 import { WeightSets } from "./weight-sets.ts";
 import { initialiseWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
 import { backwardRow, forwardRow, joinNumbers } from "./work-rows.ts";
@@ -48,7 +48,7 @@ export interface EmbeddedOptions {
   recompute?: ThreadSetup["recompute"];
 }
 
-const defaultMicroBatchTokens = 1024;
+const defaultMicroBatchTokens = 1152;
 
 /** Models up to this size train fastest as independent threads, each with rows of its own; larger ones share each product. */
 const independentThreads = 12_000_000;
@@ -166,12 +166,12 @@ class EmbeddedEngine implements Engine {
     const rows = batch.rows.map(forwardRow);
     const options = { temperature, alternatives, candidates: batch.rows[0]!.candidates?.count ?? 0 };
     const plan = this.#plan(rows);
-    const works = plan.map((batches) => ({ weights, batches: rowsOf(rows, batches), options }));
+    const works = plan.map((batches) => ({ weights, batches: workBatches(rows, batches), options }));
     const results = await this.#pool.each<Work, RowNumbers[][]>("forward", works);
     const numbers: RowNumbers[] = [];
     plan.forEach((batches, i) => {
       batches.forEach((micro, m) => {
-        micro.forEach((row, r) => {
+        micro.rows.forEach((row, r) => {
           numbers[row] = results[i]![m]![r]!;
         });
       });
@@ -179,18 +179,19 @@ class EmbeddedEngine implements Engine {
     return joinNumbers(batch.rows, numbers, { values: this.#valueHead, alternatives });
   }
 
-  /** Micro-batches of row numbers for each thread; rows without wanted positions take no part. */
-  #plan(rows: readonly (WorkRow | undefined)[]): number[][][] {
+  /** Micro-batches for each thread; rows without wanted positions take no part. */
+  #plan(rows: readonly (WorkRow | undefined)[]): MicroBatch[][] {
     const taking = rows.flatMap((row, b) => (row !== undefined && row.wanted.length > 0 ? [b] : []));
     const { rope, contextLength } = this.#config;
     const limit = rope.type === "longrope" ? rope.originalContextLength : contextLength;
     const isLong = (b: number) => rows[b]!.length > limit;
-    const threads: number[][][] = this.#pool.workers.map(() => []);
+    const threads: MicroBatch[][] = this.#pool.workers.map(() => []);
     for (const members of [taking.filter((b) => !isLong(b)), taking.filter(isLong)]) {
-      const lengths = members.map((b) => rows[b]!.wanted.at(-1)!);
+      if (members.length === 0) continue;
       const maxTokens = this.#options.microBatchTokens ?? defaultMicroBatchTokens;
-      for (const [i, batches] of planMicroBatches(lengths, { maxTokens, threads: threads.length }).entries()) {
-        threads[i]!.push(...batches.map((micro) => micro.rows.map((row) => members[row]!)));
+      const chosen = members.map((b) => rows[b]!);
+      for (const [i, batches] of planMicroBatches(chosen, { maxTokens, threads: threads.length }).entries()) {
+        threads[i]!.push(...batches.map((batch) => ({ ...batch, rows: batch.rows.map((row) => members[row]!) })));
       }
     }
     return threads;
@@ -215,7 +216,7 @@ class EmbeddedEngine implements Engine {
       const works = this.#plan(rows).map((batches, i) =>
         batches.length === 0
           ? undefined
-          : { weights, batches: rowsOf(rows, batches), options, ...this.#sets.gradient(weights, i) },
+          : { weights, batches: workBatches(rows, batches), options, ...this.#sets.gradient(weights, i) },
       );
       await this.#pool.each("backward", works);
     });
@@ -265,6 +266,6 @@ class EmbeddedEngine implements Engine {
   }
 }
 
-function rowsOf(rows: readonly (WorkRow | undefined)[], batches: readonly (readonly number[])[]): WorkRow[][] {
-  return batches.map((micro) => micro.map((row) => rows[row]!));
+function workBatches(rows: readonly (WorkRow | undefined)[], batches: readonly MicroBatch[]): WorkBatch[] {
+  return batches.map((batch) => ({ root: batch.root, rows: batch.rows.map((row) => rows[row]!) }));
 }

@@ -1,8 +1,11 @@
 import {
+  concat,
   differentiate,
   Graph,
   matmul,
   pick,
+  product,
+  reshape,
   rmsNorm,
   type Seed,
   softmax,
@@ -14,6 +17,7 @@ import {
 import type { ModelConfig } from "./model-config.ts";
 import {
   blockedLength,
+  branchingAttention,
   causalAttention,
   decoderBody,
   finishLayer,
@@ -37,6 +41,8 @@ export interface TrainingGraphOptions {
   recompute: "nothing" | "attention" | "layers";
   /** Into how many blocks attention cuts a row; its length must be a multiple of this. */
   blocks: number;
+  /** What all rows begin with is an input of its own, `root`, and computed once. */
+  root: boolean;
 }
 
 export function gradientName(parameter: string): string {
@@ -47,15 +53,10 @@ export function gradientName(parameter: string): string {
 export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
   const graph = new Graph();
   const parameters = new Parameters(graph, config, { valueHead: options.valueHead, joined: false });
-  const length = blockedLength(options.blocks);
-  const tokens = graph.input("tokens", "int64", ["B", length]);
-  const attention = causalAttention(config, graph, {
-    blocks: options.blocks,
-    recompute: options.recompute === "attention",
-  });
+  const { tokens, attention } = readRows(config, graph, options);
   const hidden = decoderBody(config, parameters, tokens, {
     attention,
-    rotation: rotationInputs(graph, config, length),
+    rotation: rotationInputs(graph, config, tokens.shape),
     recomputeLayers: options.recompute === "layers",
   });
   const states = wantedStates(hidden, graph.input("wanted", "int64", ["P"]));
@@ -95,6 +96,18 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
   return toOnnx(outputs);
 }
 
+/** The tokens of a batch, and how they see each other. */
+function readRows(config: ModelConfig, graph: Graph, { blocks, recompute, root: hasRoot }: TrainingGraphOptions) {
+  const rows = graph.input("tokens", "int64", ["B", blockedLength(blocks)]);
+  const options = { blocks, recompute: recompute === "attention" };
+  if (!hasRoot) return { tokens: rows, attention: causalAttention(config, graph, options) };
+  const root = graph.input("root", "int64", [1, "R"]);
+  const flat = concat([root, reshape(rows, [1, product(rows.shape)])], 1);
+  // a row each: ONNX Runtime turns no row that is longer than the table of its rotations
+  const tokens = reshape(flat, [flat.shape[1]!, 1]);
+  return { tokens, attention: branchingAttention(config, graph, { ...options, root, branches: rows }) };
+}
+
 /**
  * Decoding is cut at every attention, which the kernel computes: piece 0 ends with the queries, keys and values of the first
  * layer, piece i finishes layer i - 1 and ends with those of layer i, the last one gives the probabilities of the next token.
@@ -111,7 +124,7 @@ export function decodingPiece(config: ModelConfig, piece: number): Uint8Array {
           attended: graph.input("attended", "float32", ["B", config.heads * config.headWidth]),
         });
   if (piece < config.layers) {
-    const rotation = rotationInputs(graph, config, 1);
+    const rotation = rotationInputs(graph, config, ["B", 1]);
     return toOnnx({ newStates: states, ...projectSingleHeads(config, parameters, states, piece, rotation) });
   }
   const inverseTemperature = graph.input("inverseTemperature", "float32", ["B", 1]);

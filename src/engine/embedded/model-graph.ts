@@ -11,21 +11,25 @@ import {
   pick,
   product,
   recompute,
+  repeatLike,
   reshape,
   rmsNorm,
   rotary,
+  type Shape,
   silu,
   softmax,
   split,
   sumKeep,
   takeRows,
   transpose,
+  unflattenLike,
   type Value,
 } from "../../tensor/index.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { joinedProjections, weightLayout } from "./weights.ts";
 
-// Axes: B rows, S tokens of a row (n·C in blocks of C), P positions a head is wanted at, K candidates of a position.
+// Axes: B rows, S tokens of a row (n·C in blocks of C), R tokens that all rows begin with where those are computed once,
+// P positions a head is wanted at, K candidates of a position.
 
 export interface ParametersOptions {
   valueHead: boolean;
@@ -91,11 +95,11 @@ interface Rotation {
 
 export type Attention = (heads: Heads) => Value;
 
-/** The rotation tables and positions as graph inputs. */
-export function rotationInputs(graph: Graph, config: ModelConfig, length: Dim): Rotation {
+/** The rotation tables, and positions of tokens in a shape, as graph inputs. */
+export function rotationInputs(graph: Graph, config: ModelConfig, shape: Shape): Rotation {
   const half = config.headWidth / 2;
   return {
-    positions: graph.input("positions", "int64", ["B", length]),
+    positions: graph.input("positions", "int64", shape),
     cos: graph.input("cos", "float32", ["positions", half]),
     sin: graph.input("sin", "float32", ["positions", half]),
   };
@@ -210,8 +214,9 @@ export function groupQueries(query: Value, config: ModelConfig): Value {
 
 /** Back to `[B, length, heads·headWidth]`. */
 export function joinHeads(x: Value, length: Dim, config: ModelConfig): Value {
-  const split = reshape(x, ["B", config.heads, length, config.headWidth]);
-  return reshape(transpose(split, [0, 2, 1, 3]), ["B", length, config.heads * config.headWidth]);
+  const rows = x.shape[0]!;
+  const split = reshape(x, [rows, config.heads, length, config.headWidth]);
+  return reshape(transpose(split, [0, 2, 1, 3]), [rows, length, config.heads * config.headWidth]);
 }
 
 /** The length of rows that are cut into blocks for attention. */
@@ -219,38 +224,88 @@ export function blockedLength(blocks: number): string {
   return new Array(blocks).fill("C").join("+");
 }
 
+interface AttentionOptions {
+  blocks: number;
+  /** Compute attention weights again in the backward pass instead of keeping them. */
+  recompute: boolean;
+}
+
 /**
  * Attention of whole rows: each token sees those before it. Rows are cut into blocks, and a block of queries looks only at the
  * blocks up to its own, which saves almost half of the work for long rows. Mask number i is `[C, (i+1)·C]`.
  */
-export function causalAttention(
+export function causalAttention(config: ModelConfig, graph: Graph, { blocks, recompute }: AttentionOptions): Attention {
+  const masks = blockMasks(graph, blocks);
+  return (heads) => attendInBlocks(config, heads, { masks, recompute });
+}
+
+/**
+ * Attention of rows that begin alike, whose beginning is there once: `[R + B·S, 1]` tokens, of which the first R are the
+ * `root`, `[1, R]`, and the others `branches`, `[B, S]`. A branch sees the root and itself; `mask.before` is `[C, R]` of zeros.
+ */
+export function branchingAttention(
   config: ModelConfig,
   graph: Graph,
-  options: { blocks: number; recompute: boolean },
+  { blocks, recompute, root, branches }: AttentionOptions & { root: Value; branches: Value },
 ): Attention {
-  const { blocks } = options;
+  const rootMask = graph.input("mask.root", "float32", ["R", "R"]);
+  const unseen = graph.input("mask.before", "float32", ["C", "R"]);
+  const masks = blockMasks(graph, blocks);
+  const flat = reshape(branches, [1, product(branches.shape)]);
+  return ({ query, key, value }) => {
+    const [tokens] = query.shape;
+    const cut = (x: Value) => split(reshape(x, [1, tokens!, x.shape[2]!]), [root, flat], 1) as [Value, Value];
+    const [[rootQuery, ownQuery], [rootKey, ownKey], [rootValue, ownValue]] = [cut(query), cut(key), cut(value)];
+    const ofRoot = { query: rootQuery, key: rootKey, value: rootValue };
+    const [ownQueries, ownKeys, ownValues] = [ownQuery, ownKey, ownValue].map((x) => unflattenLike(x, branches));
+    const forEach = (x: Value) => repeatLike(splitHeads(x, config.keyValueHeads, config), branches);
+    const before = { key: forEach(rootKey), value: forEach(rootValue), mask: unseen };
+    const own = attendInBlocks(
+      config,
+      { query: ownQueries!, key: ownKeys!, value: ownValues! },
+      { masks, recompute, before },
+    );
+    const common = attendInBlocks(config, ofRoot, { masks: [rootMask], recompute });
+    return reshape(concat([common, reshape(own, ownQuery.shape)], 1), query.shape);
+  };
+}
+
+function blockMasks(graph: Graph, blocks: number): Value[] {
+  return Array.from({ length: blocks }, (_, i) => graph.input(`mask.${i}`, "float32", ["C", blockedLength(i + 1)]));
+}
+
+interface BlocksOptions {
+  masks: readonly Value[];
+  recompute: boolean;
+  /** Keys and values that all queries see, `[B, keyValueHeads, R, headWidth]`, and their mask. */
+  before?: { key: Value; value: Value; mask: Value };
+}
+
+function attendInBlocks(config: ModelConfig, heads: Heads, { masks, before, ...options }: BlocksOptions): Value {
   const scale = config.headWidth ** -0.5;
-  const masks = Array.from({ length: blocks }, (_, i) =>
-    graph.input(`mask.${i}`, "float32", ["C", blockedLength(i + 1)]),
-  );
   const attend =
     (mask: Value) =>
     ([query, key, value]: readonly Value[]): Value => {
       const scores = matmul(query!, key!, { transposeB: true, scale });
-      const masked = add(reshape(scores, ["B", config.heads, "C", scores.shape[3]!]), mask);
+      const [rows, , , keys] = scores.shape;
+      const masked = add(reshape(scores, [rows!, config.heads, mask.shape[0]!, keys!]), mask);
       return matmul(reshape(softmax(masked), scores.shape), value!);
     };
-  return (heads) => {
-    const cut = (x: Value) => (blocks === 1 ? [x] : split(x, new Array<Value>(blocks).fill(masks[0]!), 1));
-    const keys = cut(heads.key).map((key) => splitHeads(key, config.keyValueHeads, config));
-    const values = cut(heads.value).map((value) => splitHeads(value, config.keyValueHeads, config));
-    const attended = cut(heads.query).map((part, i) => {
-      const inputs = [groupQueries(part, config), concat(keys.slice(0, i + 1), 2), concat(values.slice(0, i + 1), 2)];
-      const run = attend(masks[i]!);
-      return joinHeads(options.recompute ? recompute(inputs, run) : run(inputs), "C", config);
-    });
-    return concat(attended, 1);
-  };
+  const cut = (x: Value) => (masks.length === 1 ? [x] : split(x, new Array<Value>(masks.length).fill(masks[0]!), 1));
+  const keys = cut(heads.key).map((key) => splitHeads(key, config.keyValueHeads, config));
+  const values = cut(heads.value).map((value) => splitHeads(value, config.keyValueHeads, config));
+  const seen = (first: Value | undefined, own: readonly Value[], axis: number) =>
+    concat(first === undefined ? own : [first, ...own], axis);
+  const attended = cut(heads.query).map((part, i) => {
+    const inputs = [
+      groupQueries(part, config),
+      seen(before?.key, keys.slice(0, i + 1), 2),
+      seen(before?.value, values.slice(0, i + 1), 2),
+    ];
+    const run = attend(seen(before?.mask, [masks[i]!], 1));
+    return joinHeads(options.recompute ? recompute(inputs, run) : run(inputs), masks[0]!.shape[0]!, config);
+  });
+  return concat(attended, 1);
 }
 
 /** Hidden states of the wanted positions, `[P, width]`, from flat row numbers `[P]`. */

@@ -36,6 +36,13 @@ export interface RowNumbers {
   alternatives?: { tokens: Int32Array; logprobs: Float32Array };
 }
 
+/** Rows computed in one run. */
+export interface WorkBatch {
+  rows: readonly WorkRow[];
+  /** So many tokens at the beginning of all rows are the same, and are computed once; 0 where that does not pay. */
+  root: number;
+}
+
 export interface WorkOptions {
   temperature: number;
   /** How many candidates each position has, and how many alternatives are asked for. */
@@ -72,8 +79,8 @@ export class TrainingThread {
     this.#options = options;
   }
 
-  async forward(weights: Feeds, rows: readonly WorkRow[], work: WorkOptions): Promise<RowNumbers[]> {
-    const batch = blocked(rows);
+  async forward(weights: Feeds, { rows, root }: WorkBatch, work: WorkOptions): Promise<RowNumbers[]> {
+    const batch = blocked(rows, root);
     const session = await this.#session(
       {
         gradient: false,
@@ -93,12 +100,12 @@ export class TrainingThread {
   /** Adds the gradient of these rows to `gradient`, or writes it where `isFirst`. */
   async backward(
     weights: Feeds,
-    rows: readonly WorkRow[],
+    { rows, root }: WorkBatch,
     work: WorkOptions,
     gradient: Float32Array,
     isFirst: boolean,
   ): Promise<void> {
-    const batch = blocked(rows);
+    const batch = blocked(rows, root);
     const has = (name: keyof RowDerivatives) => rows.some(({ derivatives }) => derivatives?.[name] !== undefined);
     const session = await this.#session(
       {
@@ -135,14 +142,15 @@ export class TrainingThread {
   }
 
   #session(
-    want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks">,
-    batch: { rows: number; length: number; blocks: number },
+    want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks" | "root">,
+    batch: Blocked,
   ): Promise<InferenceSession> {
     const { config, valueHead, intraThreads } = this.#options;
-    const kept = 4 * config.layers * batch.rows * config.heads * (batch.length ** 2 / 2);
+    const kept = 4 * config.layers * batch.rows * config.heads * batch.length * (batch.length / 2 + batch.root);
     const automatic = want.gradient && kept > keptAttentionBytes ? "attention" : "nothing";
     const recompute = this.#options.recompute === "automatic" ? automatic : this.#options.recompute;
-    const options: TrainingGraphOptions = { ...want, valueHead, recompute, blocks: batch.blocks };
+    const { blocks, root } = batch;
+    const options: TrainingGraphOptions = { ...want, valueHead, recompute, blocks, root: root > 0 };
     const key = JSON.stringify(options);
     let session = this.#sessions.get(key);
     if (session === undefined) {
@@ -152,34 +160,36 @@ export class TrainingThread {
     return session;
   }
 
-  #rowFeeds(
-    rows: readonly WorkRow[],
-    { length, blocks }: { length: number; blocks: number },
-    work: WorkOptions,
-  ): Feeds {
+  #rowFeeds(rows: readonly WorkRow[], { length, blocks, root }: Blocked, work: WorkOptions): Feeds {
     const tokens = new Int32Array(rows.length * length);
-    const positions = new Int32Array(rows.length * length);
+    const positions = Int32Array.from({ length: root + tokens.length }, (_, i) =>
+      i < root ? i : root + ((i - root) % length),
+    );
     const wanted: number[] = [];
     const chosen: number[] = [];
     rows.forEach((row, b) => {
-      for (let s = 0; s < length; s++) positions[b * length + s] = s;
-      tokens.set(row.tokens.subarray(0, Math.min(row.tokens.length, length)), b * length);
+      tokens.set(row.tokens.subarray(root, Math.min(row.tokens.length, root + length)), b * length);
       for (const t of row.wanted) {
-        wanted.push(b * length + t - 1); // the state before a token predicts it
+        // the state before a token predicts it
+        wanted.push(t <= root ? t - 1 : root + b * length + (t - 1 - root));
         chosen.push(row.tokens[t]!);
       }
     });
+    const shape = root > 0 ? [positions.length, 1] : [rows.length, length];
     const feeds: Feeds = {
       tokens: integers(tokens, [rows.length, length]).tensor,
-      positions: integers(positions, [rows.length, length]).tensor,
+      positions: integers(positions, shape).tensor,
       wanted: integers(wanted, [wanted.length]).tensor,
       chosen: integers(chosen, [chosen.length, 1]).tensor,
       inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
       ...this.#options.rotations.for(rows[0]!.length).feeds,
     };
-    for (let i = 0; i < blocks; i++) {
-      const [size, end] = [length / blocks, (length / blocks) * (i + 1)];
-      feeds[`mask.${i}`] = floats(causalMask(size, end - size), [size, end]);
+    const size = length / blocks;
+    for (let i = 0; i < blocks; i++) feeds[`mask.${i}`] = floats(causalMask(size, i * size), [size, (i + 1) * size]);
+    if (root > 0) {
+      feeds.root = integers(rows[0]!.tokens.subarray(0, root), [1, root]).tensor;
+      feeds["mask.root"] = floats(causalMask(root), [root, root]);
+      feeds["mask.before"] = floats(new Float32Array(size * root), [size, root]);
     }
     if (work.candidates > 0) {
       const all = rows.flatMap((row) => Array.from(row.candidates!));
@@ -189,11 +199,19 @@ export class TrainingThread {
   }
 }
 
+interface Blocked {
+  rows: number;
+  /** Of each row, behind the root. */
+  length: number;
+  blocks: number;
+  root: number;
+}
+
 /** How many tokens are read, the last wanted one being only predicted, padded to whole blocks of attention. */
-function blocked(rows: readonly WorkRow[]): { rows: number; length: number; blocks: number } {
-  const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!));
+function blocked(rows: readonly WorkRow[], root: number): Blocked {
+  const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!)) - root;
   const { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
-  return { rows: rows.length, length: Math.ceil(longest / blocks) * blocks, blocks };
+  return { rows: rows.length, length: Math.ceil(longest / blocks) * blocks, blocks, root };
 }
 
 function splitRows(rows: readonly WorkRow[], outputs: Feeds, work: WorkOptions): RowNumbers[] {

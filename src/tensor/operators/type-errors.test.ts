@@ -39,6 +39,13 @@ const mismatches: readonly (readonly [string, Build, string])[] = [
     "reshape([B*S*T], [S, B*T]): at most one symbolic dimension may move to another axis",
   ],
   ["reshapeLike", ({ cube, v5 }) => tensor.reshapeLike(v5, cube), "reshapeLike([5], [B, S, T]): both must have"],
+  ["unflattenLike", ({ cube, m23 }) => tensor.unflattenLike(cube, m23), "unflattenLike([B, S, T], [2, 3]): the first"],
+  [
+    "unflattenLike",
+    ({ graph, m23 }) => tensor.unflattenLike(graph.input("flat", "float32", [1, 6, "T"]), m23),
+    "unflattenLike([1, 6, T], [2, 3]): what follows the rows must be numbers",
+  ],
+  ["repeatLike", ({ m23, m45 }) => tensor.repeatLike(m23, m45), "repeatLike([2, 3], [4, 5]): the first must have one"],
   ["split", ({ m23 }) => tensor.split(m23, [1, 1], -1), "split([2, 3]): parts [1,1] must add up to 3 along axis 1"],
   [
     "split",

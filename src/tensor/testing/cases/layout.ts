@@ -1,3 +1,4 @@
+import { repeatLike, unflattenLike } from "../../operators/batch-like.ts";
 import { expandLike } from "../../operators/expand-like.ts";
 import { concat, reshape, reshapeLike, split, transpose, zerosLike } from "../../operators/layout.ts";
 import { concreteShape, type Shape } from "../../shape.ts";
@@ -264,6 +265,24 @@ const likeCases: readonly OperatorCase[] = [
       }),
     }),
   ),
+  {
+    operator: "unflattenLike",
+    about: "rows of a flat batch",
+    trial: () => ({
+      inputs: [floats(1, "B*S", 3), floats("B", "S")],
+      build: (x, like) => unflattenLike(x, like),
+      reference: (x, like) => withShape(x, [...like.shape, 3]),
+    }),
+  },
+  {
+    operator: "repeatLike",
+    about: "one row for all",
+    trial: () => ({
+      inputs: [floats(1, "S", 2), floats("B", 3)],
+      build: (x, like) => repeatLike(x, like),
+      reference: (x, like) => fill([like.shape[0]!, ...x.shape.slice(1)], (index) => at(x, index)),
+    }),
+  },
   {
     operator: "zerosLike",
     about: "of a value",

@@ -1,0 +1,165 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { embedded } from "../../src/engine/embedded/embedded.ts";
+import { small } from "../../src/engine/embedded/model-config.ts";
+import type { Engine, TokenRow } from "../../src/engine/engine.ts";
+import { LudusError } from "../../src/errors.ts";
+import { createRng } from "../../src/random.ts";
+import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
+import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
+import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
+import { median } from "../statistics.ts";
+import { formatNumber, markdownTable, type Table, textTable } from "../table.ts";
+
+const help = `What it saves that the prompt of a group is computed once while training: the update of 8 groups of 8 attempts, beside
+the same rows with another first token each, which have nothing in common. Takes about a minute.
+Writes bench/results/prompts.json and docs/results/prompts.md.
+
+Usage: npm run bench -- prompts [options]
+
+  --json  print the ratios as one JSON object instead of the table
+
+Example:
+  npm run bench -- prompts --json
+`;
+
+const vocabularySize = 256;
+const [groups, groupSize] = [8, 8];
+const [warmUpRounds, rounds] = [2, 7];
+const shapes = [
+  { prompt: 16, answer: 48 },
+  { prompt: 32, answer: 128 },
+  { prompt: 128, answer: 128 },
+  { prompt: 256, answer: 64 },
+  { prompt: 512, answer: 64 },
+] as const;
+
+interface Measured {
+  prompt: number;
+  answer: number;
+  /** Seconds of an update, each round. */
+  shared: number[];
+  separate: number[];
+}
+
+interface Results {
+  about: AboutRun;
+  coresOfOthers: number;
+  measured: Measured[];
+}
+
+export const promptsBenchmark: Benchmark = {
+  name: "prompts",
+  summary: "an update where the prompt of a group is computed once, and where it is not",
+  help,
+  async run(args, context) {
+    const { json } = parseOptions(args);
+    const results = await measureAll(args, context);
+    writeResults(results, context.root);
+    if (json)
+      console.log(JSON.stringify(Object.fromEntries(results.measured.map((one) => [nameOf(one), ratioOf(one)]))));
+    else console.log(`\n${textTable(tableOf(results))}\n\n${aboutResults(results)}`);
+  },
+};
+
+function parseOptions(args: readonly string[]): { json: boolean } {
+  try {
+    return parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } }).values;
+  } catch {
+    const hint = "See npm run bench -- prompts --help.";
+    throw new LudusError("bad-option", { got: args.join(" "), expected: "--json", hint });
+  }
+}
+
+async function measureAll(args: readonly string[], { root, signal, progress }: BenchmarkContext): Promise<Results> {
+  const about = aboutRun("prompts", args, root);
+  const warning = busyWarning(about);
+  if (warning !== undefined) progress(warning);
+  const engine = await embedded({ model: small({ vocabularySize, contextLength: 1024 }), seed: 1 });
+  try {
+    const [started, before] = [performance.now(), readProcessorTime(process.pid)];
+    const measured: Measured[] = [];
+    for (const shape of shapes) {
+      const one = await measure(engine, shape, signal);
+      measured.push(one);
+      progress(`${nameOf(one)}: ${ratioOf(one).toFixed(2)} times`);
+    }
+    const [seconds, after] = [(performance.now() - started) / 1000, readProcessorTime(process.pid)];
+    return { about, coresOfOthers: before && after ? coresOfOthers(before, after, seconds) : 0, measured };
+  } finally {
+    await engine.close();
+  }
+}
+
+async function measure(
+  engine: Engine,
+  shape: { prompt: number; answer: number },
+  signal: AbortSignal,
+): Promise<Measured> {
+  const alike = makeRows(shape);
+  // one token each, and nothing is the same behind it
+  const different = alike.map((row, b) => ({ ...row, tokens: [b, ...row.tokens.slice(1)] }));
+  const times: { shared: number[]; separate: number[] } = { shared: [], separate: [] };
+  for (let round = 0; round < warmUpRounds + rounds; round++) {
+    signal.throwIfAborted();
+    const [shared, separate] = [await update(engine, alike), await update(engine, different)];
+    if (round < warmUpRounds) continue;
+    times.shared.push(shared);
+    times.separate.push(separate);
+  }
+  return { ...shape, ...times };
+}
+
+function makeRows({ prompt, answer }: { prompt: number; answer: number }): (TokenRow & { tokens: number[] })[] {
+  const rng = createRng(1);
+  const draw = (count: number) => Array.from({ length: count }, () => rng.integer(vocabularySize));
+  return Array.from({ length: groups }, () => draw(prompt)).flatMap((asked) =>
+    Array.from({ length: groupSize }, () => {
+      const tokens = [...asked, ...draw(answer)];
+      return { tokens, mask: tokens.map((_, t) => (t < prompt ? 0 : 1)) };
+    }),
+  );
+}
+
+/** Seconds of what an update costs but for the optimizer. */
+async function update(engine: Engine, rows: readonly TokenRow[]): Promise<number> {
+  const zeros_B_T = rows.map(({ tokens }) => new Float32Array(tokens.length));
+  const logprobs_B_T = rows.map(({ mask }) => Float32Array.from(mask!, (isSampled) => (isSampled ? -1e-4 : 0)));
+  const sampled = { logprobs_B_T: zeros_B_T, policyVersion: engine.info.policyVersion };
+  const started = performance.now();
+  await engine.backward(await engine.forward({ rows }, { sampled }), { logprobs_B_T });
+  return (performance.now() - started) / 1000;
+}
+
+const nameOf = ({ prompt, answer }: Measured) => `${prompt}+${answer}`;
+const ratioOf = ({ shared, separate }: Measured) => Number((median(separate) / median(shared)).toFixed(3));
+
+function tableOf({ measured }: Results): Table {
+  const rows = measured.map((one) => [
+    `${one.prompt}`,
+    `${one.answer}`,
+    ...[one.shared, one.separate].map((seconds) => formatNumber(1000 * median(seconds))),
+    ratioOf(one).toFixed(2),
+  ]);
+  return [["prompt", "answer", "once, ms", "for each row, ms", "times"], ...rows];
+}
+
+function aboutResults({ about, coresOfOthers }: Results): string {
+  return aboutLine(about, { node: process.versions.node }, coresOfOthers);
+}
+
+function writeResults(results: Results, root: string): void {
+  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, "bench/results/prompts.json"), `${JSON.stringify(results, null, 1)}\n`);
+  const page = `# The prompt of a group, computed once
+
+Written by \`npm run bench -- prompts\`. An update (without the optimizer) of ${groups} groups of ${groupSize} attempts on the embedded engine, a model of 1M parameters,
+beside the same rows with another first token each, so that nothing can be shared. Medians of ${rounds} rounds, in turns.
+
+${markdownTable(tableOf(results))}
+
+${aboutResults(results)}
+`;
+  writeFileSync(join(root, "docs/results/prompts.md"), page);
+}
