@@ -32,7 +32,7 @@ function withThoughts(env: ScreenEnv): ScreenEnv {
     expert(context) {
       const said = env.expert!(context);
       const answer = typeof said === "string" ? said : (said?.answer ?? "");
-      const words = context.task.instruction.compact.length % 4;
+      const words = context.task.instruction.compact.length % 9;
       return { thought: Array.from({ length: words }, () => "well").join(" "), answer };
     },
   };
@@ -42,7 +42,7 @@ export const uiR1: Recipe = {
   system: "ui-r1",
   title: "UI-R1 and UI-R1-E",
   claim:
-    "Reinforcement learning on 136 chosen screens carries over to labels never seen better than imitation of the same 136",
+    "Reinforcement learning on 136 chosen screens makes a policy better on labels of training and on labels never seen",
   measures: {
     success: "right",
     newLabels: "right, new labels",
@@ -50,8 +50,9 @@ export const uiR1: Recipe = {
     seconds: "seconds",
   },
   compare: [
-    { method: "GRPO on 136 chosen", baseline: "SFT on 136 chosen", measure: "newLabels", want: "more" },
+    { method: "GRPO on 136 chosen", baseline: "warm start", measure: "newLabels", want: "more" },
     { method: "GRPO on 136 chosen", baseline: "warm start", measure: "success", want: "more" },
+    { method: "GRPO on 136 chosen", baseline: "SFT on 136 chosen", measure: "newLabels", want: "more" },
     { method: "GRPO on 136 chosen", baseline: "SFT on 136 chosen", measure: "success", want: "more" },
     { method: "GRPO on 136 chosen", baseline: "SFT on 4000", measure: "newLabels", want: "more" },
     { method: "GRPO with DAST", baseline: "GRPO on 136 chosen", measure: "tokens", want: "less" },
