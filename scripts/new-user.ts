@@ -5,7 +5,7 @@
 //     node scripts/new-user.ts --keep    leaves the folder as it was at the end
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { readPage } from "../test/docs/pages.ts";
@@ -24,6 +24,7 @@ function programOf(path: string): string {
   return `${block.text}\n`;
 }
 
+const loadBefore = loadavg()[0]!;
 const home = mkdtempSync(join(tmpdir(), "ludus-new-user-"));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 const tarball = join(home, `ludus-${version}.tgz`);
@@ -116,7 +117,7 @@ function page(): string {
 
 Made by \`node scripts/new-user.ts\`: the package as it would be published, in an empty folder, on ${availableParallelism()} cores with Node
 ${process.versions.node}. npm took packages from its cache where it had them; \`ludus\` itself came from a file, since it is not published yet. Long
-outputs are cut in the middle. The machine was doing other work at the same time.`;
+outputs are cut in the middle. The machine's load was ${loadBefore.toFixed(1)} before.`;
   return `${head}\n\n${transcript.markdown()}`;
 }
 
