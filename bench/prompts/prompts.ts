@@ -1,14 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { embedded } from "../../src/engine/embedded/embedded.ts";
 import { small } from "../../src/engine/embedded/model-config.ts";
 import type { Engine, TokenRow } from "../../src/engine/engine.ts";
-import { LudusError } from "../../src/errors.ts";
 import { createRng } from "../../src/random.ts";
 import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
+import { parseJsonOption } from "../json-option.ts";
 import { median } from "../statistics.ts";
 import { formatNumber, markdownTable, type Table, textTable } from "../table.ts";
 
@@ -54,7 +53,7 @@ export const promptsBenchmark: Benchmark = {
   summary: "an update where the prompt of a group is computed once, and where it is not",
   help,
   async run(args, context) {
-    const { json } = parseOptions(args);
+    const { json } = parseJsonOption("prompts", args);
     const results = await measureAll(args, context);
     writeResults(results, context.root);
     if (json)
@@ -62,15 +61,6 @@ export const promptsBenchmark: Benchmark = {
     else console.log(`\n${textTable(tableOf(results))}\n\n${aboutResults(results)}`);
   },
 };
-
-function parseOptions(args: readonly string[]): { json: boolean } {
-  try {
-    return parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } }).values;
-  } catch {
-    const hint = "See npm run bench -- prompts --help.";
-    throw new LudusError("bad-option", { got: args.join(" "), expected: "--json", hint });
-  }
-}
 
 async function measureAll(args: readonly string[], { root, signal, progress }: BenchmarkContext): Promise<Results> {
   const about = aboutRun("prompts", args, root);

@@ -1,10 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { LudusError } from "../../src/errors.ts";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
+import { parseJsonOption } from "../json-option.ts";
 import { textTable } from "../table.ts";
 import { measureEnvSteps } from "./env-steps.ts";
 import { type Held, heldCounts, isHeld, measureHeld } from "./held.ts";
@@ -32,7 +31,7 @@ export const rolloutsBenchmark: Benchmark = {
   summary: "rollouts held at once, cost of a turn, steps of the environments",
   help,
   async run(args, context) {
-    const { json } = parseOptions(args);
+    const { json } = parseJsonOption("rollouts", args);
     const results = await measureAll(args, context);
     writeResults(results, context.root);
     if (json) console.log(JSON.stringify(results.summary));
@@ -43,15 +42,6 @@ export const rolloutsBenchmark: Benchmark = {
     }
   },
 };
-
-function parseOptions(args: readonly string[]): { json: boolean } {
-  try {
-    return parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } }).values;
-  } catch {
-    const hint = "See npm run bench -- rollouts --help.";
-    throw new LudusError("bad-option", { got: args.join(" "), expected: "--json", hint });
-  }
-}
 
 async function measureAll(
   args: readonly string[],
