@@ -4,7 +4,7 @@ import type { Beginning, Lab, Recipe, Trained } from "ludus/recipe";
 
 // RAGEN's batch: 16 attempts at each of 8 tasks, 32 of them in an update; learning rates are for a model of 0.3M parameters
 const tasksPerStep = 8;
-const onBandit = { learningRate: 1e-3 };
+const onBandit = { learningRate: 1.5e-3 };
 const elsewhere = { learningRate: 5e-4 };
 /** On the bandit, which is solved after 100: long enough to see what becomes of a solved task. */
 const long = 400;
@@ -35,7 +35,7 @@ export const ragen: Recipe = {
     surerAt: "entropy halved at step",
     alikeAt: "doctor: rewards alike, step",
     trapAt: "doctor: echo trap, step",
-    fellAt: "reward fell at step",
+    fellAt: "success fell at step",
     seconds: "seconds",
   },
   compare: [
@@ -125,15 +125,14 @@ function curvesOf({ history }: Trained): Record<string, number[]> {
 
 /** What RAGEN looks at, in curves averaged over twenty steps. What never happened counts as the run's length. */
 function signatures(trained: Trained): Record<string, number> {
-  const { reward, success, deviation, entropy, gradient } = curvesOf(trained);
-  const steps = reward!.length;
-  const [rewards, successes, deviations, entropies] = [reward, success, deviation, entropy].map((curve) =>
-    smooth(curve!),
-  );
+  const { success, deviation, entropy, gradient } = curvesOf(trained);
+  const steps = success!.length;
+  const [successes, deviations, entropies] = [success, deviation, entropy].map((curve) => smooth(curve!));
   const best = Math.max(...successes!);
   const ratio = (curve: readonly number[]) => curve.at(-1)! / Math.max(1e-9, curve[0]!);
-  const bestAt = rewards!.indexOf(Math.max(...rewards!));
-  const fellAt = rewards!.findIndex((value, step) => step > bestAt && value < 0.9 * rewards![bestAt]!);
+  // rewards of the bandit go up and down with what its arms happen to pay; success does not
+  const bestAt = successes!.indexOf(best);
+  const fellAt = successes!.findIndex((value, step) => step > bestAt && value < 0.9 * best);
   const halvedAt = (curve: readonly number[]) => curve.findIndex((value) => value < 0.5 * curve[0]!);
   const at = (step: number) => (step < 0 ? steps : Math.min(steps, step + window));
   return {

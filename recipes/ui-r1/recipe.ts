@@ -23,7 +23,7 @@ const tasksPerStep = 34;
 /** Held-out tasks, so many that chance moves a success by less than 0.02. */
 const tasks = 1000;
 
-/** UI-R1 thinks before it answers. The expert's thoughts here are of any length, by chance, and none is needed. */
+/** UI-R1 thinks before it answers. The expert's thoughts here are of any length, and none is needed. */
 function withThoughts(env: ScreenEnv): ScreenEnv {
   return {
     ...env,
@@ -32,7 +32,8 @@ function withThoughts(env: ScreenEnv): ScreenEnv {
     expert(context) {
       const said = env.expert!(context);
       const answer = typeof said === "string" ? said : (said?.answer ?? "");
-      return { thought: Array.from({ length: context.rng.integer(6) }, () => "well").join(" "), answer };
+      const words = context.task.instruction.compact.length % 4;
+      return { thought: Array.from({ length: words }, () => "well").join(" "), answer };
     },
   };
 }
