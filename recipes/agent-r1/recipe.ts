@@ -16,7 +16,7 @@ export const agentR1: Recipe = {
   system: "agent-r1",
   title: "Agent-R1",
   claim:
-    "Trained on whole episodes with tools, PPO, GRPO and REINFORCE++ beat single retrieval and the untrained agent; PPO needs both masks",
+    "Trained on whole episodes with tools, PPO, GRPO and REINFORCE++ beat single retrieval and the untrained agent",
   measures: { success: "right", turns: "turns", tokens: "tokens said", seconds: "seconds" },
   compare: [
     { method: "PPO", baseline: "RAG", measure: "success", want: "more" },

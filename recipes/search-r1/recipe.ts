@@ -10,8 +10,7 @@ const steps = 60;
 export const searchR1: Recipe = {
   system: "search-r1",
   title: "Search-R1 and ReSearch",
-  claim:
-    "With a reward for the answer alone an agent learns to search as often as a question needs; it must not learn from what the search returned",
+  claim: "With a reward for the answer alone an agent learns to search as often as a question needs",
   measures: {
     success: "right",
     oneHop: "right, 1 hop",

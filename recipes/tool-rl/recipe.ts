@@ -62,7 +62,7 @@ async function careless(mistakes: { value: number; call: number }): Promise<Call
 export const toolRlRecipe: Recipe = {
   system: "tool-rl",
   title: "ToolRL",
-  claim: "GRPO with the fine-grained reward for tool calls beats imitation, and rewards that see less detail",
+  claim: "GRPO with the fine-grained reward for tool calls beats imitation of the same demonstrations",
   measures: { success: "exact", early: "exact, first half of training", reward: "fine reward", seconds: "seconds" },
   compare: [
     { method: "GRPO, fine", baseline: "SFT, as many updates", measure: "success", want: "more" },
