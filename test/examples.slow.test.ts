@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
-// Each example says itself whether it did what it promises: it ends with 1 otherwise. Together they take a quarter of an hour.
+// Each example says itself whether it did what it promises: it ends with 1 otherwise. Together they take five minutes.
 const run = promisify(execFile);
 
 test.each(["openai-agent", "ai-sdk-agent", "python-agent", "own-algorithm", "first-steps"])(
