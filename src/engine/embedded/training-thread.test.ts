@@ -12,6 +12,7 @@ const sizes = { vocabularySize: 24, width: 32, headWidth: 8, layers: 2, contextL
 const models: Record<string, ModelConfig> = {
   llama: tiny({ ...sizes, family: "llama", heads: 4, keyValueHeads: 4 }),
   "grouped queries and biases": tiny({ ...sizes, family: "qwen2", heads: 4, keyValueHeads: 2 }),
+  "a context of no whole number of blocks": tiny({ ...sizes, contextLength: 511, family: "llama", heads: 4 }),
   "head norms": tiny({ ...sizes, family: "qwen3", heads: 4, keyValueHeads: 2 }),
 };
 
@@ -60,6 +61,7 @@ function expectClose(got: Float32Array, wanted: Float32Array, tolerance: number)
 const lengths = [
   { prompt: 9, longest: 20 },
   { prompt: 30, longest: 130 }, // attention in two blocks
+  { prompt: 30, longest: 481 }, // the whole context, where padding would not fit
 ];
 test.each(
   Object.keys(models).flatMap((name) =>

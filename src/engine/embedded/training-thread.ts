@@ -80,7 +80,7 @@ export class TrainingThread {
   }
 
   async forward(weights: Feeds, { rows, root }: WorkBatch, work: WorkOptions): Promise<RowNumbers[]> {
-    const batch = blocked(rows, root);
+    const batch = this.#blocked(rows, root);
     const session = await this.#session(
       {
         gradient: false,
@@ -105,7 +105,7 @@ export class TrainingThread {
     gradient: Float32Array,
     isFirst: boolean,
   ): Promise<void> {
-    const batch = blocked(rows, root);
+    const batch = this.#blocked(rows, root);
     const has = (name: keyof RowDerivatives) => rows.some(({ derivatives }) => derivatives?.[name] !== undefined);
     const session = await this.#session(
       {
@@ -160,6 +160,19 @@ export class TrainingThread {
     return session;
   }
 
+  /**
+   * How many tokens are read, the last wanted one being only predicted, padded to whole blocks of attention. A row of the whole
+   * context has fewer blocks where padding would not fit into the table of rotations.
+   */
+  #blocked(rows: readonly WorkRow[], root: number): Blocked {
+    const { maxLength } = this.#options.rotations.for(rows[0]!.length);
+    const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!)) - root;
+    const padded = (blocks: number) => Math.ceil(longest / blocks) * blocks;
+    let { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
+    while (root + padded(blocks) > maxLength) blocks /= 2;
+    return { rows: rows.length, length: padded(blocks), blocks, root };
+  }
+
   #rowFeeds(rows: readonly WorkRow[], { length, blocks, root }: Blocked, work: WorkOptions): Feeds {
     const tokens = new Int32Array(rows.length * length);
     const positions = Int32Array.from({ length: root + tokens.length }, (_, i) =>
@@ -205,13 +218,6 @@ interface Blocked {
   length: number;
   blocks: number;
   root: number;
-}
-
-/** How many tokens are read, the last wanted one being only predicted, padded to whole blocks of attention. */
-function blocked(rows: readonly WorkRow[], root: number): Blocked {
-  const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!)) - root;
-  const { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
-  return { rows: rows.length, length: Math.ceil(longest / blocks) * blocks, blocks, root };
 }
 
 function splitRows(rows: readonly WorkRow[], outputs: Feeds, work: WorkOptions): RowNumbers[] {
