@@ -74,7 +74,7 @@ export const toolRlRecipe: Recipe = {
     const demonstrations = 6000;
     const start = await lab.begin({
       env: await careless({ value: 0.25, call: 0.125 }),
-      // with bytes, rows are three times as long, and seeds differ in whether words are copied at all
+      // with bytes, seeds differ in whether words are copied at all
       policy: fromScratch({ size: "tiny", tokenizer: 512 }),
       warmStart: imitate({ demonstrations, steps: 1500, learningRate: cosine(3e-3, 0.1) }),
     });

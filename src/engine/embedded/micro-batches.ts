@@ -1,3 +1,5 @@
+import { commonPrefix } from "./common-prefix.ts";
+
 /** What planning looks at. */
 export interface PlannedRow {
   readonly tokens: Int32Array;
@@ -77,17 +79,10 @@ function familiesOf(rows: readonly PlannedRow[]): Family[] {
     // something is left of every row, so that no batch is empty behind its root
     const root = Math.min(
       ...members.map((row) => lengthOf(rows[row]!) - 1),
-      ...members.slice(1).map((row) => commonBeginning(first.tokens, rows[row]!.tokens)),
+      ...members.slice(1).map((row) => commonPrefix(first.tokens, rows[row]!.tokens)),
     );
     return members.length > 1 && root >= leastRoot ? [{ members: sorted, root }] : [];
   });
-}
-
-function commonBeginning(a: Int32Array, b: Int32Array): number {
-  const end = Math.min(a.length, b.length);
-  let length = 0;
-  while (length < end && a[length] === b[length]) length++;
-  return length;
 }
 
 function byLength(rows: readonly PlannedRow[], members: readonly number[]): number[] {

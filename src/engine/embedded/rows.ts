@@ -2,6 +2,7 @@ import { LudusError } from "../../errors.ts";
 import type { Answer } from "../answer.ts";
 import { policyWeights } from "../engine.ts";
 import { pageTokens } from "./attention-kernel.ts";
+import { commonPrefix } from "./common-prefix.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { PageCache, pageBytes } from "./page-cache.ts";
 import type { Rotation } from "./rotations.ts";
@@ -187,11 +188,4 @@ export class Rows {
       hint: "Raise `maxCacheBytes`, or shorten the sequence.",
     });
   }
-}
-
-function commonPrefix(a: readonly number[], b: readonly number[], limit: number): number {
-  const end = Math.min(a.length, b.length, limit);
-  let length = 0;
-  while (length < end && a[length] === b[length]) length++;
-  return length;
 }
