@@ -3,9 +3,16 @@ import { LudusError } from "../../errors.ts";
 import type { OptimizerOptions, SampleRequest } from "../engine.ts";
 import { adamw, type Range, reduceGradients, type TrainState } from "./adamw.ts";
 import { decodingPiece, type TrainingGraphOptions } from "./graphs.ts";
+import type { Decoder } from "./decoder.ts";
+import { KernelDecoder } from "./kernel-decoder.ts";
+import type { CompiledKernels } from "./kernels/compile-kernels.ts";
+import { KernelMemory } from "./kernels/kernel-memory.ts";
+import { type KernelShape, kernelShape } from "./kernels/kernel-shape.ts";
+import { Kernels } from "./kernels/kernels.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
-import { Sampler } from "./sampler.ts";
+import { mostStepTokens, Sampler } from "./sampler.ts";
+import { SessionDecoder } from "./session-decoder.ts";
 import { type Feeds, floats, openSession } from "./session.ts";
 import { TrainingThread, type WorkBatch, type WorkOptions } from "./training-thread.ts";
 import { slice, type WeightLayout, weightLayout } from "./weights.ts";
@@ -15,6 +22,9 @@ export interface ThreadSetup {
   config: ModelConfig;
   valueHead: boolean;
   intraThreads: number;
+  kernels: CompiledKernels;
+  /** What computes samples: kernels of our own, or sessions that use more than one core. */
+  decoding: "kernels" | "sessions";
   maxCacheBytes: number;
   maxRows: number;
   recompute: TrainingGraphOptions["recompute"] | "automatic";
@@ -34,7 +44,7 @@ export interface Work {
 export class ComputeThread {
   readonly #setup: ThreadSetup;
   readonly #layout: WeightLayout;
-  readonly #weights = new Map<string, { feeds: Feeds; version: number }>();
+  readonly #weights = new Map<string, { all: Shared; feeds: Feeds; version: number }>();
   readonly #training: TrainingThread;
   readonly #rotations: Rotations;
   readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
@@ -60,7 +70,7 @@ export class ComputeThread {
     const feeds: Feeds = {};
     for (const parameter of [...slices, ...joined])
       feeds[parameter.name] = floats(slice(all, parameter), parameter.shape);
-    this.#weights.set(name, { feeds, version });
+    this.#weights.set(name, { all, feeds, version });
   }
 
   async forgetWeights({ name }: { name: string }): Promise<void> {
@@ -142,18 +152,20 @@ export class ComputeThread {
   }
 
   async #makeSampler(): Promise<Sampler> {
-    const { config, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
-    const pieces = await Promise.all(
-      Array.from({ length: config.layers + 1 }, (_, piece) => openSession(decodingPiece(config, piece), intraThreads)),
-    );
+    const { config, kernels: compiled, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
+    const shape = kernelShape(config);
+    const memory = new KernelMemory();
+    const room = { stepTokens: mostStepTokens(maxRows), maxAnswers: maxRows };
+    const kernels = new Kernels(shape, { module: compiled.module, memory, ...room });
     return new Sampler({
-      config,
-      pieces,
+      shape,
+      memory,
+      decoder: await this.#makeDecoder(shape, kernels),
       rotations: this.#rotations,
       maxCacheBytes,
       maxRows,
       tokenBytes,
-      weights: (name) => this.#weights.get(name)!,
+      version: (name) => this.#weights.get(name)!.version,
       finish: (id, result) => {
         const answer = this.#answers.get(id);
         this.#answers.delete(id);
@@ -161,6 +173,19 @@ export class ComputeThread {
         else answer?.resolve(result);
       },
     });
+  }
+
+  async #makeDecoder(shape: KernelShape, kernels: Kernels): Promise<Decoder> {
+    const { config, decoding, intraThreads, kernels: compiled } = this.#setup;
+    if (decoding === "kernels") {
+      const { panelWidth } = compiled;
+      const weights = (name: string) => this.#weights.get(name)!.all;
+      return new KernelDecoder({ shape, kernels, panelWidth, layout: this.#layout, weights });
+    }
+    const pieces = await Promise.all(
+      Array.from({ length: config.layers + 1 }, (_, piece) => openSession(decodingPiece(config, piece), intraThreads)),
+    );
+    return new SessionDecoder({ shape, kernels, pieces, weights: (name) => this.#weights.get(name)!.feeds });
   }
 }
 

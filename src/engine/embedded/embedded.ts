@@ -18,6 +18,7 @@ import {
 } from "../engine.ts";
 import { ComputePool } from "./compute-pool.ts";
 import type { ThreadSetup, Work } from "./compute-thread.ts";
+import { compileKernels } from "./kernels/compile-kernels.ts";
 import { type MicroBatch, planMicroBatches } from "./micro-batches.ts";
 import { checkModelConfig, type ModelConfig } from "./model-config.ts";
 import { readModelFolder, writeModelFolder } from "./model-folder.ts";
@@ -93,12 +94,15 @@ class EmbeddedEngine implements Engine {
     this.#valueHead = options.valueHead ?? savedValueHead;
     this.#layout = weightLayout(config, this.#valueHead);
     const cores = options.threads ?? availableParallelism();
-    const count = this.#layout.size <= independentThreads ? cores : 1;
+    const isSmall = this.#layout.size <= independentThreads;
+    const count = isSmall ? cores : 1;
     const { tokenizer } = options;
     const setup: ThreadSetup = {
       config,
       valueHead: this.#valueHead,
       intraThreads: Math.max(1, Math.floor(cores / count)),
+      kernels: compileKernels(config),
+      decoding: isSmall ? "kernels" : "sessions",
       maxCacheBytes: Math.floor((options.maxCacheBytes ?? freemem() / 4) / count),
       maxRows: Math.max(1, Math.ceil((options.maxRows ?? 512) / count)),
       recompute: options.recompute ?? "automatic",

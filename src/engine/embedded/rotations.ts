@@ -5,6 +5,10 @@ import { type Feeds, floats } from "./session.ts";
 /** Tables of cosines and sines for sequences up to a length. */
 export interface Rotation {
   readonly maxLength: number;
+  /** `[maxLength, headWidth / 2]` each. */
+  readonly cos: Float32Array;
+  readonly sin: Float32Array;
+  /** The same for a session. */
   readonly feeds: Feeds;
 }
 
@@ -25,7 +29,7 @@ export class Rotations {
     this.#tables = limits.map((maxLength) => {
       const { cos, sin } = ropeTables(config, maxLength);
       const dims = [maxLength, config.headWidth / 2];
-      return { maxLength, feeds: { cos: floats(cos, dims), sin: floats(sin, dims) } };
+      return { maxLength, cos, sin, feeds: { cos: floats(cos, dims), sin: floats(sin, dims) } };
     });
   }
 

@@ -1,9 +1,10 @@
 import { LudusError } from "../../errors.ts";
 import type { Answer } from "../answer.ts";
 import { policyWeights } from "../engine.ts";
-import { pageTokens } from "./attention-kernel.ts";
 import { commonPrefix } from "./common-prefix.ts";
-import type { ModelConfig } from "./model-config.ts";
+import { pageTokens } from "./kernels/attention-kernel.ts";
+import type { KernelMemory } from "./kernels/kernel-memory.ts";
+import type { KernelShape } from "./kernels/kernel-shape.ts";
 import { PageCache, pageBytes } from "./page-cache.ts";
 import type { Rotation } from "./rotations.ts";
 
@@ -26,11 +27,11 @@ export interface Row {
 }
 
 export interface RowsOptions {
-  config: ModelConfig;
+  shape: KernelShape;
+  memory: KernelMemory;
   /** Limit of the key/value cache. */
   maxCacheBytes: number;
   maxRows: number;
-  stepTokens: number;
 }
 
 /** So many tokens are worth a copy, or a wait. */
@@ -44,8 +45,8 @@ export class Rows {
 
   constructor(options: RowsOptions) {
     this.#options = options;
-    const { config, maxCacheBytes, maxRows, stepTokens } = options;
-    this.cache = new PageCache(config, { maxBytes: maxCacheBytes, maxRows, stepTokens });
+    const { shape, memory, maxCacheBytes, maxRows } = options;
+    this.cache = new PageCache(shape, memory, { maxBytes: maxCacheBytes, maxRows });
   }
 
   [Symbol.iterator](): Iterator<Row> {
@@ -180,8 +181,8 @@ export class Rows {
   }
 
   tooSmall(length: number): LudusError {
-    const { config, maxCacheBytes } = this.#options;
-    const need = Math.ceil(length / pageTokens) * pageBytes(config);
+    const { shape, maxCacheBytes } = this.#options;
+    const need = Math.ceil(length / pageTokens) * pageBytes(shape);
     return new LudusError("cache-too-small", {
       got: `a sequence of ${length} tokens, whose keys and values take ${(need / 2 ** 20).toFixed(1)} MiB`,
       expected: `at most ${(maxCacheBytes / 2 ** 20).toFixed(1)} MiB, the cache of one thread`,

@@ -1,23 +1,26 @@
-import type { InferenceSession } from "onnxruntime-node";
 import { LudusError } from "../../errors.ts";
 import { Answer } from "../answer.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
+import type { Decoder } from "./decoder.ts";
 import type { Rotation, Rotations } from "./rotations.ts";
 import { type Row, Rows, type RowsOptions } from "./rows.ts";
-import { type Feeds, floats, integers } from "./session.ts";
 
-export interface SamplerOptions extends Omit<RowsOptions, "stepTokens"> {
-  /** The pieces of the model, cut at each attention. */
-  pieces: readonly InferenceSession[];
+export interface SamplerOptions extends RowsOptions {
+  decoder: Decoder;
   rotations: Rotations;
   tokenBytes: readonly Uint8Array[] | undefined;
-  /** The weights of a name as feeds, and their version. */
-  weights(name: string): { feeds: Feeds; version: number };
+  /** The version of the weights of a name. */
+  version(name: string): number;
   finish(id: number, result: Sample | LudusError): void;
 }
 
 /** Tokens of prompts computed in one step: enough to be efficient, few enough that decoding rows do not wait long. */
 const promptTokens = 512;
+
+/** The most tokens of a step: one of each row, and those of prompts. */
+export function mostStepTokens(maxRows: number): number {
+  return maxRows + promptTokens;
+}
 
 /** One token to be computed. */
 interface StepToken {
@@ -48,7 +51,7 @@ export class Sampler {
 
   constructor(options: SamplerOptions) {
     this.#options = options;
-    this.#rows = new Rows({ ...options, stepTokens: options.maxRows + promptTokens + 1 });
+    this.#rows = new Rows(options);
   }
 
   add(id: number, request: SampleRequest): void {
@@ -78,6 +81,7 @@ export class Sampler {
 
   forgetWeights(name: string): void {
     this.#rows.freeWhere((row) => row.weights === name);
+    this.#options.decoder.forget(name);
   }
 
   /** Resolves once no computation is under way; nothing starts until `resume`. */
@@ -97,6 +101,7 @@ export class Sampler {
   resume(changed: readonly string[]): void {
     this.#rows.freeWhere((row) => changed.includes(row.weights) && row.answer === undefined);
     for (const row of this.#rows) if (changed.includes(row.weights)) this.#rows.reset(row);
+    this.#options.decoder.changed(changed);
     this.#held?.resume();
     this.#held = undefined;
     void this.#run();
@@ -192,64 +197,22 @@ export class Sampler {
     const { answering, others } = this.#tokens(batch.rows);
     const tokens = [...answering, ...others];
     if (tokens.length === 0) return;
-    // a product with one row takes another path in ONNX Runtime and rounds differently: there are always two
-    if (tokens.length === 1) tokens.push(tokens[0]!);
-    const { feeds, version } = this.#options.weights(batch.name);
-    const probabilities = await this.#compute({ ...feeds, ...batch.rotation.feeds }, tokens, answering);
+    const { decoder, version } = this.#options;
+    const probabilities_B = await decoder.run({
+      weights: batch.name,
+      rotation: batch.rotation,
+      tokens: tokens.map(({ row, position }) => row.tokens[position]!),
+      positions: tokens.map(({ position }) => position),
+      lists: tokens.map(({ row }) => row.address),
+      temperatures: answering.map(({ row }) => row.answer?.request.temperature ?? 1),
+    });
     for (const { row, position } of tokens) {
       if (this.#rows.has(row)) row.cached = Math.max(row.cached, position + 1);
     }
-    const { vocabularySize } = this.#options.config;
     answering.forEach(({ row }, b) => {
       // a row that was aborted meanwhile is not there any more
-      if (!this.#rows.has(row)) return;
-      this.#draw(row, probabilities!.subarray(b * vocabularySize, (b + 1) * vocabularySize), version);
+      if (this.#rows.has(row)) this.#draw(row, probabilities_B[b]!, version(batch.name));
     });
-  }
-
-  /** Runs the tokens through the model; gives the probabilities after the first of them, the answering ones. */
-  async #compute(
-    weights: Feeds,
-    tokens: readonly StepToken[],
-    answering: readonly StepToken[],
-  ): Promise<Float32Array | undefined> {
-    const { config, pieces } = this.#options;
-    const { cache } = this.#rows;
-    const count = tokens.length;
-    const feeds: Feeds = {
-      ...weights,
-      tokens: integers(
-        tokens.map(({ row, position }) => row.tokens[position]!),
-        [count],
-      ).tensor,
-      positions: integers(
-        tokens.map(({ position }) => position),
-        [count, 1],
-      ).tensor,
-    };
-    cache.setTokens({ lists: tokens.map(({ row }) => row.address), positions: tokens.map(({ position }) => position) });
-    const width = config.heads * config.headWidth;
-    // two rows here too, of which one may be nobody's
-    const wanted = answering.length === 0 ? 0 : Math.max(2, answering.length);
-    for (let layer = 0; layer < config.layers; layer++) {
-      const output = await pieces[layer]!.run(feeds);
-      const asked = layer === config.layers - 1 ? wanted : count;
-      const [queryKeys, values] = [output.queryKeys!.data as Float32Array, output.values!.data as Float32Array];
-      const attended = cache.attend(layer, queryKeys, values, { count: asked, written: count });
-      if (asked === 0) return undefined;
-      feeds.states = floats((output.newStates!.data as Float32Array).subarray(0, asked * config.width), [
-        asked,
-        config.width,
-      ]);
-      feeds.attended = floats(attended, [asked, width]);
-    }
-    const inverse = Float32Array.from(
-      { length: wanted },
-      (_, b) => 1 / (answering[b]?.row.answer?.request.temperature || 1),
-    );
-    feeds.inverseTemperature = floats(inverse, [wanted, 1]);
-    const { probabilities } = await pieces[config.layers]!.run(feeds);
-    return probabilities!.data as Float32Array;
   }
 
   #draw(row: Row, probabilities: Float32Array, version: number): void {
@@ -257,7 +220,7 @@ export class Sampler {
     row.used = this.#clock;
     const token = answer.draw(probabilities, row.tokens.length, version);
     row.tokens.push(token);
-    const stop = answer.stopAt(token, row.tokens.length, this.#options.config.contextLength);
+    const stop = answer.stopAt(token, row.tokens.length, this.#options.shape.config.contextLength);
     if (stop === undefined) return;
     row.answer = undefined;
     if (row.rollout === undefined) this.#rows.free(row);

@@ -3,6 +3,7 @@ import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { createRng } from "../../random.ts";
 import type { Engine, Sample, SampleRequest } from "../engine.ts";
 import { type EmbeddedOptions, embedded } from "./embedded.ts";
+import { kernelShape } from "./kernels/kernel-shape.ts";
 import { type ModelConfig, tiny } from "./model-config.ts";
 import { pageBytes } from "./page-cache.ts";
 
@@ -116,12 +117,12 @@ describe("memory", () => {
   test("is bounded: what does not fit waits, and what gives way is computed again", async () => {
     const all = requests(7, 4, 100).map((request) => ({ ...request, maxTokens: 250 })); // more than a page each
     const free = await together(await make(), all);
-    const tight = await make({ maxCacheBytes: pageBytes(model) * 4 });
+    const tight = await make({ maxCacheBytes: pageBytes(kernelShape(model)) * 4 });
     expect(await together(tight, all)).toEqual(free);
   });
 
   test("that cannot hold a single sequence is an error with numbers, and the engine goes on", async () => {
-    const engine = await make({ maxCacheBytes: pageBytes(model) });
+    const engine = await make({ maxCacheBytes: pageBytes(kernelShape(model)) });
     await expect(engine.sample({ tokens: new Array(300).fill(1), maxTokens: 5, seed: 0 })).rejects.toMatchObject({
       code: "cache-too-small",
       message: expect.stringContaining("MiB"),

@@ -1,5 +1,5 @@
-// As much of an assembler for WebAssembly as the attention kernel needs. An instruction is its bytes; code is instructions in
-// the order they run. Vectors are four floats (f32x4).
+// As much of an assembler for WebAssembly as the kernels need. An instruction is its bytes; code is instructions in the order
+// they run. Vectors are four floats (f32x4).
 
 export type Code = readonly number[];
 
@@ -43,6 +43,8 @@ export const multiply = (a: Code, b: Code): Code => [...a, ...b, 0x6c];
 export const shiftLeft = (a: Code, bits: number): Code => [...a, ...integer(bits), 0x74];
 export const shiftRight = (a: Code, bits: number): Code => [...a, ...integer(bits), 0x76];
 export const and = (a: Code, mask: number): Code => [...a, ...integer(mask), 0x71];
+export const isEqual = (a: Code, b: Code): Code => [...a, ...b, 0x46];
+export const isDifferent = (a: Code, b: Code): Code => [...a, ...b, 0x47];
 export const isLess = (a: Code, b: Code): Code => [...a, ...b, 0x48];
 export const loadInteger = (address: Code, offset = 0): Code => [...address, 0x28, ...at(2, offset)];
 
@@ -56,6 +58,8 @@ export const loadFloat = (address: Code, offset = 0): Code => [...address, 0x2a,
 export const float = (value: number): Code => [0x43, ...floatBytes(value)];
 export const divideFloat = (a: Code, b: Code): Code => [...a, ...b, 0x95];
 export const addFloat = (a: Code, b: Code): Code => [...a, ...b, 0x92];
+export const multiplyFloat = (a: Code, b: Code): Code => [...a, ...b, 0x94];
+export const rootFloat = (a: Code): Code => [...a, 0x91];
 export const maxFloat = (a: Code, b: Code): Code => [...a, ...b, 0x97];
 
 export const load = (address: Code, offset = 0): Code => [...address, ...simd(0x00), ...at(4, offset)];
@@ -76,10 +80,15 @@ export const lane = (vector: Code, index: number): Code => [...vector, ...simd(0
 export const addVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe4)];
 export const subtractVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe5)];
 export const multiplyVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe6)];
+export const divideVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe7)];
+export const absoluteVector = (a: Code): Code => [...a, ...simd(0xe0)];
+export const negateVector = (a: Code): Code => [...a, ...simd(0xe1)];
 export const maxVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe9)];
 /** All bits of a lane where a is above b, none elsewhere. */
 export const isAbove = (a: Code, b: Code): Code => [...a, ...b, ...simd(0x44)];
 export const andBits = (a: Code, b: Code): Code => [...a, ...b, ...simd(0x4e)];
+/** Bits of a where the mask has them set, of b elsewhere. */
+export const either = (a: Code, b: Code, mask: Code): Code => [...a, ...b, ...mask, ...simd(0x52)];
 export const nearest = (a: Code): Code => [...a, ...simd(0x6a)];
 export const toIntegers = (a: Code): Code => [...a, ...simd(0xf8)];
 export const addIntegers = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xae)];
@@ -89,6 +98,11 @@ export const fused = (a: Code, b: Code, c: Code): Code => [...a, ...b, ...c, ...
 
 /** Runs the body at least once, and again while the condition, computed after it, holds. */
 export const repeatWhile = (body: Code, condition: Code): Code => [0x03, 0x40, ...body, ...condition, 0x0d, 0x00, 0x0b];
+/** Runs the body for an index from 0 to below the limit; the limit must be above 0. */
+export function countTo(index: number, limit: Code, body: Code): Code {
+  const next = set(index, add(get(index), integer(1)));
+  return join(set(index, integer(0)), repeatWhile(join(body, next), isLess(get(index), limit)));
+}
 /** Runs the body if the condition holds. */
 export const when = (condition: Code, body: Code): Code => [...condition, 0x04, 0x40, ...body, 0x0b];
 
@@ -131,16 +145,35 @@ function name(text: string): number[] {
   return [...unsigned(text.length), ...Buffer.from(text)];
 }
 
-/** A module with one exported function of integers that returns nothing, on a memory it is given. */
-export function assemble(exported: string, parameters: number, locals: Locals, body: Code): Uint8Array<ArrayBuffer> {
-  const type = [0x60, ...unsigned(parameters), ...new Array<number>(parameters).fill(typeByte.integer), 0];
-  const code = [...locals.declarations(), ...body, 0x0b];
+/** A function of integers that returns nothing. */
+export interface KernelCode {
+  name: string;
+  parameters: number;
+  locals: Locals;
+  body: Code;
+}
+
+/** A module that exports the functions, on a memory it is given. */
+export function assemble(functions: readonly KernelCode[]): Uint8Array<ArrayBuffer> {
+  const list = (parts: readonly (readonly number[])[]) => [...unsigned(parts.length), ...parts.flat()];
+  const types = functions.map(({ parameters }) => [
+    ...[0x60, ...unsigned(parameters)],
+    ...new Array<number>(parameters).fill(typeByte.integer),
+    0,
+  ]);
+  const codes = functions.map(({ locals, body }) => {
+    const code = [...locals.declarations(), ...body, 0x0b];
+    return [...unsigned(code.length), ...code];
+  });
   return Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [1, ...type]),
+    ...section(1, list(types)),
     ...section(2, [1, ...name("host"), ...name("memory"), 0x02, 0x00, 0]),
-    ...section(3, [1, 0]),
-    ...section(7, [1, ...name(exported), 0x00, 0]),
-    ...section(10, [1, ...unsigned(code.length), ...code]),
+    ...section(
+      3,
+      list(functions.map((_, i) => unsigned(i))),
+    ),
+    ...section(7, list(functions.map((one, i) => [...name(one.name), 0x00, ...unsigned(i)]))),
+    ...section(10, list(codes)),
   ]);
 }

@@ -1,21 +1,20 @@
-import type { ModelConfig } from "./model-config.ts";
+import { exponential } from "./exponential.ts";
+import type { KernelShape } from "./kernel-shape.ts";
 import {
   add,
   addFloat,
-  addIntegers,
   addVector,
   and,
-  andBits,
-  assemble,
   type Code,
+  countTo,
   divideFloat,
   float,
   fused,
   get,
   integer,
-  isAbove,
   isLess,
   join,
+  type KernelCode,
   Locals,
   lane,
   load,
@@ -26,23 +25,19 @@ import {
   maxVector,
   multiply,
   multiplyVector,
-  nearest,
   repeatWhile,
   set,
-  shiftIntegersLeft,
   shiftLeft,
   shiftRight,
   splat,
-  splatInteger,
   splatOf,
   store,
   storeFloat,
   subtractVector,
-  toIntegers,
   when,
 } from "./wasm-code.ts";
 
-/** Tokens that are computed at a time. Their keys lie `[headWidth, 16]`: one load brings the same number of four keys. */
+/** Tokens that are computed at a time. Their keys lie `[headRoom, 16]`: one load brings the same number of four keys. */
 const blockTokens = 16;
 /** Tokens of a page. Long pieces of memory are read faster: of 16, 64, 128 and 256 tokens, 256 were best, by a tenth or more. */
 export const pageTokens = 256;
@@ -50,28 +45,28 @@ const blocksPerPage = pageTokens / blockTokens;
 const bytes = 4;
 
 /** Bytes of the keys, or of the values, of one head in a block, and of all heads. */
-function headBytes(config: ModelConfig): number {
-  return blockTokens * config.headWidth * bytes;
+function headBytes(shape: KernelShape): number {
+  return blockTokens * shape.headRoom * bytes;
 }
 
-function blockBytes(config: ModelConfig): number {
-  return config.keyValueHeads * headBytes(config);
+function blockBytes(shape: KernelShape): number {
+  return shape.config.keyValueHeads * headBytes(shape);
 }
 
 /** Bytes of a layer in a page: the keys of all blocks, then the values. */
-export function layerBytes(config: ModelConfig): number {
-  return 2 * blocksPerPage * blockBytes(config);
+export function layerBytes(shape: KernelShape): number {
+  return 2 * blocksPerPage * blockBytes(shape);
 }
 
 /** The pieces of a page's layer that hold its first tokens, as offset and size. */
-export function usedPieces(config: ModelConfig, tokens: number): { offset: number; size: number }[] {
-  const size = Math.ceil(tokens / blockTokens) * blockBytes(config);
-  return [0, layerBytes(config) / 2].map((offset) => ({ offset, size }));
+export function usedPieces(shape: KernelShape, tokens: number): { offset: number; size: number }[] {
+  const size = Math.ceil(tokens / blockTokens) * blockBytes(shape);
+  return [0, layerBytes(shape) / 2].map((offset) => ({ offset, size }));
 }
 
 /** How many scores there may be for rows up to a length: per head those of whole blocks and 1 / their sum. */
-export function scoreFloats(config: ModelConfig, length: number): number {
-  return config.heads * (Math.ceil(length / blockTokens) + 1) * blockTokens;
+export function scoreFloats(shape: KernelShape, length: number): number {
+  return shape.config.heads * (Math.ceil(length / blockTokens) + 1) * blockTokens;
 }
 
 /** Addresses in the kernel's memory, and counts. */
@@ -82,10 +77,8 @@ export interface AttentionCall {
   /** Per token: the address of its row's list of page addresses, and its position. */
   pageLists: number;
   positions: number;
-  /** `[tokens, heads + keyValueHeads, headWidth]`, and `[tokens, keyValueHeads, headWidth]`. */
-  queryKeys: number;
-  values: number;
-  /** `[count, heads, headWidth]`. */
+  /** Per token the queries, keys and values of all heads, and per answer what the heads give. */
+  projected: number;
   out: number;
   /** Room for the scores of all heads, `scoreFloats` for a length. */
   scores: number;
@@ -97,8 +90,7 @@ const parameterNames = [
   "written",
   "pageLists",
   "positions",
-  "queryKeys",
-  "values",
+  "projected",
   "out",
   "scores",
   "layer",
@@ -113,72 +105,57 @@ const parameter = Object.fromEntries(parameterNames.map((name, i) => [name, get(
  * to a common length, and operators for masks, concatenation and softmax between them; here a row costs what it is long.
  * A token's result depends on its own row alone, and is the same whether it was part of a prompt or sampled.
  */
-export class AttentionKernel {
-  readonly #attend: (...addresses: number[]) => void;
-
-  constructor(config: ModelConfig, memory: WebAssembly.Memory) {
-    const module = new WebAssembly.Module(attentionModule(config));
-    this.#attend = new WebAssembly.Instance(module, { host: { memory } }).exports.attend as (
-      ...addresses: number[]
-    ) => void;
-  }
-
-  run(call: AttentionCall): void {
-    this.#attend(...parameterNames.map((name) => call[name]));
-  }
-}
-
-function attentionModule(config: ModelConfig): Uint8Array<ArrayBuffer> {
+export function attentionKernel(shape: KernelShape): KernelCode {
   const locals = new Locals(parameterNames.length);
-  return assemble("attend", parameterNames.length, locals, join(writeEntries(config, locals), readAll(config, locals)));
+  const body = join(writeEntries(shape, locals), readAll(shape, locals));
+  return { name: "attend", parameters: parameterNames.length, locals, body };
 }
 
-/** Runs the body for an index from 0 to below the limit; the limit must be above 0. */
-function countTo(index: number, limit: Code, body: Code): Code {
-  const next = set(index, add(get(index), integer(1)));
-  return join(set(index, integer(0)), repeatWhile(join(body, next), isLess(get(index), limit)));
+/** The arguments of the kernel, in its order. */
+export function attentionArguments(call: AttentionCall): number[] {
+  return parameterNames.map((name) => call[name]);
 }
 
 /** The address of a token's page list, and of its position. */
 const listOf = (token: number) => loadInteger(add(parameter.pageLists, shiftLeft(get(token), 2)));
 const positionOf = (token: number) => loadInteger(add(parameter.positions, shiftLeft(get(token), 2)));
 
+const projectedRow = (shape: KernelShape, token: number) =>
+  add(parameter.projected, multiply(get(token), integer(shape.rows.projected * bytes)));
+
 /** Where the keys of a block of the layer lie. */
-function blockAddress(config: ModelConfig, list: Code, block: Code): Code {
+function blockAddress(shape: KernelShape, list: Code, block: Code): Code {
   const page = loadInteger(add(list, shiftLeft(shiftRight(block, Math.log2(blocksPerPage)), 2)));
-  const inPage = multiply(and(block, blocksPerPage - 1), integer(blockBytes(config)));
-  return add(add(page, multiply(parameter.layer, integer(layerBytes(config)))), inPage);
+  const inPage = multiply(and(block, blocksPerPage - 1), integer(blockBytes(shape)));
+  return add(add(page, multiply(parameter.layer, integer(layerBytes(shape)))), inPage);
 }
 
 /** Puts the new keys and values of every token into its page. */
-function writeEntries(config: ModelConfig, locals: Locals): Code {
-  const { heads, keyValueHeads, headWidth } = config;
-  const { token, position, page, key, value } = locals.named("integer", "token", "position", "page", "key", "value");
-  const rowBytes = (count: number) => count * headWidth * bytes;
+function writeEntries(shape: KernelShape, locals: Locals): Code {
+  const { headRoom, config } = shape;
+  const { heads, keyValueHeads } = config;
+  const { token, position, page, row, column, entry } = locals.named("integer", "token", "position", "page", "row", "column", "entry");
   const inBlock = and(get(position), blockTokens - 1);
   const copies: Code[] = [];
   for (let head = 0; head < keyValueHeads; head++) {
-    const keys = head * headBytes(config);
-    const values = layerBytes(config) / 2 + keys;
-    for (let d = 0; d < headWidth; d++) {
-      const source = head * headWidth * bytes + d * bytes;
-      const column = add(get(page), shiftLeft(inBlock, 2));
-      copies.push(storeFloat(column, loadFloat(get(key), source), keys + d * blockTokens * bytes));
-      const row = add(get(page), multiply(inBlock, integer(headWidth * bytes)));
-      copies.push(storeFloat(row, loadFloat(get(value), source), values + d * bytes));
+    const keys = head * headBytes(shape);
+    const values = layerBytes(shape) / 2 + keys;
+    for (let d = 0; d < headRoom; d++) {
+      const [key, value] = [heads + head, heads + keyValueHeads + head].map((room) =>
+        loadFloat(get(row), (room * headRoom + d) * bytes),
+      ) as [Code, Code];
+      copies.push(
+        storeFloat(get(column), key, keys + d * blockTokens * bytes),
+        storeFloat(get(entry), value, values + d * bytes),
+      );
     }
   }
   const body = join(
     set(position, positionOf(token)),
-    set(page, blockAddress(config, listOf(token), shiftRight(get(position), 4))),
-    set(
-      key,
-      add(
-        parameter.queryKeys,
-        add(multiply(get(token), integer(rowBytes(heads + keyValueHeads))), integer(rowBytes(heads))),
-      ),
-    ),
-    set(value, add(parameter.values, multiply(get(token), integer(rowBytes(keyValueHeads))))),
+    set(page, blockAddress(shape, listOf(token), shiftRight(get(position), 4))),
+    set(row, projectedRow(shape, token)),
+    set(column, add(get(page), shiftLeft(inBlock, 2))),
+    set(entry, add(get(page), multiply(inBlock, integer(headRoom * bytes)))),
     ...copies,
   );
   return countTo(token, parameter.written, body);
@@ -195,8 +172,9 @@ interface Work {
   out: number;
 }
 
-function readAll(config: ModelConfig, locals: Locals): Code {
-  const { heads, keyValueHeads, headWidth } = config;
+function readAll(shape: KernelShape, locals: Locals): Code {
+  const { headRoom, config } = shape;
+  const { heads, keyValueHeads } = config;
   const { token, list, length, blocks, scoreBytes, query, out } = locals.named(
     "integer",
     "token",
@@ -213,18 +191,18 @@ function readAll(config: ModelConfig, locals: Locals): Code {
     set(length, add(positionOf(token), integer(1))),
     set(blocks, shiftRight(add(get(length), integer(blockTokens - 1)), 4)),
     set(scoreBytes, shiftLeft(add(get(blocks), integer(1)), 6)),
-    set(query, add(parameter.queryKeys, multiply(get(token), integer((heads + keyValueHeads) * headWidth * bytes)))),
-    set(out, add(parameter.out, multiply(get(token), integer(heads * headWidth * bytes)))),
-    scoreKeys(config, locals, work),
-    softmaxScores(config, locals, work),
-    weighValues(config, locals, work),
+    set(query, projectedRow(shape, token)),
+    set(out, add(parameter.out, multiply(get(token), integer(shape.rows.attended * bytes)))),
+    scoreKeys(shape, locals, work),
+    softmaxScores(shape, locals, work),
+    weighValues(shape, locals, work),
   );
   return when(isLess(integer(0), parameter.count), countTo(token, parameter.count, oneToken));
 }
 
 /** Runs the body for every block of the row, with the address of its keys, or at an offset, in this layer. */
 function eachBlock(
-  config: ModelConfig,
+  shape: KernelShape,
   locals: Locals,
   { list, blocks }: Work,
   address: number,
@@ -232,18 +210,19 @@ function eachBlock(
   offset = 0,
 ): Code {
   const index = locals.make("integer");
-  const start = add(blockAddress(config, get(list), get(index)), integer(offset));
+  const start = add(blockAddress(shape, get(list), get(index)), integer(offset));
   return countTo(index, get(blocks), join(set(address, start), body(index)));
 }
 
 /** q·k of all heads, block by block: the keys of a page lie together, so memory is read in long pieces. */
-function scoreKeys(config: ModelConfig, locals: Locals, work: Work): Code {
-  const { heads, keyValueHeads, headWidth } = config;
+function scoreKeys(shape: KernelShape, locals: Locals, work: Work): Code {
+  const { headRoom, config } = shape;
+  const { heads, keyValueHeads } = config;
   const { page, head, query, to } = locals.named("integer", "page", "head", "query", "to");
   const sums = locals.many("vector", blockTokens / 4);
   const factor = locals.make("vector");
   const products: Code[] = [];
-  for (let d = 0; d < headWidth; d++) {
+  for (let d = 0; d < headRoom; d++) {
     products.push(set(factor, loadSplat(get(query), d * bytes)));
     sums.forEach((sum, i) => {
       const keys = load(get(page), (d * blockTokens + i * 4) * bytes);
@@ -253,14 +232,14 @@ function scoreKeys(config: ModelConfig, locals: Locals, work: Work): Code {
   const queryHead = join(
     ...products,
     ...sums.map((sum, i) => store(get(to), get(sum), i * 16)),
-    set(query, add(get(query), integer(headWidth * bytes))),
+    set(query, add(get(query), integer(headRoom * bytes))),
     set(to, add(get(to), get(work.scoreBytes))),
   );
   // query heads of a group use the same keys
   const inGroup = locals.make("integer");
   const keyHead = join(
     countTo(inGroup, integer(heads / keyValueHeads), queryHead),
-    set(page, add(get(page), integer(headBytes(config)))),
+    set(page, add(get(page), integer(headBytes(shape)))),
   );
   const oneBlock = (index: number) =>
     join(
@@ -268,13 +247,14 @@ function scoreKeys(config: ModelConfig, locals: Locals, work: Work): Code {
       set(to, add(parameter.scores, shiftLeft(get(index), 6))),
       countTo(head, integer(keyValueHeads), keyHead),
     );
-  return eachBlock(config, locals, work, page, oneBlock);
+  return eachBlock(shape, locals, work, page, oneBlock);
 }
 
 /** exp(scale · (score - largest)) in place of each head's scores, 0 behind the last key, and 1 / their sum after them. */
-function softmaxScores(config: ModelConfig, locals: Locals, work: Work): Code {
+function softmaxScores(shape: KernelShape, locals: Locals, work: Work): Code {
   const { head, scores, index, from } = locals.named("integer", "head", "scores", "index", "from");
-  const { largest, sum, value, power, counts } = locals.named("vector", "largest", "sum", "value", "power", "counts");
+  const { largest, sum, value } = locals.named("vector", "largest", "sum", "value");
+  const toExponential = exponential(locals);
   const eachVector = (body: Code) =>
     countTo(index, shiftLeft(get(work.blocks), 2), join(set(from, add(get(scores), shiftLeft(get(index), 4))), body));
   const across = (vector: number, combine: (a: Code, b: Code) => Code) =>
@@ -293,8 +273,8 @@ function softmaxScores(config: ModelConfig, locals: Locals, work: Work): Code {
     set(sum, splat(0)),
     eachVector(
       join(
-        set(value, multiplyVector(subtractVector(load(get(from)), get(largest)), splat(config.headWidth ** -0.5))),
-        exponential(value, power, counts),
+        set(value, multiplyVector(subtractVector(load(get(from)), get(largest)), splat(shape.config.headWidth ** -0.5))),
+        toExponential(value),
         store(get(from), get(value)),
         set(sum, addVector(get(sum), get(value))),
       ),
@@ -302,35 +282,13 @@ function softmaxScores(config: ModelConfig, locals: Locals, work: Work): Code {
     storeFloat(add(get(scores), shiftLeft(get(work.blocks), 6)), divideFloat(float(1), across(sum, addFloat))),
     set(scores, add(get(scores), get(work.scoreBytes))),
   );
-  return join(set(scores, parameter.scores), countTo(head, integer(config.heads), oneHead));
-}
-
-/**
- * exp of a vector of numbers up to 0, within 2 units of the last place, and exactly 0 where it is below what a float can hold:
- * 2^n times a polynomial in the rest, whose coefficients are the usual least-maximum fit of degree 5 behind 1 + r.
- */
-function exponential(value: number, power: number, counts: number): Code {
-  const polynomial = [1.9875691e-4, 1.3981999e-3, 8.333452e-3, 4.1665796e-2, 1.6666666e-1, 5e-1];
-  const [rest, least] = [get(value), splat(-87)];
-  const high = polynomial
-    .slice(1)
-    .reduce<Code>((sum, coefficient) => fused(sum, rest, splat(coefficient)), splat(polynomial[0]!));
-  const scale = shiftIntegersLeft(addIntegers(toIntegers(get(power)), splatInteger(127)), 23);
-  return join(
-    set(counts, isAbove(rest, least)),
-    set(value, maxVector(rest, least)),
-    set(power, nearest(multiplyVector(rest, splat(Math.LOG2E)))),
-    // ln 2 in two parts, so that the rest keeps all its digits
-    set(value, fused(get(power), splat(-0.693359375), rest)),
-    set(value, fused(get(power), splat(2.1219444e-4), rest)),
-    set(value, multiplyVector(addVector(fused(multiplyVector(rest, rest), high, rest), splat(1)), scale)),
-    set(value, andBits(rest, get(counts))),
-  );
+  return join(set(scores, parameter.scores), countTo(head, integer(shape.config.heads), oneHead));
 }
 
 /** Sums of the values, each times its weight, block by block; 32 numbers of a head at a time, which is what registers hold. */
-function weighValues(config: ModelConfig, locals: Locals, work: Work): Code {
-  const { heads, keyValueHeads, headWidth } = config;
+function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
+  const { headRoom, config } = shape;
+  const { heads, keyValueHeads } = config;
   const { page, head, inGroup, value, weights, end, out, first } = locals.named(
     "integer",
     "page",
@@ -343,15 +301,15 @@ function weighValues(config: ModelConfig, locals: Locals, work: Work): Code {
     "first",
   );
   const weight = locals.make("vector");
-  const width = Math.min(32, headWidth);
-  const sums = locals.many("vector", width / 4);
+  const allSums = locals.many("vector", Math.min(8, headRoom / 4));
   const parts: Code[] = [];
-  for (let start = 0; start < headWidth; start += width) {
+  for (let start = 0; start < headRoom; start += 32) {
+    const sums = allSums.slice(0, (headRoom - start) / 4);
     const at = (i: number) => start * bytes + i * 16;
     const oneToken = join(
       set(weight, loadSplat(get(weights))),
       ...sums.map((sum, i) => set(sum, fused(load(get(value), at(i)), get(weight), get(sum)))),
-      set(value, add(get(value), integer(headWidth * bytes))),
+      set(value, add(get(value), integer(headRoom * bytes))),
       set(weights, add(get(weights), integer(bytes))),
     );
     parts.push(
@@ -365,12 +323,12 @@ function weighValues(config: ModelConfig, locals: Locals, work: Work): Code {
   }
   const queryHead = join(
     ...parts,
-    set(out, add(get(out), integer(headWidth * bytes))),
+    set(out, add(get(out), integer(headRoom * bytes))),
     set(first, add(get(first), get(work.scoreBytes))),
   );
   const keyHead = join(
     countTo(inGroup, integer(heads / keyValueHeads), queryHead),
-    set(page, add(get(page), integer(headBytes(config)))),
+    set(page, add(get(page), integer(headBytes(shape)))),
   );
   const oneBlock = (index: number) =>
     join(
@@ -378,19 +336,19 @@ function weighValues(config: ModelConfig, locals: Locals, work: Work): Code {
       set(first, add(parameter.scores, shiftLeft(get(index), 6))),
       countTo(head, integer(keyValueHeads), keyHead),
     );
-  const vectors = headWidth / 4;
+  const vectors = headRoom / 4;
   const clear = Array.from({ length: heads * vectors }, (_, i) => store(get(work.out), splat(0), i * 16));
   const scaleHead = join(
     set(weight, loadSplat(add(get(first), shiftLeft(get(work.blocks), 6)))),
     ...Array.from({ length: vectors }, (_, i) =>
       store(get(out), multiplyVector(load(get(out), i * 16), get(weight)), i * 16),
     ),
-    set(out, add(get(out), integer(headWidth * bytes))),
+    set(out, add(get(out), integer(headRoom * bytes))),
     set(first, add(get(first), get(work.scoreBytes))),
   );
   return join(
     ...clear,
-    eachBlock(config, locals, work, page, oneBlock, layerBytes(config) / 2),
+    eachBlock(shape, locals, work, page, oneBlock, layerBytes(shape) / 2),
     set(out, get(work.out)),
     set(first, parameter.scores),
     countTo(head, integer(heads), scaleHead),

@@ -1,0 +1,25 @@
+import type { Rotation } from "./rotations.ts";
+
+/** The tokens of a step. The first of them, as many as there are temperatures, get an answer. */
+export interface DecodeStep {
+  /** The name of the weights. */
+  weights: string;
+  rotation: Rotation;
+  tokens: readonly number[];
+  positions: readonly number[];
+  /** Addresses of the page lists of their rows. */
+  lists: readonly number[];
+  temperatures: readonly number[];
+}
+
+/**
+ * Runs tokens of many rows through the model. Their keys and values go into the pages of their rows, so that a row costs only
+ * what is new. A token's numbers depend on the tokens before it and on nothing else in the step.
+ */
+export interface Decoder {
+  /** For each answer the probabilities of the next token; valid until the next call. */
+  run(step: DecodeStep): Promise<readonly Float32Array[]>;
+  /** The weights of these names are others now. */
+  changed(names: readonly string[]): void;
+  forget(name: string): void;
+}

@@ -1,0 +1,41 @@
+const wasmPage = 65_536;
+/** What a 32-bit address can reach, less a margin. */
+const mostBytes = 2 ** 32 - 2 ** 26;
+const alignment = 64;
+
+/** The memory of a thread's kernels: places are handed out once, and it grows as they are. */
+export class KernelMemory {
+  readonly memory = new WebAssembly.Memory({ initial: 1 });
+  // nothing lies at address 0
+  #end = alignment;
+
+  /** The address of new zeros; undefined when there is no room. */
+  take(bytes: number): number | undefined {
+    const start = this.#end;
+    const end = start + Math.ceil(bytes / alignment) * alignment;
+    const missing = end - this.memory.buffer.byteLength;
+    // by a half more each time, so that growing is rare
+    if (missing > 0 && !this.#grow(Math.max(missing, this.memory.buffer.byteLength / 2)) && !this.#grow(missing))
+      return undefined;
+    this.#end = end;
+    return start;
+  }
+
+  #grow(bytes: number): boolean {
+    if (this.memory.buffer.byteLength + bytes > mostBytes) return false;
+    try {
+      this.memory.grow(Math.ceil(bytes / wasmPage));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  floats(address: number, length: number): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.memory.buffer, address, length);
+  }
+
+  integers(address: number, length: number): Uint32Array<ArrayBuffer> {
+    return new Uint32Array(this.memory.buffer, address, length);
+  }
+}

@@ -1,0 +1,99 @@
+import { type AttentionCall, attentionArguments, scoreFloats } from "./attention-kernel.ts";
+import type { KernelMemory } from "./kernel-memory.ts";
+import type { KernelShape } from "./kernel-shape.ts";
+import type { PackedLayer, PackedProduct } from "./packed-weights.ts";
+import { productArguments, productName } from "./product-kernel.ts";
+
+const bytes = 4;
+/** Rows that a product goes over with one panel after another: the states of more would not stay in the cache. */
+const productRows = 192;
+
+type Kernel = (...addresses: number[]) => void;
+
+export interface KernelsOptions {
+  module: WebAssembly.Module;
+  memory: KernelMemory;
+  /** The most tokens of a step, and of those that get an answer. */
+  stepTokens: number;
+  maxAnswers: number;
+}
+
+/** The kernels of a thread, and the places they work on in one step. */
+export class Kernels {
+  readonly memory: KernelMemory;
+  /** Addresses, each of as many rows as a step may have tokens. */
+  readonly at: {
+    pageLists: number;
+    positions: number;
+    states: number;
+    normal: number;
+    projected: number;
+    rotations: number;
+    attended: number;
+    gateUp: number;
+    gated: number;
+    logits: number;
+    inverseTemperatures: number;
+    scores: number;
+  };
+  readonly #shape: KernelShape;
+  readonly #kernels: Record<string, Kernel>;
+
+  constructor(shape: KernelShape, { module, memory, stepTokens, maxAnswers }: KernelsOptions) {
+    this.#shape = shape;
+    this.memory = memory;
+    const rows = (size: number, count = stepTokens) => memory.take(bytes * count * size)!;
+    this.at = {
+      pageLists: rows(1),
+      positions: rows(1),
+      states: rows(shape.rows.states),
+      normal: rows(shape.rows.states),
+      projected: rows(shape.rows.projected),
+      rotations: rows(shape.headRoom),
+      attended: rows(shape.rows.attended),
+      gateUp: rows(shape.rows.gateUp),
+      gated: rows(shape.rows.gated),
+      logits: rows(shape.rows.vocabulary, maxAnswers),
+      inverseTemperatures: rows(1),
+      scores: rows(scoreFloats(shape, shape.config.contextLength), 1),
+    };
+    const { exports } = new WebAssembly.Instance(module, { host: { memory: memory.memory } });
+    this.#kernels = exports as Record<string, Kernel>;
+  }
+
+  norm(weight: number, rows: number): void {
+    this.#kernels.norm!(this.at.states, weight, this.at.normal, rows);
+  }
+
+  /** Turns queries and keys, after norms of their own where the model has them. */
+  turn({ queryNorm, keyNorm }: PackedLayer, rows: number): void {
+    this.#kernels.turn!(this.at.projected, this.at.rotations, rows, queryNorm, keyNorm);
+  }
+
+  gate(rows: number): void {
+    this.#kernels.gate!(this.at.gateUp, this.at.gated, rows);
+  }
+
+  /** Logits to probabilities. */
+  softmax(rows: number): void {
+    this.#kernels.softmax!(this.at.logits, this.at.inverseTemperatures, rows);
+  }
+
+  product({ product, weights, bias }: PackedProduct, panelWidth: number, from: number, to: number, rows: number): void {
+    const kernel = this.#kernels[productName(product.shape)]!;
+    const outStride = product.columns * bytes;
+    for (let first = 0; first < rows; first += productRows) {
+      const [states, out] = [from + first * product.shape.stride * bytes, to + first * outStride];
+      const call = { states, weights, out, bias, panels: product.columns / panelWidth, outStride };
+      kernel(...productArguments(call, Math.min(productRows, rows - first)));
+    }
+  }
+
+  /** Attention of one layer. Of `written` tokens the first `count` get an answer. */
+  attend(layer: number, tokens: Pick<AttentionCall, "count" | "written">): void {
+    const { pageLists, positions, projected, attended: out, scores } = this.at;
+    this.#kernels.attend!(
+      ...attentionArguments({ ...tokens, pageLists, positions, projected, out, scores, layer }),
+    );
+  }
+}
