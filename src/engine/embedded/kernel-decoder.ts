@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
-import type { DecodeStep, Decoder } from "./decoder.ts";
+import type { Decoder, DecodeStep } from "./decoder.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
 import { type PackedProduct, PackedWeights } from "./kernels/packed-weights.ts";
@@ -15,6 +15,8 @@ export interface KernelDecoderOptions {
   weights(name: string): Float32Array<SharedArrayBuffer>;
 }
 
+const listenMs = 2;
+
 interface PackedSet {
   packed: PackedWeights;
   isCurrent: boolean;
@@ -24,7 +26,8 @@ interface PackedSet {
 export class KernelDecoder implements Decoder {
   readonly #options: KernelDecoderOptions;
   readonly #sets = new Map<string, PackedSet>();
-  #spare: PackedWeights[] = [];
+  readonly #spare: PackedWeights[] = [];
+  #heard = 0;
 
   constructor(options: KernelDecoderOptions) {
     this.#options = options;
@@ -44,8 +47,7 @@ export class KernelDecoder implements Decoder {
   }
 
   async run(step: DecodeStep): Promise<readonly Float32Array[]> {
-    // requests and aborts are heard between two steps
-    await setImmediate();
+    await this.#listen();
     const { shape, kernels } = this.#options;
     const { places } = this.#packed(step.weights);
     const [written, answers] = [step.tokens.length, step.temperatures.length];
@@ -72,6 +74,13 @@ export class KernelDecoder implements Decoder {
     return step.temperatures.map((_, b) =>
       all.subarray(b * rows.vocabulary, b * rows.vocabulary + config.vocabularySize),
     );
+  }
+
+  /** Now and then requests and aborts are heard; to do so at every step would take longer than a small step itself. */
+  async #listen(): Promise<void> {
+    if (performance.now() - this.#heard < listenMs) return;
+    await setImmediate();
+    this.#heard = performance.now();
   }
 
   #product(packed: PackedProduct, from: number, to: number, rows: number): void {

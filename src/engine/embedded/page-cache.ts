@@ -7,6 +7,11 @@ export function pageBytes(shape: KernelShape): number {
   return shape.config.layers * layerBytes(shape);
 }
 
+/** Bytes of the keys and values of one token, all layers. */
+export function tokenBytes(shape: KernelShape): number {
+  return pageBytes(shape) / pageTokens;
+}
+
 /**
  * Keys and values in pages of 256 tokens, in the memory of the kernels. Rows hold lists of pages; rows that begin alike
  * share pages, and a page goes back when the last row has let it go. Memory is taken as it is needed, up to a limit.

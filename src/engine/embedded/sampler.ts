@@ -1,12 +1,16 @@
 import { LudusError } from "../../errors.ts";
 import { Answer } from "../answer.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
+import { Cohort } from "./cohort.ts";
 import type { Decoder } from "./decoder.ts";
+import { tokenBytes as cacheBytes } from "./page-cache.ts";
 import type { Rotation, Rotations } from "./rotations.ts";
 import { type Row, Rows, type RowsOptions } from "./rows.ts";
 
 export interface SamplerOptions extends RowsOptions {
   decoder: Decoder;
+  /** Keys and values that rows may have to go on together. */
+  cohortBytes: number;
   rotations: Rotations;
   tokenBytes: readonly Uint8Array[] | undefined;
   /** The version of the weights of a name. */
@@ -43,6 +47,7 @@ interface Batch {
 export class Sampler {
   readonly #options: SamplerOptions;
   readonly #rows: Rows;
+  readonly #cohort: Cohort<Row>;
   #waiting: Answer[] = [];
   #clock = 0;
   #running = false;
@@ -52,6 +57,8 @@ export class Sampler {
   constructor(options: SamplerOptions) {
     this.#options = options;
     this.#rows = new Rows(options);
+    const perToken = cacheBytes(options.shape);
+    this.#cohort = new Cohort(options.cohortBytes, (row) => row.tokens.length * perToken);
   }
 
   add(id: number, request: SampleRequest): void {
@@ -150,8 +157,8 @@ export class Sampler {
 
   #batches(): Batch[] {
     const batches: Batch[] = [];
-    for (const row of this.#rows) {
-      if (row.answer === undefined) continue;
+    const active = [...this.#rows].filter((row) => row.answer !== undefined);
+    for (const row of this.#cohort.next(active)) {
       const rotation = this.#options.rotations.for(row.tokens.length);
       if (rotation !== row.rotation) {
         this.#rows.reset(row);

@@ -1,5 +1,5 @@
 import type { InferenceSession } from "onnxruntime-node";
-import type { DecodeStep, Decoder } from "./decoder.ts";
+import type { Decoder, DecodeStep } from "./decoder.ts";
 import { type KernelShape, placeInHead } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
 import { type Feeds, floats, integers } from "./session.ts";
@@ -91,7 +91,13 @@ export class SessionDecoder implements Decoder {
 /** Rows of heads into the rows of projections, each head into its room. */
 function copyHeads(
   shape: KernelShape,
-  { from, to, count, heads, first }: { from: Float32Array; to: Float32Array; count: number; heads: number; first: number },
+  {
+    from,
+    to,
+    count,
+    heads,
+    first,
+  }: { from: Float32Array; to: Float32Array; count: number; heads: number; first: number },
 ): void {
   const { headRoom, config, rows } = shape;
   const size = heads * config.headWidth;

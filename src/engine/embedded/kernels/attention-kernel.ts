@@ -1,13 +1,12 @@
-import { exponential } from "./exponential.ts";
 import type { KernelShape } from "./kernel-shape.ts";
+import { softmaxParts } from "./softmax-parts.ts";
 import {
   add,
-  addFloat,
   addVector,
   and,
   type Code,
+  type Constants,
   countTo,
-  divideFloat,
   float,
   fused,
   get,
@@ -16,13 +15,10 @@ import {
   join,
   type KernelCode,
   Locals,
-  lane,
   load,
   loadFloat,
   loadInteger,
   loadSplat,
-  maxFloat,
-  maxVector,
   multiply,
   multiplyVector,
   repeatWhile,
@@ -30,10 +26,9 @@ import {
   shiftLeft,
   shiftRight,
   splat,
-  splatOf,
   store,
+  storeAll,
   storeFloat,
-  subtractVector,
   when,
 } from "./wasm-code.ts";
 
@@ -43,6 +38,8 @@ const blockTokens = 16;
 export const pageTokens = 256;
 const blocksPerPage = pageTokens / blockTokens;
 const bytes = 4;
+/** Tokens of a block whose values are written out in the loop. */
+const unrolledTokens = 4;
 
 /** Bytes of the keys, or of the values, of one head in a block, and of all heads. */
 function headBytes(shape: KernelShape): number {
@@ -85,16 +82,7 @@ export interface AttentionCall {
   layer: number;
 }
 
-const parameterNames = [
-  "count",
-  "written",
-  "pageLists",
-  "positions",
-  "projected",
-  "out",
-  "scores",
-  "layer",
-] as const;
+const parameterNames = ["count", "written", "pageLists", "positions", "projected", "out", "scores", "layer"] as const;
 const parameter = Object.fromEntries(parameterNames.map((name, i) => [name, get(i)])) as Record<
   (typeof parameterNames)[number],
   Code
@@ -105,9 +93,9 @@ const parameter = Object.fromEntries(parameterNames.map((name, i) => [name, get(
  * to a common length, and operators for masks, concatenation and softmax between them; here a row costs what it is long.
  * A token's result depends on its own row alone, and is the same whether it was part of a prompt or sampled.
  */
-export function attentionKernel(shape: KernelShape): KernelCode {
+export function attentionKernel(shape: KernelShape, constants: Constants): KernelCode {
   const locals = new Locals(parameterNames.length);
-  const body = join(writeEntries(shape, locals), readAll(shape, locals));
+  const body = join(writeEntries(shape, locals), readAll(shape, locals, constants));
   return { name: "attend", parameters: parameterNames.length, locals, body };
 }
 
@@ -134,7 +122,15 @@ function blockAddress(shape: KernelShape, list: Code, block: Code): Code {
 function writeEntries(shape: KernelShape, locals: Locals): Code {
   const { headRoom, config } = shape;
   const { heads, keyValueHeads } = config;
-  const { token, position, page, row, column, entry } = locals.named("integer", "token", "position", "page", "row", "column", "entry");
+  const { token, position, page, row, column, entry } = locals.named(
+    "integer",
+    "token",
+    "position",
+    "page",
+    "row",
+    "column",
+    "entry",
+  );
   const inBlock = and(get(position), blockTokens - 1);
   const copies: Code[] = [];
   for (let head = 0; head < keyValueHeads; head++) {
@@ -172,9 +168,7 @@ interface Work {
   out: number;
 }
 
-function readAll(shape: KernelShape, locals: Locals): Code {
-  const { headRoom, config } = shape;
-  const { heads, keyValueHeads } = config;
+function readAll(shape: KernelShape, locals: Locals, constants: Constants): Code {
   const { token, list, length, blocks, scoreBytes, query, out } = locals.named(
     "integer",
     "token",
@@ -194,7 +188,7 @@ function readAll(shape: KernelShape, locals: Locals): Code {
     set(query, projectedRow(shape, token)),
     set(out, add(parameter.out, multiply(get(token), integer(shape.rows.attended * bytes)))),
     scoreKeys(shape, locals, work),
-    softmaxScores(shape, locals, work),
+    softmaxScores(shape, locals, work, constants),
     weighValues(shape, locals, work),
   );
   return when(isLess(integer(0), parameter.count), countTo(token, parameter.count, oneToken));
@@ -219,19 +213,24 @@ function scoreKeys(shape: KernelShape, locals: Locals, work: Work): Code {
   const { headRoom, config } = shape;
   const { heads, keyValueHeads } = config;
   const { page, head, query, to } = locals.named("integer", "page", "head", "query", "to");
-  const sums = locals.many("vector", blockTokens / 4);
+  // two sums of every second number: one alone would wait for each product
+  const chains = [0, 1].map(() => locals.many("vector", blockTokens / 4));
   const factor = locals.make("vector");
   const products: Code[] = [];
   for (let d = 0; d < headRoom; d++) {
     products.push(set(factor, loadSplat(get(query), d * bytes)));
-    sums.forEach((sum, i) => {
+    chains[d % 2]!.forEach((sum, i) => {
       const keys = load(get(page), (d * blockTokens + i * 4) * bytes);
-      products.push(set(sum, d === 0 ? multiplyVector(keys, get(factor)) : fused(keys, get(factor), get(sum))));
+      products.push(set(sum, d < 2 ? multiplyVector(keys, get(factor)) : fused(keys, get(factor), get(sum))));
     });
   }
   const queryHead = join(
     ...products,
-    ...sums.map((sum, i) => store(get(to), get(sum), i * 16)),
+    storeAll(
+      locals,
+      get(to),
+      chains[0]!.map((sum, i) => addVector(get(sum), get(chains[1]![i]!))),
+    ),
     set(query, add(get(query), integer(headRoom * bytes))),
     set(to, add(get(to), get(work.scoreBytes))),
   );
@@ -251,41 +250,35 @@ function scoreKeys(shape: KernelShape, locals: Locals, work: Work): Code {
 }
 
 /** exp(scale · (score - largest)) in place of each head's scores, 0 behind the last key, and 1 / their sum after them. */
-function softmaxScores(shape: KernelShape, locals: Locals, work: Work): Code {
-  const { head, scores, index, from } = locals.named("integer", "head", "scores", "index", "from");
-  const { largest, sum, value } = locals.named("vector", "largest", "sum", "value");
-  const toExponential = exponential(locals);
-  const eachVector = (body: Code) =>
-    countTo(index, shiftLeft(get(work.blocks), 2), join(set(from, add(get(scores), shiftLeft(get(index), 4))), body));
-  const across = (vector: number, combine: (a: Code, b: Code) => Code) =>
-    combine(combine(lane(get(vector), 0), lane(get(vector), 1)), combine(lane(get(vector), 2), lane(get(vector), 3)));
+function softmaxScores(shape: KernelShape, locals: Locals, work: Work, constants: Constants): Code {
+  const { head, scores, index, from, after } = locals.named("integer", "head", "scores", "index", "from", "after");
   const end = shiftLeft(get(work.blocks), 4);
   const hide = join(
     storeFloat(add(get(scores), shiftLeft(get(index), 2)), float(-1e30)),
     set(index, add(get(index), integer(1))),
   );
+  const loop = (body: Code) =>
+    join(set(from, get(scores)), countTo(index, get(work.blocks), join(body, set(from, add(get(from), integer(64))))));
   const oneHead = join(
     set(index, get(work.length)),
     when(isLess(get(index), end), repeatWhile(hide, isLess(get(index), end))),
-    set(largest, splat(-1e30)),
-    eachVector(set(largest, maxVector(get(largest), load(get(from))))),
-    set(largest, splatOf(across(largest, maxFloat))),
-    set(sum, splat(0)),
-    eachVector(
-      join(
-        set(value, multiplyVector(subtractVector(load(get(from)), get(largest)), splat(shape.config.headWidth ** -0.5))),
-        toExponential(value),
-        store(get(from), get(value)),
-        set(sum, addVector(get(sum), get(value))),
-      ),
-    ),
-    storeFloat(add(get(scores), shiftLeft(get(work.blocks), 6)), divideFloat(float(1), across(sum, addFloat))),
+    set(after, add(get(scores), shiftLeft(get(work.blocks), 6))),
+    softmaxParts(locals, {
+      from,
+      scratch: after,
+      loop,
+      scale: constants.float(shape.config.headWidth ** -0.5),
+      constants,
+    }),
     set(scores, add(get(scores), get(work.scoreBytes))),
   );
   return join(set(scores, parameter.scores), countTo(head, integer(shape.config.heads), oneHead));
 }
 
-/** Sums of the values, each times its weight, block by block; 32 numbers of a head at a time, which is what registers hold. */
+/**
+ * Sums of the values, each times its weight, block by block; 32 numbers of a head at a time, which is what registers hold, and two
+ * sums, of every second token.
+ */
 function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
   const { headRoom, config } = shape;
   const { heads, keyValueHeads } = config;
@@ -301,24 +294,36 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
     "first",
   );
   const weight = locals.make("vector");
-  const allSums = locals.many("vector", Math.min(8, headRoom / 4));
+  const allSums = [0, 1].map(() => locals.many("vector", Math.min(8, headRoom / 4)));
   const parts: Code[] = [];
   for (let start = 0; start < headRoom; start += 32) {
-    const sums = allSums.slice(0, (headRoom - start) / 4);
-    const at = (i: number) => start * bytes + i * 16;
-    const oneToken = join(
-      set(weight, loadSplat(get(weights))),
-      ...sums.map((sum, i) => set(sum, fused(load(get(value), at(i)), get(weight), get(sum)))),
-      set(value, add(get(value), integer(headRoom * bytes))),
-      set(weights, add(get(weights), integer(bytes))),
-    );
+    const vectors = Math.min(8, (headRoom - start) / 4);
+    const at = (token: number, i: number) => (token * headRoom + start) * bytes + i * 16;
+    const chains = allSums.map((sums) => sums.slice(0, vectors));
+    const someTokens = Array.from({ length: unrolledTokens }, (_, token) => [
+      set(weight, loadSplat(get(weights), token * bytes)),
+      ...chains[token % 2]!.map((sum, i) => set(sum, fused(load(get(value), at(token, i)), get(weight), get(sum)))),
+    ]);
     parts.push(
-      ...sums.map((sum, i) => set(sum, load(get(out), at(i)))),
+      ...chains[0]!.map((sum, i) => set(sum, load(get(out), at(0, i)))),
+      ...chains[1]!.map((sum) => set(sum, splat(0))),
       set(value, get(page)),
       set(weights, get(first)),
       set(end, add(get(first), integer(blockTokens * bytes))),
-      repeatWhile(oneToken, isLess(get(weights), get(end))),
-      ...sums.map((sum, i) => store(get(out), get(sum), at(i))),
+      repeatWhile(
+        join(
+          ...someTokens.flat(),
+          set(value, add(get(value), integer(unrolledTokens * headRoom * bytes))),
+          set(weights, add(get(weights), integer(unrolledTokens * bytes))),
+        ),
+        isLess(get(weights), get(end)),
+      ),
+      storeAll(
+        locals,
+        get(out),
+        chains[0]!.map((sum, i) => addVector(get(sum), get(chains[1]![i]!))),
+        at(0, 0),
+      ),
     );
   }
   const queryHead = join(
@@ -340,8 +345,10 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
   const clear = Array.from({ length: heads * vectors }, (_, i) => store(get(work.out), splat(0), i * 16));
   const scaleHead = join(
     set(weight, loadSplat(add(get(first), shiftLeft(get(work.blocks), 6)))),
-    ...Array.from({ length: vectors }, (_, i) =>
-      store(get(out), multiplyVector(load(get(out), i * 16), get(weight)), i * 16),
+    storeAll(
+      locals,
+      get(out),
+      Array.from({ length: vectors }, (_, i) => multiplyVector(load(get(out), i * 16), get(weight))),
     ),
     set(out, add(get(out), integer(headRoom * bytes))),
     set(first, add(get(first), get(work.scoreBytes))),

@@ -1,11 +1,12 @@
 import { setFlagsFromString } from "node:v8";
 import type { ModelConfig } from "../model-config.ts";
 import { attentionKernel } from "./attention-kernel.ts";
-import { kernelShape } from "./kernel-shape.ts";
+import { type KernelShape, kernelShape } from "./kernel-shape.ts";
 import { modelProducts } from "./model-products.ts";
 import { productArguments, productKernel, productName } from "./product-kernel.ts";
 import { gateKernel, normKernel, softmaxKernel, turnKernel } from "./row-kernels.ts";
-import { assemble, type KernelCode } from "./wasm-code.ts";
+import { tryKernels } from "./try-kernels.ts";
+import { assemble, Constants, withNote } from "./wasm-code.ts";
 
 /** The kernels of a model, ready for any thread. */
 export interface CompiledKernels {
@@ -16,7 +17,7 @@ export interface CompiledKernels {
 
 /**
  * WebAssembly has vectors of four numbers. V8 can join two neighbours into one of eight where the processor has them, which
- * doubles the speed of products, if it is asked to; it has no such thing for single modules, so the flags hold only while ours
+ * doubles the speed of products, if it is asked to; there is no such wish for a single module, so the flags hold only while ours
  * is compiled, at once and with optimization. Where V8 does not know them the kernels work as they are.
  */
 const flags = {
@@ -24,8 +25,7 @@ const flags = {
   after: ["--no-experimental-wasm-revectorize", "--liftoff", "--wasm-lazy-compilation"],
 };
 
-function compile(functions: readonly KernelCode[]): WebAssembly.Module {
-  const bytes = assemble(functions);
+function compileWide(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
   for (const flag of flags.before) setFlagsFromString(flag);
   try {
     return new WebAssembly.Module(bytes);
@@ -34,19 +34,43 @@ function compile(functions: readonly KernelCode[]): WebAssembly.Module {
   }
 }
 
+const known = new Map<string, CompiledKernels>();
+
+/** The kernels of a model; made once for each. */
 export function compileKernels(config: ModelConfig): CompiledKernels {
+  const key = JSON.stringify(config);
+  const compiled = known.get(key) ?? makeKernels(config);
+  known.set(key, compiled);
+  return compiled;
+}
+
+function makeKernels(config: ModelConfig): CompiledKernels {
   const shape = kernelShape(config);
   const panelWidth = bestPanelWidth();
+  const { wide, plain } = compileBoth(shape, panelWidth);
+  // an experiment of V8 is used where it gives the same bits as the code without it, on this very machine
+  const [a, b] = [wide, plain].map((module) => tryKernels(shape, module, panelWidth)) as [Uint8Array, Uint8Array];
+  return { module: Buffer.compare(a, b) === 0 ? wide : plain, panelWidth };
+}
+
+/** The same kernels twice: as V8 makes them for our flags, and for those of the program. */
+export function compileBoth(
+  shape: KernelShape,
+  panelWidth: number,
+): { wide: WebAssembly.Module; plain: WebAssembly.Module } {
+  const constants = new Constants();
   const products = new Map(modelProducts(shape).map((product) => [productName(product.shape), product.shape]));
-  const module = compile([
+  const kernels = [
     ...[...products.values()].map((product) => productKernel(product, panelWidth)),
     normKernel(shape),
     turnKernel(shape),
-    gateKernel(shape),
-    softmaxKernel(shape),
-    attentionKernel(shape),
-  ]);
-  return { module, panelWidth };
+    gateKernel(shape, constants),
+    softmaxKernel(shape, constants),
+    attentionKernel(shape, constants),
+  ];
+  const bytes = assemble(kernels, constants);
+  // V8 would take the same bytes for the same module
+  return { wide: compileWide(bytes), plain: new WebAssembly.Module(withNote(bytes, "plain")) };
 }
 
 let knownPanelWidth: number | undefined;
@@ -64,7 +88,7 @@ function timeProduct(panelWidth: number): number {
   const shape = { inner: 128, stride: 128, bias: false, onto: false };
   const [rows, columns] = [12, 64];
   const memory = new WebAssembly.Memory({ initial: 2 });
-  const module = compile([productKernel(shape, panelWidth)]);
+  const module = compileWide(assemble([productKernel(shape, panelWidth)], new Constants()));
   const { exports } = new WebAssembly.Instance(module, { host: { memory } });
   const product = exports[productName(shape)] as (...addresses: number[]) => void;
   const [states, weights, out] = [64, 8192, 65_536];

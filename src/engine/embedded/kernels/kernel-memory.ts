@@ -1,3 +1,5 @@
+import { constantsEnd } from "./wasm-code.ts";
+
 const wasmPage = 65_536;
 /** What a 32-bit address can reach, less a margin. */
 const mostBytes = 2 ** 32 - 2 ** 26;
@@ -6,8 +8,7 @@ const alignment = 64;
 /** The memory of a thread's kernels: places are handed out once, and it grows as they are. */
 export class KernelMemory {
   readonly memory = new WebAssembly.Memory({ initial: 1 });
-  // nothing lies at address 0
-  #end = alignment;
+  #end = constantsEnd;
 
   /** The address of new zeros; undefined when there is no room. */
   take(bytes: number): number | undefined {

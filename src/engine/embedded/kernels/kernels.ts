@@ -66,7 +66,7 @@ export class Kernels {
   }
 
   /** Turns queries and keys, after norms of their own where the model has them. */
-  turn({ queryNorm, keyNorm }: PackedLayer, rows: number): void {
+  turn({ queryNorm, keyNorm }: Pick<PackedLayer, "queryNorm" | "keyNorm">, rows: number): void {
     this.#kernels.turn!(this.at.projected, this.at.rotations, rows, queryNorm, keyNorm);
   }
 
@@ -76,7 +76,7 @@ export class Kernels {
 
   /** Logits to probabilities. */
   softmax(rows: number): void {
-    this.#kernels.softmax!(this.at.logits, this.at.inverseTemperatures, rows);
+    this.#kernels.softmax!(this.at.logits, this.at.inverseTemperatures, rows, this.at.scores);
   }
 
   product({ product, weights, bias }: PackedProduct, panelWidth: number, from: number, to: number, rows: number): void {
@@ -92,8 +92,6 @@ export class Kernels {
   /** Attention of one layer. Of `written` tokens the first `count` get an answer. */
   attend(layer: number, tokens: Pick<AttentionCall, "count" | "written">): void {
     const { pageLists, positions, projected, attended: out, scores } = this.at;
-    this.#kernels.attend!(
-      ...attentionArguments({ ...tokens, pageLists, positions, projected, out, scores, layer }),
-    );
+    this.#kernels.attend!(...attentionArguments({ ...tokens, pageLists, positions, projected, out, scores, layer }));
   }
 }

@@ -106,7 +106,11 @@ export function productKernel(shape: ProductShape, panelWidth: number): KernelCo
     set(weights, add(get(weights), integer(shape.inner * panelWidth * bytes))),
     set(bias, add(get(bias), integer(panelWidth * bytes))),
   );
-  const body = join(set(weights, parameter.weights), set(bias, parameter.bias), countTo(panel, parameter.panels, onePanel));
+  const body = join(
+    set(weights, parameter.weights),
+    set(bias, parameter.bias),
+    countTo(panel, parameter.panels, onePanel),
+  );
   return { name: productName(shape), parameters: parameterNames.length, locals, body };
 }
 

@@ -1,11 +1,13 @@
-import { exponential } from "./exponential.ts";
+import { exponentials } from "./exponential.ts";
 import type { KernelShape } from "./kernel-shape.ts";
+import { across, softmaxParts } from "./softmax-parts.ts";
 import {
   absoluteVector,
   add,
   addFloat,
   addVector,
   type Code,
+  type Constants,
   countTo,
   divideFloat,
   divideVector,
@@ -18,11 +20,8 @@ import {
   join,
   type KernelCode,
   Locals,
-  lane,
   load,
   loadSplat,
-  maxFloat,
-  maxVector,
   multiplyFloat,
   multiplyVector,
   negateVector,
@@ -32,6 +31,7 @@ import {
   splat,
   splatOf,
   store,
+  storeAll,
   storeFloat,
   subtractVector,
 } from "./wasm-code.ts";
@@ -41,16 +41,12 @@ import {
 const bytes = 4;
 const vectorBytes = 16;
 
-/** Four numbers of a vector in one. */
-const across = (vector: number, combine: (a: Code, b: Code) => Code) =>
-  combine(combine(lane(get(vector), 0), lane(get(vector), 1)), combine(lane(get(vector), 2), lane(get(vector), 3)));
-
 /** 1 / root of the mean square, of `count` numbers whose squares were summed in a vector. */
 const inverseRoot = (squares: number, count: number, epsilon: number) =>
   splatOf(
     divideFloat(
       float(1),
-      rootFloat(addFloat(multiplyFloat(across(squares, addFloat), float(1 / count)), float(epsilon))),
+      rootFloat(addFloat(multiplyFloat(across(get(squares), addFloat), float(1 / count)), float(epsilon))),
     ),
   );
 
@@ -69,11 +65,7 @@ export function normKernel({ config, rows }: KernelShape): KernelCode {
       count,
       join(
         set(squares, splat(0)),
-        countTo(
-          index,
-          vectors,
-          join(set(squares, fused(load(get(at)), load(get(at)), get(squares))), step(at)),
-        ),
+        countTo(index, vectors, join(set(squares, fused(load(get(at)), load(get(at)), get(squares))), step(at))),
         set(factor, inverseRoot(squares, config.width, config.normEpsilon)),
         set(at, add(get(at), integer(-rows.states * bytes))),
         set(weight, weights),
@@ -161,63 +153,71 @@ function turnVector(
   );
 }
 
-/** silu(gate) · up: rows of gate then up, out, rows. */
-export function gateKernel({ rows }: KernelShape): KernelCode {
+/** silu(gate) · up, sixteen numbers at a time: rows of gate then up, out, rows. */
+export function gateKernel({ rows }: KernelShape, constants: Constants): KernelCode {
   const locals = new Locals(3);
   const { row, index, at, out } = locals.named("integer", "row", "index", "at", "out");
-  const { gate, small, share } = locals.named("vector", "gate", "small", "share");
   const half = rows.gated * bytes;
-  const oneVector = join(
-    set(gate, load(get(at))),
-    // of exp only what is at most 1 is used, so that nothing overflows
-    set(small, negateVector(absoluteVector(get(gate)))),
-    exponential(locals)(small),
-    set(share, divideVector(splat(1), addVector(splat(1), get(small)))),
-    set(share, either(get(share), multiplyVector(get(small), get(share)), isAbove(get(gate), splat(0)))),
-    store(get(out), multiplyVector(multiplyVector(get(gate), get(share)), load(get(at), half))),
-    step(at),
-    step(out),
-  );
-  const body = join(
-    set(at, get(0)),
-    set(out, get(1)),
-    countTo(
-      row,
-      get(2),
-      join(countTo(index, integer(rows.gated / 4), oneVector), set(at, add(get(at), integer(half)))),
+  const four = [0, 1, 2, 3].map((i) => ({
+    offset: i * vectorBytes,
+    ...locals.named("vector", "gate", "small", "share"),
+  }));
+  const sixteen = join(
+    ...four.flatMap(({ offset, gate, small }) => [
+      set(gate, load(get(at), offset)),
+      // of exp only what is at most 1 is used, so that nothing overflows
+      set(small, negateVector(absoluteVector(get(gate)))),
+    ]),
+    exponentials(
+      locals,
+      constants,
+      four.map(({ small }) => small),
     ),
+    ...four.flatMap(({ gate, small, share }) => [
+      set(share, divideVector(constants.float(1), addVector(constants.float(1), get(small)))),
+      set(share, either(get(share), multiplyVector(get(small), get(share)), isAbove(get(gate), splat(0)))),
+    ]),
+    storeAll(
+      locals,
+      get(out),
+      four.map(({ offset, gate, share }) =>
+        multiplyVector(multiplyVector(get(gate), get(share)), load(get(at), half + offset)),
+      ),
+    ),
+    set(at, add(get(at), integer(4 * vectorBytes))),
+    set(out, add(get(out), integer(4 * vectorBytes))),
   );
+  const oneRow = join(countTo(index, integer(rows.gated / 16), sixteen), set(at, add(get(at), integer(half))));
+  const body = join(set(at, get(0)), set(out, get(1)), countTo(row, get(2), oneRow));
   return { name: "gate", parameters: 3, locals, body };
 }
 
-/** Logits to probabilities, in place: rows, the inverse temperature of each, how many rows. */
-export function softmaxKernel({ config, rows }: KernelShape): KernelCode {
-  const locals = new Locals(3);
+/** Logits to probabilities, in place: rows, the inverse temperature of each, how many rows, room for sixteen numbers. */
+export function softmaxKernel({ config, rows }: KernelShape, constants: Constants): KernelCode {
+  const locals = new Locals(4);
   const { row, index, at, start } = locals.named("integer", "row", "index", "at", "start");
-  const { largest, sum, value, inverse } = locals.named("vector", "largest", "sum", "value", "inverse");
-  const vectors = integer(rows.vocabulary / 4);
-  const eachVector = (body: Code) => join(set(at, get(start)), countTo(index, vectors, join(body, step(at))));
+  const { inverse, share } = locals.named("vector", "inverse", "share");
+  const scratch = 3;
+  const move = set(at, add(get(at), integer(4 * vectorBytes)));
+  const loop = (body: Code) =>
+    join(set(at, get(start)), countTo(index, integer(rows.vocabulary / 16), join(body, move)));
   const hidden = Array.from({ length: rows.vocabulary - config.vocabularySize }, (_, i) =>
     storeFloat(get(start), float(-1e30), (config.vocabularySize + i) * bytes),
   );
+  const offsets = [0, 1, 2, 3].map((i) => i * vectorBytes);
   const oneRow = join(
     ...hidden,
     set(inverse, loadSplat(add(get(1), shiftLeft(get(row), 2)))),
-    set(largest, splat(-1e30)),
-    eachVector(set(largest, maxVector(get(largest), load(get(at))))),
-    set(largest, splatOf(across(largest, maxFloat))),
-    set(sum, splat(0)),
-    eachVector(
-      join(
-        set(value, multiplyVector(subtractVector(load(get(at)), get(largest)), get(inverse))),
-        exponential(locals)(value),
-        store(get(at), get(value)),
-        set(sum, addVector(get(sum), get(value))),
+    softmaxParts(locals, { from: at, scratch, loop, scale: get(inverse), constants }),
+    set(share, loadSplat(get(scratch))),
+    loop(
+      storeAll(
+        locals,
+        get(at),
+        offsets.map((offset) => multiplyVector(load(get(at), offset), get(share))),
       ),
     ),
-    set(sum, splatOf(divideFloat(float(1), across(sum, addFloat)))),
-    eachVector(store(get(at), multiplyVector(load(get(at)), get(sum)))),
     set(start, add(get(start), integer(rows.vocabulary * bytes))),
   );
-  return { name: "softmax", parameters: 3, locals, body: join(set(start, get(0)), countTo(row, get(2), oneRow)) };
+  return { name: "softmax", parameters: 4, locals, body: join(set(start, get(0)), countTo(row, get(2), oneRow)) };
 }

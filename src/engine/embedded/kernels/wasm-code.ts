@@ -71,10 +71,6 @@ export const store = (address: Code, value: Code, offset = 0): Code => [
   ...at(4, offset),
 ];
 export const splat = (value: number): Code => [...simd(0x0c), ...[0, 1, 2, 3].flatMap(() => floatBytes(value))];
-export const splatInteger = (value: number): Code => [
-  ...simd(0x0c),
-  ...[0, 1, 2, 3].flatMap(() => [...new Uint8Array(Int32Array.of(value).buffer)]),
-];
 export const splatOf = (value: Code): Code => [...value, ...simd(0x13)];
 export const lane = (vector: Code, index: number): Code => [...vector, ...simd(0x1f), index];
 export const addVector = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xe4)];
@@ -137,12 +133,56 @@ export class Locals {
   }
 }
 
+/**
+ * Stores vectors side by side, once all of them are computed. V8 joins neighbours into vectors of eight where stores follow each
+ * other, from one address, with no load between them.
+ */
+export function storeAll(locals: Locals, address: Code, values: readonly Code[], offset = 0): Code {
+  const computed = values.map((value) => ({ local: locals.make("vector"), value }));
+  return join(
+    ...computed.map(({ local, value }) => set(local, value)),
+    ...computed.map(({ local }, i) => store(address, get(local), offset + i * 16)),
+  );
+}
+
 function section(id: number, content: readonly number[]): number[] {
   return [id, ...unsigned(content.length), ...content];
 }
 
 function name(text: string): number[] {
   return [...unsigned(text.length), ...Buffer.from(text)];
+}
+
+/** Where the constants of a module begin in its memory, and how much room they have. */
+const constantsAt = 16;
+export const constantsEnd = 256;
+
+/**
+ * Numbers that the module finds at the beginning of its memory. V8 makes a constant vector anew wherever it is used, in several
+ * instructions; to load it takes one.
+ */
+export class Constants {
+  readonly #words: number[] = [];
+
+  /** A vector of one float, loaded. */
+  float(value: number): Code {
+    return this.#word(new Int32Array(Float32Array.of(value).buffer)[0]!);
+  }
+
+  /** A vector of one integer, loaded. */
+  integer(value: number): Code {
+    return this.#word(value | 0);
+  }
+
+  #word(word: number): Code {
+    if (!this.#words.includes(word)) this.#words.push(word);
+    return loadSplat(integer(0), constantsAt + 4 * this.#words.indexOf(word));
+  }
+
+  data(): number[] {
+    if (constantsAt + 4 * this.#words.length > constantsEnd) throw new Error(`${this.#words.length} constants`);
+    return [...new Uint8Array(Int32Array.from(this.#words).buffer)];
+  }
 }
 
 /** A function of integers that returns nothing. */
@@ -154,7 +194,7 @@ export interface KernelCode {
 }
 
 /** A module that exports the functions, on a memory it is given. */
-export function assemble(functions: readonly KernelCode[]): Uint8Array<ArrayBuffer> {
+export function assemble(functions: readonly KernelCode[], constants: Constants): Uint8Array<ArrayBuffer> {
   const list = (parts: readonly (readonly number[])[]) => [...unsigned(parts.length), ...parts.flat()];
   const types = functions.map(({ parameters }) => [
     ...[0x60, ...unsigned(parameters)],
@@ -165,15 +205,19 @@ export function assemble(functions: readonly KernelCode[]): Uint8Array<ArrayBuff
     const code = [...locals.declarations(), ...body, 0x0b];
     return [...unsigned(code.length), ...code];
   });
+  const data = constants.data();
   return Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     ...section(1, list(types)),
     ...section(2, [1, ...name("host"), ...name("memory"), 0x02, 0x00, 0]),
-    ...section(
-      3,
-      list(functions.map((_, i) => unsigned(i))),
-    ),
+    ...section(3, list(functions.map((_, i) => unsigned(i)))),
     ...section(7, list(functions.map((one, i) => [...name(one.name), 0x00, ...unsigned(i)]))),
     ...section(10, list(codes)),
+    ...section(11, list([[0x00, ...integer(constantsAt), 0x0b, ...unsigned(data.length), ...data]])),
   ]);
+}
+
+/** The same module with a section that nobody reads. */
+export function withNote(module: Uint8Array, note: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from([...module, ...section(0, name(note))]);
 }
