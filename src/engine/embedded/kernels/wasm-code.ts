@@ -85,8 +85,6 @@ export const isAbove = (a: Code, b: Code): Code => [...a, ...b, ...simd(0x44)];
 export const andBits = (a: Code, b: Code): Code => [...a, ...b, ...simd(0x4e)];
 /** Bits of a where the mask has them set, of b elsewhere. */
 export const either = (a: Code, b: Code, mask: Code): Code => [...a, ...b, ...mask, ...simd(0x52)];
-export const nearest = (a: Code): Code => [...a, ...simd(0x6a)];
-export const toIntegers = (a: Code): Code => [...a, ...simd(0xf8)];
 export const addIntegers = (a: Code, b: Code): Code => [...a, ...b, ...simd(0xae)];
 export const shiftIntegersLeft = (a: Code, bits: number): Code => [...a, ...integer(bits), ...simd(0xab)];
 /** a · b + c, in one rounding where the processor can. */
