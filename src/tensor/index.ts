@@ -6,6 +6,7 @@ export { add, div, exp, log, mul, neg, sigmoid, silu, sqrt, sub, tanh } from "./
 export { expandLike } from "./operators/expand-like.ts";
 export { concat, reshape, reshapeLike, split, transpose, zerosLike } from "./operators/layout.ts";
 export { type MatmulOptions, matmul } from "./operators/matmul.ts";
+export { padRows, unpadRows } from "./operators/pad-rows.ts";
 export { pick, placeAdd } from "./operators/place.ts";
 export { after, recompute } from "./operators/recompute.ts";
 export { rmsNorm } from "./operators/rms-norm.ts";

@@ -3,6 +3,7 @@ import {
   differentiate,
   Graph,
   matmul,
+  padRows,
   pick,
   product,
   reshape,
@@ -12,15 +13,18 @@ import {
   takeRows,
   toOnnx,
   top,
+  unflattenLike,
+  unpadRows,
   type Value,
 } from "../../tensor/index.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
   blockedLength,
-  branchingAttention,
   causalAttention,
   decoderBody,
+  type FlatRows,
   finishLayer,
+  flatAttention,
   Parameters,
   projectSingleHeads,
   rotationInputs,
@@ -43,6 +47,8 @@ export interface TrainingGraphOptions {
   blocks: number;
   /** What all rows begin with is an input of its own, `root`, and computed once. */
   root: boolean;
+  /** Rows lie one behind the other, without padding. */
+  packed: boolean;
 }
 
 export function gradientName(parameter: string): string {
@@ -97,15 +103,47 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
 }
 
 /** The tokens of a batch, and how they see each other. */
-function readRows(config: ModelConfig, graph: Graph, { blocks, recompute, root: hasRoot }: TrainingGraphOptions) {
-  const rows = graph.input("tokens", "int64", ["B", blockedLength(blocks)]);
+function readRows(
+  config: ModelConfig,
+  graph: Graph,
+  { blocks, recompute, root: hasRoot, packed }: TrainingGraphOptions,
+) {
+  const length = blockedLength(blocks);
   const options = { blocks, recompute: recompute === "attention" };
-  if (!hasRoot) return { tokens: rows, attention: causalAttention(config, graph, options) };
-  const root = graph.input("root", "int64", [1, "R"]);
-  const flat = concat([root, reshape(rows, [1, product(rows.shape)])], 1);
+  if (!hasRoot && !packed) {
+    const tokens = graph.input("tokens", "int64", ["B", length]);
+    return { tokens, attention: causalAttention(config, graph, options) };
+  }
+  const rows = packed ? packedRows(graph, length) : paddedRows(graph, length);
+  const root = hasRoot ? graph.input("root", "int64", [1, "R"]) : undefined;
+  const flat = root === undefined ? rows.tokens : concat([root, rows.tokens], 1);
   // a row each: ONNX Runtime turns no row that is longer than the table of its rotations
   const tokens = reshape(flat, [flat.shape[1]!, 1]);
-  return { tokens, attention: branchingAttention(config, graph, { ...options, root, branches: rows }) };
+  return { tokens, attention: flatAttention(config, graph, { ...options, root, rows }) };
+}
+
+/** Rows side by side, of one length. */
+function paddedRows(graph: Graph, length: string): FlatRows {
+  const rows = graph.input("tokens", "int64", ["B", length]);
+  return {
+    tokens: reshape(rows, [1, product(rows.shape)]),
+    like: rows,
+    toRows: (x) => unflattenLike(x, rows),
+    toFlat: (x) => reshape(x, [1, product(rows.shape), x.shape[2]!]),
+  };
+}
+
+/** Rows one behind the other, each as long as it is; only attention sees them padded. */
+function packedRows(graph: Graph, length: string): FlatRows {
+  const tokens = graph.input("tokens", "int64", [1, "N"]);
+  const places = graph.input("places", "int64", ["B", length]);
+  const back = graph.input("back", "int64", ["N"]);
+  return {
+    tokens,
+    like: places,
+    toRows: (x) => padRows(reshape(x, ["N", x.shape[2]!]), places, back),
+    toFlat: (x) => reshape(unpadRows(x, places, back), [1, "N", x.shape[2]!]),
+  };
 }
 
 /**

@@ -7,14 +7,15 @@ export interface PlannedRow {
   readonly wanted: Int32Array;
 }
 
-/** A set of rows computed together, padded to the longest of them. */
+/** A set of rows computed together: padded to the longest of them, or, where that pays, one behind the other. */
 export interface MicroBatch {
   /** Numbers of the rows in the caller's order. */
   rows: readonly number[];
   /** Tokens that all rows begin with and that are computed once; 0 where that does not pay. */
   root: number;
-  /** Tokens of the longest row, behind the root. */
+  /** Tokens of the longest row, and of all rows, behind the root. */
   length: number;
+  tokens: number;
 }
 
 export interface MicroBatchOptions {
@@ -55,8 +56,22 @@ export function planMicroBatches(rows: readonly PlannedRow[], options: MicroBatc
   return slowest(best) < (1 - leastSaving) * slowest(plain) ? best : plain;
 }
 
+/** Padding must be so much of the tokens that rows without it are faster, though they are rearranged around every attention. */
+const leastPadding = 0.08;
+/** What rearranging costs, as a share of the tokens. */
+const packingCost = 0.04;
+
+export function packingPays(tokens: number, padded: number): boolean {
+  return padded - tokens > leastPadding * padded;
+}
+
 const lengthOf = ({ wanted }: PlannedRow) => wanted.at(-1)!;
-const workOf = ({ rows, root, length }: MicroBatch) => root + rows.length * length;
+
+/** What a batch costs, in tokens. */
+export function workOf({ rows, root, length, tokens }: MicroBatch): number {
+  const padded = rows.length * length;
+  return root + (packingPays(tokens, padded) ? (1 + packingCost) * tokens : padded);
+}
 
 function slowest(plan: readonly (readonly MicroBatch[])[]): number {
   return Math.max(...plan.map((batches) => batches.reduce((sum, batch) => sum + runTokens + workOf(batch), 0)));
@@ -101,7 +116,8 @@ function cutFamily(
   return Array.from({ length: count }, (_, i) => {
     const [start, end] = [i, i + 1].map((part) => Math.round((part * members.length) / count));
     const chosen = members.slice(start, end);
-    return { rows: chosen, root, length: behind(chosen[0]!) };
+    const tokens = chosen.reduce((sum, row) => sum + behind(row), 0);
+    return { rows: chosen, root, length: behind(chosen[0]!), tokens };
   });
 }
 
@@ -134,7 +150,9 @@ function cut(order: readonly number[], lengths: readonly number[], maxTokens: nu
       done += lengths[order[i + rows]!]!;
       rows++;
     }
-    batches.push({ rows: order.slice(i, i + rows), root: 0, length });
+    const chosen = order.slice(i, i + rows);
+    const tokens = chosen.reduce((sum, row) => sum + lengths[row]!, 0);
+    batches.push({ rows: chosen, root: 0, length, tokens });
     i += rows;
   }
   return batches;

@@ -22,7 +22,6 @@ import {
   sumKeep,
   takeRows,
   transpose,
-  unflattenLike,
   type Value,
 } from "../../tensor/index.ts";
 import type { ModelConfig } from "./model-config.ts";
@@ -239,34 +238,49 @@ export function causalAttention(config: ModelConfig, graph: Graph, { blocks, rec
   return (heads) => attendInBlocks(config, heads, { masks, recompute });
 }
 
+/** Rows of a batch as one list of tokens, and how numbers of its tokens become rows for attention. */
+export interface FlatRows {
+  /** `[1, N]`. */
+  tokens: Value;
+  /** A value of B rows. */
+  like: Value;
+  /** `[1, N, width]` to `[B, S, width]`, and back. */
+  toRows(x: Value): Value;
+  toFlat(x: Value): Value;
+}
+
 /**
- * Attention of rows that begin alike, whose beginning is there once: `[R + B·S, 1]` tokens, of which the first R are the
- * `root`, `[1, R]`, and the others `branches`, `[B, S]`. A branch sees the root and itself; `mask.before` is `[C, R]` of zeros.
+ * Attention of rows whose tokens are one list, `[R + N, 1]`: the first R, if there are any, are the `root`, `[1, R]`, that all rows
+ * begin with, the others the `rows`. A row sees the root and itself; `mask.before` is `[C, R]` of zeros.
  */
-export function branchingAttention(
+export function flatAttention(
   config: ModelConfig,
   graph: Graph,
-  { blocks, recompute, root, branches }: AttentionOptions & { root: Value; branches: Value },
+  { blocks, recompute, root, rows }: AttentionOptions & { root: Value | undefined; rows: FlatRows },
 ): Attention {
-  const rootMask = graph.input("mask.root", "float32", ["R", "R"]);
-  const unseen = graph.input("mask.before", "float32", ["C", "R"]);
   const masks = blockMasks(graph, blocks);
-  const flat = reshape(branches, [1, product(branches.shape)]);
+  const ofRoot = root && {
+    mask: graph.input("mask.root", "float32", ["R", "R"]),
+    unseen: graph.input("mask.before", "float32", ["C", "R"]),
+  };
   return ({ query, key, value }) => {
-    const [tokens] = query.shape;
-    const cut = (x: Value) => split(reshape(x, [1, tokens!, x.shape[2]!]), [root, flat], 1) as [Value, Value];
-    const [[rootQuery, ownQuery], [rootKey, ownKey], [rootValue, ownValue]] = [cut(query), cut(key), cut(value)];
-    const ofRoot = { query: rootQuery, key: rootKey, value: rootValue };
-    const [ownQueries, ownKeys, ownValues] = [ownQuery, ownKey, ownValue].map((x) => unflattenLike(x, branches));
-    const forEach = (x: Value) => repeatLike(splitHeads(x, config.keyValueHeads, config), branches);
-    const before = { key: forEach(rootKey), value: forEach(rootValue), mask: unseen };
-    const own = attendInBlocks(
-      config,
-      { query: ownQueries!, key: ownKeys!, value: ownValues! },
-      { masks, recompute, before },
-    );
-    const common = attendInBlocks(config, ofRoot, { masks: [rootMask], recompute });
-    return reshape(concat([common, reshape(own, ownQuery.shape)], 1), query.shape);
+    const flat = [query, key, value].map((x) => reshape(x, [1, x.shape[0]!, x.shape[2]!]));
+    const parts = flat.map((x) => (root === undefined ? [x] : split(x, [root, rows.tokens], 1)));
+    const heads = (which: number, to: (x: Value) => Value): Heads => {
+      const [q, k, v] = parts.map((part) => to(part.at(which)!)) as [Value, Value, Value];
+      return { query: q, key: k, value: v };
+    };
+    const own = heads(-1, rows.toRows);
+    if (ofRoot === undefined)
+      return reshape(rows.toFlat(attendInBlocks(config, own, { masks, recompute })), query.shape);
+    const common = heads(0, (x) => x);
+    const forEach = (x: Value) => repeatLike(splitHeads(x, config.keyValueHeads, config), rows.like);
+    const before = { key: forEach(common.key), value: forEach(common.value), mask: ofRoot.unseen };
+    const attended = [
+      attendInBlocks(config, common, { masks: [ofRoot.mask], recompute }),
+      rows.toFlat(attendInBlocks(config, own, { masks, recompute, before })),
+    ];
+    return reshape(concat(attended, 1), query.shape);
   };
 }
 

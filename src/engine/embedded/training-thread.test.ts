@@ -3,10 +3,10 @@ import { createRng } from "../../random.ts";
 import { type ModelConfig, tiny } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { type Feeds, floats } from "./session.ts";
-import { TrainingThread, type WorkRow } from "./training-thread.ts";
+import { type RowNumbers, TrainingThread, type WorkBatch, type WorkRow } from "./training-thread.ts";
 import { initialiseWeights, sharedFloats, slice, weightLayout } from "./weights.ts";
 
-// What rows begin with, computed once, gives the numbers and gradients that it gives when it is computed for every row.
+// What rows begin with, computed once, and rows without padding give the numbers and gradients of rows that are computed one by one.
 
 const sizes = { vocabularySize: 24, width: 32, headWidth: 8, layers: 2, contextLength: 512, initializerRange: 0.15 };
 const models: Record<string, ModelConfig> = {
@@ -31,8 +31,7 @@ function attempts(prompt: number, longest: number): WorkRow[] {
 
 async function compute(
   config: ModelConfig,
-  rows: readonly WorkRow[],
-  root: number,
+  batches: readonly WorkBatch[],
   recompute: "nothing" | "attention" | "layers",
 ) {
   const layout = weightLayout(config, true);
@@ -48,8 +47,11 @@ async function compute(
   const thread = new TrainingThread({ config, valueHead: true, layout, rotations, intraThreads: 1, recompute });
   const gradient = sharedFloats(layout.size);
   const options = { temperature: 0.8, candidates: 0, alternatives: 0 };
-  const numbers = await thread.forward(feeds, { rows, root }, options);
-  await thread.backward(feeds, { rows, root }, options, gradient, true);
+  const numbers: RowNumbers[] = [];
+  for (const [index, batch] of batches.entries()) {
+    numbers.push(...(await thread.forward(feeds, batch, options)));
+    await thread.backward(feeds, batch, options, gradient, index === 0);
+  }
   return { numbers, gradient };
 }
 
@@ -71,12 +73,26 @@ test.each(
   ),
 )("$name, prompt of $prompt, recompute $recompute", async ({ name, recompute, prompt, longest }) => {
   const rows = attempts(prompt, longest);
-  const plain = await compute(models[name]!, rows, 0, recompute);
-  // the last row's only token is predicted by the prompt's last, which so stays behind the root
-  const shared = await compute(models[name]!, rows, prompt - 1, recompute);
-  for (const [b, row] of plain.numbers.entries()) {
-    for (const key of ["logprobs", "entropies", "values"] as const)
-      expectClose(shared.numbers[b]![key]!, row[key]!, 1e-4);
+  const alone = await compute(
+    models[name]!,
+    rows.map((row) => ({ rows: [row], root: 0 })),
+    recompute,
+  );
+  // with a root the last row's only token is predicted by the prompt's last, which so stays behind it
+  const ways: WorkBatch[][] = [
+    [{ rows, root: prompt - 1 }],
+    [{ rows, root: 0 }],
+    [
+      { rows: rows.slice(0, 1), root: prompt - 1 },
+      { rows: rows.slice(1), root: 0 },
+    ],
+  ];
+  for (const batches of ways) {
+    const together = await compute(models[name]!, batches, recompute);
+    for (const [b, row] of alone.numbers.entries()) {
+      for (const key of ["logprobs", "entropies", "values"] as const)
+        expectClose(together.numbers[b]![key]!, row[key]!, 1e-4);
+    }
+    expectClose(together.gradient, alone.gradient, 1e-4);
   }
-  expectClose(shared.gradient, plain.gradient, 1e-4);
 });

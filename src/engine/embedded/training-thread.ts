@@ -1,5 +1,6 @@
 import type { InferenceSession } from "onnxruntime-node";
 import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
+import { packingPays } from "./micro-batches.ts";
 import type { ModelConfig } from "./model-config.ts";
 import type { Rotations } from "./rotations.ts";
 import { causalMask, type Feeds, floats, fromIntegers, integers, openSession } from "./session.ts";
@@ -142,15 +143,15 @@ export class TrainingThread {
   }
 
   #session(
-    want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks" | "root">,
+    want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks" | "root" | "packed">,
     batch: Blocked,
   ): Promise<InferenceSession> {
     const { config, valueHead, intraThreads } = this.#options;
     const kept = 4 * config.layers * batch.rows * config.heads * batch.length * (batch.length / 2 + batch.root);
     const automatic = want.gradient && kept > keptAttentionBytes ? "attention" : "nothing";
     const recompute = this.#options.recompute === "automatic" ? automatic : this.#options.recompute;
-    const { blocks, root } = batch;
-    const options: TrainingGraphOptions = { ...want, valueHead, recompute, blocks, root: root > 0 };
+    const { blocks, root, packed } = batch;
+    const options: TrainingGraphOptions = { ...want, valueHead, recompute, blocks, root: root > 0, packed };
     const key = JSON.stringify(options);
     let session = this.#sessions.get(key);
     if (session === undefined) {
@@ -170,28 +171,25 @@ export class TrainingThread {
     const padded = (blocks: number) => Math.ceil(longest / blocks) * blocks;
     let { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
     while (root + padded(blocks) > maxLength) blocks /= 2;
-    return { rows: rows.length, length: padded(blocks), blocks, root };
+    const length = padded(blocks);
+    const tokens = rows.reduce((sum, row) => sum + row.wanted.at(-1)! - root, 0);
+    return { rows: rows.length, length, blocks, root, packed: packingPays(tokens, rows.length * length) };
   }
 
-  #rowFeeds(rows: readonly WorkRow[], { length, blocks, root }: Blocked, work: WorkOptions): Feeds {
-    const tokens = new Int32Array(rows.length * length);
-    const positions = Int32Array.from({ length: root + tokens.length }, (_, i) =>
-      i < root ? i : root + ((i - root) % length),
-    );
+  #rowFeeds(rows: readonly WorkRow[], batch: Blocked, work: WorkOptions): Feeds {
+    const { length, blocks, root } = batch;
+    const { feeds: laidOut, starts } = layOutRows(rows, batch);
     const wanted: number[] = [];
     const chosen: number[] = [];
     rows.forEach((row, b) => {
-      tokens.set(row.tokens.subarray(root, Math.min(row.tokens.length, root + length)), b * length);
       for (const t of row.wanted) {
         // the state before a token predicts it
-        wanted.push(t <= root ? t - 1 : root + b * length + (t - 1 - root));
+        wanted.push(t <= root ? t - 1 : root + starts[b]! + (t - 1 - root));
         chosen.push(row.tokens[t]!);
       }
     });
-    const shape = root > 0 ? [positions.length, 1] : [rows.length, length];
     const feeds: Feeds = {
-      tokens: integers(tokens, [rows.length, length]).tensor,
-      positions: integers(positions, shape).tensor,
+      ...laidOut,
       wanted: integers(wanted, [wanted.length]).tensor,
       chosen: integers(chosen, [chosen.length, 1]).tensor,
       inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
@@ -212,12 +210,56 @@ export class TrainingThread {
   }
 }
 
+/**
+ * The tokens that are read, behind the root, with their positions: side by side and padded, or one behind the other with the tables that
+ * lead to rows and back. `starts` says where each row begins.
+ */
+function layOutRows(rows: readonly WorkRow[], { length, root, packed }: Blocked): { feeds: Feeds; starts: number[] } {
+  const lengths = rows.map((row) => (packed ? row.wanted.at(-1)! - root : length));
+  let count = 0;
+  const starts = lengths.map((size) => {
+    count += size;
+    return count - size;
+  });
+  const tokens = new Int32Array(count);
+  const positions = Int32Array.from({ length: root + count }, (_, i) => i);
+  rows.forEach((row, b) => {
+    const [start, size] = [starts[b]!, lengths[b]!];
+    tokens.set(row.tokens.subarray(root, Math.min(row.tokens.length, root + size)), start);
+    for (let t = 0; t < size; t++) positions[root + start + t] = root + t;
+  });
+  if (!packed) {
+    const shape = root > 0 ? [positions.length, 1] : [rows.length, length];
+    const feeds = {
+      tokens: integers(tokens, [rows.length, length]).tensor,
+      positions: integers(positions, shape).tensor,
+    };
+    return { feeds, starts };
+  }
+  const places = new Int32Array(rows.length * length).fill(count);
+  const back = new Int32Array(count);
+  starts.forEach((start, b) => {
+    for (let t = 0; t < lengths[b]!; t++) {
+      places[b * length + t] = start + t;
+      back[start + t] = b * length + t;
+    }
+  });
+  const feeds = {
+    tokens: integers(tokens, [1, count]).tensor,
+    positions: integers(positions, [positions.length, 1]).tensor,
+    places: integers(places, [rows.length, length]).tensor,
+    back: integers(back, [count]).tensor,
+  };
+  return { feeds, starts };
+}
+
 interface Blocked {
   rows: number;
   /** Of each row, behind the root. */
   length: number;
   blocks: number;
   root: number;
+  packed: boolean;
 }
 
 function splitRows(rows: readonly WorkRow[], outputs: Feeds, work: WorkOptions): RowNumbers[] {

@@ -45,6 +45,27 @@ const mismatches: readonly (readonly [string, Build, string])[] = [
     ({ graph, m23 }) => tensor.unflattenLike(graph.input("flat", "float32", [1, 6, "T"]), m23),
     "unflattenLike([1, 6, T], [2, 3]): what follows the rows must be numbers",
   ],
+  [
+    "padRows",
+    ({ m23, whole, v5 }) => tensor.padRows(m23, whole, v5),
+    "padRows([2, 3], [2, 3], [5]): needs two int64 tables",
+  ],
+  [
+    "padRows",
+    ({ graph, m23, whole }) => tensor.padRows(m23, whole, graph.input("back", "int64", [5])),
+    "padRows([2, 3], [2, 3], [5]): takes float32 [N, width]",
+  ],
+  [
+    "unpadRows",
+    ({ graph, m23, whole }) => tensor.unpadRows(m23, whole, graph.input("back", "int64", [5])),
+    "unpadRows([2, 3], [2, 3], [5]): takes float32 [B, S, width]",
+  ],
+  [
+    "unpadRows",
+    ({ graph, whole }) =>
+      tensor.unpadRows(graph.input("x", "float32", [3, 2, 4]), whole, graph.input("back", "int64", [5])),
+    "unpadRows([3, 2, 4], [2, 3], [5]): needs as many places as there are rows",
+  ],
   ["repeatLike", ({ m23, m45 }) => tensor.repeatLike(m23, m45), "repeatLike([2, 3], [4, 5]): the first must have one"],
   ["split", ({ m23 }) => tensor.split(m23, [1, 1], -1), "split([2, 3]): parts [1,1] must add up to 3 along axis 1"],
   [

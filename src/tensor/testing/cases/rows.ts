@@ -1,9 +1,11 @@
+import { padRows, unpadRows } from "../../operators/pad-rows.ts";
 import { pick, placeAdd } from "../../operators/place.ts";
 import { addRows, takeRows } from "../../operators/rows.ts";
 import { top } from "../../operators/top.ts";
 import type { Shape } from "../../shape.ts";
 import { at, fill, indices, mapRows, type Numbers } from "../numbers.ts";
-import { floats, type OperatorCase, wholes } from "../operator-case.ts";
+import { type CaseInput, floats, type OperatorCase, wholes } from "../operator-case.ts";
+import type { Random } from "../random.ts";
 
 /** A copy of `x` with every update added at the index it belongs to. */
 function addedAt(x: Numbers, updates: Numbers, place: (index: readonly number[]) => readonly number[]): Numbers {
@@ -93,4 +95,56 @@ const topCases = [["B"], ["B", "S"], []].map(
   }),
 );
 
-export const rowsCases: readonly OperatorCase[] = [...rowCases, ...placeCases, ...topCases];
+/** Whole numbers that are given. */
+function given(values: readonly number[], ...shape: Shape): CaseInput {
+  let next = 0;
+  return { dtype: "int64", shape, draw: () => values[next++ % values.length]! };
+}
+
+/** Rows of random lengths up to 4 in 3 rows of 4 places: which row is at each place, and back. */
+function drawPlaces(random: Random) {
+  const lengths = [1, 2, 3].map(() => random.integer(1, 4));
+  const back = lengths.flatMap((length, b) => Array.from({ length }, (_, s) => 4 * b + s));
+  const places = Array.from({ length: 12 }, (_, place) => {
+    const row = back.indexOf(place);
+    return row < 0 ? back.length : row;
+  });
+  return { count: back.length, tables: [given(places, 3, 4), given(back, back.length)] };
+}
+
+const paddingCases: readonly OperatorCase[] = [
+  {
+    operator: "padRows",
+    about: "rows of different lengths side by side",
+    trial(random) {
+      const { count, tables } = drawPlaces(random);
+      return {
+        inputs: [floats(count, 2), ...tables],
+        build: (x, places, back) => padRows(x!, places!, back!),
+        reference: (x, places) =>
+          fill([3, 4, 2], ([b, s, d]) => {
+            const row = at(places!, [b!, s!]);
+            return row === count ? 0 : at(x!, [row, d!]);
+          }),
+      };
+    },
+  },
+  {
+    operator: "unpadRows",
+    about: "rows of different lengths one behind the other",
+    trial(random) {
+      const { count, tables } = drawPlaces(random);
+      return {
+        inputs: [floats(3, 4, 2), ...tables],
+        build: (x, places, back) => unpadRows(x!, places!, back!),
+        reference: (x, _, back) =>
+          fill([count, 2], ([row, d]) => {
+            const place = at(back!, [row!]);
+            return at(x!, [Math.floor(place / 4), place % 4, d!]);
+          }),
+      };
+    },
+  },
+];
+
+export const rowsCases: readonly OperatorCase[] = [...rowCases, ...placeCases, ...topCases, ...paddingCases];
