@@ -13,6 +13,8 @@ export async function openSession(graph: Uint8Array, threads: number): Promise<I
       executionMode: "sequential",
       graphOptimizationLevel: "all",
       logSeverityLevel: 3,
+      // plans of memory, one for each shape that ever came: nothing is faster with them, and a third more memory is held
+      enableMemPattern: false,
       // each session has threads of its own; left to spin between runs, those of one would take the cores from the next
       extra: { session: { force_spinning_stop: "1" } },
     });
