@@ -6,9 +6,10 @@ import type { Decoder } from "./decoder.ts";
 import { decodingPiece, type TrainingGraphOptions } from "./graphs.ts";
 import { KernelDecoder } from "./kernel-decoder.ts";
 import type { CompiledKernels } from "./kernels/compile-kernels.ts";
-import { KernelMemory } from "./kernels/kernel-memory.ts";
+import { addressableBytes, KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, kernelShape } from "./kernels/kernel-shape.ts";
 import { Kernels } from "./kernels/kernels.ts";
+import { PackedWeights } from "./kernels/packed-weights.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { mostStepTokens, Sampler } from "./sampler.ts";
@@ -33,8 +34,14 @@ export interface ThreadSetup {
 
 type Shared = Float32Array<SharedArrayBuffer>;
 
-/** What of the keys and values stays in a core's part of the cache: of 2 to 12 MiB, 3 were fastest on a processor with 4 MiB for each core. */
+/**
+ * What of the keys and values stays in a core's part of the cache: of 2 to 12 MiB, 3 were fastest on a processor with 4 MiB for each core.
+ * Weights that do not stay there themselves are read anew in each step, and the more rows a step has the better.
+ */
 const cohortBytes = 3 * 2 ** 20;
+const cachedWeightBytes = 6 * 2 ** 20;
+/** Of the memory that kernels can address, so many sets of weights are not given to the cache. */
+const reservedSets = 16;
 
 export interface Work {
   weights: string;
@@ -155,18 +162,20 @@ export class ComputeThread {
   }
 
   async #makeSampler(): Promise<Sampler> {
-    const { config, kernels: compiled, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
+    const { config, kernels: compiled, decoding, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
     const shape = kernelShape(config);
     const memory = new KernelMemory();
+    const weightBytes = PackedWeights.size(shape);
+    const reserved = decoding === "kernels" ? reservedSets * weightBytes : 0;
     const room = { stepTokens: mostStepTokens(maxRows), maxAnswers: maxRows };
     const kernels = new Kernels(shape, { module: compiled.module, memory, ...room });
     return new Sampler({
       shape,
       memory,
       decoder: await this.#makeDecoder(shape, kernels),
-      cohortBytes,
+      cohortBytes: weightBytes > cachedWeightBytes ? Number.POSITIVE_INFINITY : cohortBytes,
       rotations: this.#rotations,
-      maxCacheBytes,
+      maxCacheBytes: Math.min(maxCacheBytes, addressableBytes - reserved),
       maxRows,
       tokenBytes,
       version: (name) => this.#weights.get(name)!.version,

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
 import type { Decoder, DecodeStep } from "./decoder.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
@@ -15,8 +14,6 @@ export interface KernelDecoderOptions {
   weights(name: string): Float32Array<SharedArrayBuffer>;
 }
 
-const listenMs = 2;
-
 interface PackedSet {
   packed: PackedWeights;
   isCurrent: boolean;
@@ -27,7 +24,6 @@ export class KernelDecoder implements Decoder {
   readonly #options: KernelDecoderOptions;
   readonly #sets = new Map<string, PackedSet>();
   readonly #spare: PackedWeights[] = [];
-  #heard = 0;
 
   constructor(options: KernelDecoderOptions) {
     this.#options = options;
@@ -47,7 +43,6 @@ export class KernelDecoder implements Decoder {
   }
 
   async run(step: DecodeStep): Promise<readonly Float32Array[]> {
-    await this.#listen();
     const { shape, kernels } = this.#options;
     const { places } = this.#packed(step.weights);
     const [written, answers] = [step.tokens.length, step.temperatures.length];
@@ -74,13 +69,6 @@ export class KernelDecoder implements Decoder {
     return step.temperatures.map((_, b) =>
       all.subarray(b * rows.vocabulary, b * rows.vocabulary + config.vocabularySize),
     );
-  }
-
-  /** Now and then requests and aborts are heard; to do so at every step would take longer than a small step itself. */
-  async #listen(): Promise<void> {
-    if (performance.now() - this.#heard < listenMs) return;
-    await setImmediate();
-    this.#heard = performance.now();
   }
 
   #product(packed: PackedProduct, from: number, to: number, rows: number): void {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
 import { Answer } from "../answer.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
@@ -26,6 +27,9 @@ export function mostStepTokens(maxRows: number): number {
   return maxRows + promptTokens;
 }
 
+/** Time that a thread computes without looking for messages. */
+const listenMs = 2;
+
 /** One token to be computed. */
 interface StepToken {
   row: Row;
@@ -50,6 +54,7 @@ export class Sampler {
   readonly #cohort: Cohort<Row>;
   #waiting: Answer[] = [];
   #clock = 0;
+  #heard = 0;
   #running = false;
   #held: { promise: Promise<void>; resume: () => void } | undefined;
   #paused: (() => void) | undefined;
@@ -119,6 +124,7 @@ export class Sampler {
     this.#running = true;
     try {
       while (true) {
+        await this.#listen();
         if (this.#held !== undefined) await this.#pause(this.#held.promise);
         this.#clock++;
         this.#admit();
@@ -131,6 +137,13 @@ export class Sampler {
       this.#paused?.();
       this.#paused = undefined;
     }
+  }
+
+  /** Now and then requests and aborts are heard; to do so at every step would take longer than a small step itself. */
+  async #listen(): Promise<void> {
+    if (performance.now() - this.#heard < listenMs) return;
+    await setImmediate();
+    this.#heard = performance.now();
   }
 
   async #pause(until: Promise<void>): Promise<void> {
@@ -205,14 +218,22 @@ export class Sampler {
     const tokens = [...answering, ...others];
     if (tokens.length === 0) return;
     const { decoder, version } = this.#options;
-    const probabilities_B = await decoder.run({
+    const step = {
       weights: batch.name,
       rotation: batch.rotation,
       tokens: tokens.map(({ row, position }) => row.tokens[position]!),
       positions: tokens.map(({ position }) => position),
       lists: tokens.map(({ row }) => row.address),
       temperatures: answering.map(({ row }) => row.answer?.request.temperature ?? 1),
-    });
+    };
+    let probabilities_B: readonly Float32Array[];
+    try {
+      probabilities_B = await decoder.run(step);
+    } catch (error) {
+      if (!(error instanceof LudusError)) throw error;
+      this.#refuse(batch, error);
+      return;
+    }
     for (const { row, position } of tokens) {
       if (this.#rows.has(row)) row.cached = Math.max(row.cached, position + 1);
     }
@@ -220,6 +241,15 @@ export class Sampler {
       // a row that was aborted meanwhile is not there any more
       if (this.#rows.has(row)) this.#draw(row, probabilities_B[b]!, version(batch.name));
     });
+  }
+
+  /** Ends what cannot be computed; other rows go on. */
+  #refuse({ rows }: Batch, error: LudusError): void {
+    for (const row of rows) {
+      const { answer } = row;
+      this.#rows.free(row);
+      if (answer !== undefined) this.#options.finish(answer.id, error);
+    }
   }
 
   #draw(row: Row, probabilities: Float32Array, version: number): void {

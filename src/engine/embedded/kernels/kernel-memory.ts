@@ -2,7 +2,7 @@ import { constantsEnd } from "./wasm-code.ts";
 
 const wasmPage = 65_536;
 /** What a 32-bit address can reach, less a margin. */
-const mostBytes = 2 ** 32 - 2 ** 26;
+export const addressableBytes = 2 ** 32 - 2 ** 26;
 const alignment = 64;
 
 /** The memory of a thread's kernels: places are handed out once, and it grows as they are. */
@@ -23,7 +23,7 @@ export class KernelMemory {
   }
 
   #grow(bytes: number): boolean {
-    if (this.memory.buffer.byteLength + bytes > mostBytes) return false;
+    if (this.memory.buffer.byteLength + bytes > addressableBytes) return false;
     try {
       this.memory.grow(Math.ceil(bytes / wasmPage));
       return true;
