@@ -13,7 +13,7 @@ import { PackedWeights } from "./kernels/packed-weights.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { mostStepTokens, Sampler } from "./sampler.ts";
-import { type Feeds, floats, openSession } from "./session.ts";
+import { type Feeds, floats, openSession, takesSharedMemory } from "./session.ts";
 import { SessionDecoder } from "./session-decoder.ts";
 import { TrainingThread, type WorkBatch, type WorkOptions } from "./training-thread.ts";
 import { slice, type WeightLayout, weightLayout } from "./weights.ts";
@@ -36,7 +36,8 @@ type Shared = Float32Array<SharedArrayBuffer>;
 
 /**
  * What of the keys and values stays in a core's part of the cache: of 2 to 12 MiB, 3 were fastest on a processor with 4 MiB for each core.
- * Weights that do not stay there themselves are read anew in each step, and the more rows a step has the better.
+ * Weights that do not stay there themselves are read anew in each step, and the more rows a step has the better; so it is for sessions,
+ * whose calls cost the same for few rows.
  */
 const cohortBytes = 3 * 2 ** 20;
 const cachedWeightBytes = 6 * 2 ** 20;
@@ -50,11 +51,20 @@ export interface Work {
   options: WorkOptions;
 }
 
+interface NamedWeights {
+  all: Shared;
+  version: number;
+  /** What sessions read: the same memory, or a copy where they cannot. */
+  readable: Float32Array;
+  isCurrent: boolean;
+  feeds: Feeds;
+}
+
 /** What the engine can ask of a thread. Calls are answered in the order they are made, but for `sample`. */
 export class ComputeThread {
   readonly #setup: ThreadSetup;
   readonly #layout: WeightLayout;
-  readonly #weights = new Map<string, { all: Shared; feeds: Feeds; version: number }>();
+  readonly #weights = new Map<string, NamedWeights>();
   readonly #training: TrainingThread;
   readonly #rotations: Rotations;
   readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
@@ -77,10 +87,19 @@ export class ComputeThread {
 
   async setWeights({ name, all, version }: { name: string; all: Shared; version: number }): Promise<void> {
     const { slices, joined } = this.#layout;
+    const readable = (await takesSharedMemory()) ? all : new Float32Array(all.length);
     const feeds: Feeds = {};
     for (const parameter of [...slices, ...joined])
-      feeds[parameter.name] = floats(slice(all, parameter), parameter.shape);
-    this.#weights.set(name, { all, feeds, version });
+      feeds[parameter.name] = floats(slice(readable, parameter), parameter.shape);
+    this.#weights.set(name, { all, version, readable, isCurrent: readable === all, feeds });
+  }
+
+  /** The weights of a name for a session. */
+  #feeds(name: string): Feeds {
+    const weights = this.#weights.get(name)!;
+    if (!weights.isCurrent) weights.readable.set(weights.all);
+    weights.isCurrent = true;
+    return weights.feeds;
   }
 
   async forgetWeights({ name }: { name: string }): Promise<void> {
@@ -89,7 +108,7 @@ export class ComputeThread {
   }
 
   async forward({ weights, batches, options }: Work): Promise<unknown> {
-    const { feeds } = this.#weights.get(weights)!;
+    const feeds = this.#feeds(weights);
     const results = [];
     for (const batch of batches) results.push(await this.#training.forward(feeds, batch, options));
     return results;
@@ -102,7 +121,7 @@ export class ComputeThread {
     gradient,
     isFirst,
   }: Work & { gradient: Shared; isFirst: boolean }): Promise<void> {
-    const { feeds } = this.#weights.get(weights)!;
+    const feeds = this.#feeds(weights);
     for (const [index, batch] of batches.entries()) {
       await this.#training.backward(feeds, batch, options, gradient, isFirst && index === 0);
     }
@@ -151,7 +170,9 @@ export class ComputeThread {
   async resume({ changed, version }: { changed: readonly string[]; version: number | undefined }): Promise<void> {
     for (const name of changed) {
       const weights = this.#weights.get(name);
-      if (weights !== undefined && version !== undefined) weights.version = version;
+      if (weights === undefined) continue;
+      weights.version = version ?? weights.version;
+      weights.isCurrent = weights.readable === weights.all;
     }
     (await this.#sampler)?.resume(changed);
   }
@@ -167,13 +188,14 @@ export class ComputeThread {
     const memory = new KernelMemory();
     const weightBytes = PackedWeights.size(shape);
     const reserved = decoding === "kernels" ? reservedSets * weightBytes : 0;
+    const takesTurns = decoding === "kernels" && weightBytes <= cachedWeightBytes;
     const room = { stepTokens: mostStepTokens(maxRows), maxAnswers: maxRows };
     const kernels = new Kernels(shape, { module: compiled.module, memory, ...room });
     return new Sampler({
       shape,
       memory,
       decoder: await this.#makeDecoder(shape, kernels),
-      cohortBytes: weightBytes > cachedWeightBytes ? Number.POSITIVE_INFINITY : cohortBytes,
+      cohortBytes: takesTurns ? cohortBytes : Number.POSITIVE_INFINITY,
       rotations: this.#rotations,
       maxCacheBytes: Math.min(maxCacheBytes, addressableBytes - reserved),
       maxRows,
@@ -198,7 +220,7 @@ export class ComputeThread {
     const pieces = await Promise.all(
       Array.from({ length: config.layers + 1 }, (_, piece) => openSession(decodingPiece(config, piece), intraThreads)),
     );
-    return new SessionDecoder({ shape, kernels, pieces, weights: (name) => this.#weights.get(name)!.feeds });
+    return new SessionDecoder({ shape, kernels, pieces, weights: (name) => this.#feeds(name) });
   }
 }
 

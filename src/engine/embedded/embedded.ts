@@ -54,6 +54,9 @@ const defaultMicroBatchTokens = 1152;
 /** Models up to this size train fastest as independent threads, each with rows of its own; larger ones share each product. */
 const independentThreads = 12_000_000;
 
+/** V8 computes a product and a sum at once since version 13, that of Node 24; before, ONNX Runtime is the faster one. */
+const hasFusedVectors = Number.parseInt(process.versions.v8, 10) >= 13;
+
 interface ForwardRecord {
   batch: TokenBatch;
   weights: string;
@@ -102,7 +105,7 @@ class EmbeddedEngine implements Engine {
       valueHead: this.#valueHead,
       intraThreads: Math.max(1, Math.floor(cores / count)),
       kernels: compileKernels(config),
-      decoding: isSmall ? "kernels" : "sessions",
+      decoding: isSmall && hasFusedVectors ? "kernels" : "sessions",
       maxCacheBytes: Math.floor((options.maxCacheBytes ?? freemem() / 4) / count),
       maxRows: Math.max(1, Math.ceil((options.maxRows ?? 512) / count)),
       recompute: options.recompute ?? "automatic",

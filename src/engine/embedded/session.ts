@@ -1,5 +1,6 @@
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { LudusError } from "../../errors.ts";
+import { Graph, neg, toOnnx } from "../../tensor/index.ts";
 
 export type Feeds = Record<string, Tensor>;
 
@@ -25,6 +26,27 @@ export async function openSession(graph: Uint8Array, threads: number): Promise<I
       hint: "This is a fault of Ludus or of the installed onnxruntime-node version; please report it with the model's config.json.",
       cause,
     });
+  }
+}
+
+let shared: Promise<boolean> | undefined;
+
+/** Whether a tensor may lie in shared memory: the Node binding of ONNX Runtime takes it from Node 24 on, and refuses it in Node 22. */
+export function takesSharedMemory(): Promise<boolean> {
+  shared ??= trySharedMemory();
+  return shared;
+}
+
+async function trySharedMemory(): Promise<boolean> {
+  const graph = new Graph();
+  const session = await openSession(toOnnx({ y: neg(graph.input("x", "float32", [1])) }), 1);
+  try {
+    await session.run({ x: floats(new Float32Array(new SharedArrayBuffer(4)), [1]) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await session.release();
   }
 }
 

@@ -41,7 +41,7 @@ async function compute(
   const rng = createRng(8);
   for (const [i, weight] of weights.entries()) weights[i] = weight + 0.02 * rng.normal();
   const feeds: Feeds = Object.fromEntries(
-    layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter), parameter.shape)]),
+    layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter).slice(), parameter.shape)]),
   );
   const rotations = new Rotations(config);
   const thread = new TrainingThread({ config, valueHead: true, layout, rotations, intraThreads: 1, recompute });

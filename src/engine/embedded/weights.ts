@@ -71,11 +71,8 @@ export function sharedFloats(size: number): Float32Array<SharedArrayBuffer> {
   return new Float32Array(new SharedArrayBuffer(size * Float32Array.BYTES_PER_ELEMENT));
 }
 
-export function slice(
-  all: Float32Array<SharedArrayBuffer>,
-  { offset, size }: ParameterSlice,
-): Float32Array<SharedArrayBuffer> {
-  return all.subarray(offset, offset + size);
+export function slice<Numbers extends Float32Array>(all: Numbers, { offset, size }: ParameterSlice): Numbers {
+  return all.subarray(offset, offset + size) as Numbers;
 }
 
 /** Matrices normal with the config's deviation, norms 1, biases and value head 0: as transformers initialises them. */
