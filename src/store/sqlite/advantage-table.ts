@@ -21,7 +21,8 @@ export function recordAdvantages(
 ): void {
   const [got, T] = [advantages_T.length, mask_T.length];
   if (got !== T) throw new LudusError("bad-advantages", { got: `${got} of ${id}`, expected: `${T}, one a token` });
-  database.run("INSERT INTO trajectory_advantages VALUES (?, ?)", key, encoded(mask_T, advantages_T));
+  // Node 22 binds no bytes as NULL
+  database.run("INSERT INTO trajectory_advantages VALUES (?, ifnull(?, x''))", key, encoded(mask_T, advantages_T));
 }
 
 /** Undefined where nothing was learned from it, or the run is older than this table. */
