@@ -1,7 +1,7 @@
 /** Steps that a cohort goes on together: what it reads first from memory is then in the cache for the rest of them. */
 const steps = 32;
-/** Rows that go on together at least, so that reading the weights is worth it. */
-const fewestRows = 8;
+/** Rows that go on together at least, however long they are: the weights are read for each step. */
+const fewestRows = 2;
 
 /**
  * Which rows go on. A step reads the keys and values of all its rows; if those of all rows together are more than the processor's cache
