@@ -18,19 +18,21 @@ export interface CompiledKernels {
 /**
  * WebAssembly has vectors of four numbers. V8 can join two neighbours into one of eight where the processor has them, which
  * doubles the speed of products, if it is asked to; there is no such wish for a single module, so the flags hold only while ours
- * is compiled, at once and with optimization. Where V8 does not know them the kernels work as they are.
+ * is compiled, at once and with optimization. Where V8 does not know them the kernels work as they are. Flags that the program was
+ * started with stay.
  */
-const flags = {
-  before: ["--experimental-wasm-revectorize", "--no-liftoff", "--no-wasm-lazy-compilation"],
-  after: ["--no-experimental-wasm-revectorize", "--liftoff", "--wasm-lazy-compilation"],
-};
+const flags = [
+  { on: "--experimental-wasm-revectorize", off: "--no-experimental-wasm-revectorize" },
+  { on: "--no-liftoff", off: "--liftoff" },
+  { on: "--no-wasm-lazy-compilation", off: "--wasm-lazy-compilation" },
+].filter(({ on }) => !process.execArgv.includes(on));
 
 function compileWide(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
-  for (const flag of flags.before) setFlagsFromString(flag);
+  for (const { on } of flags) setFlagsFromString(on);
   try {
     return new WebAssembly.Module(bytes);
   } finally {
-    for (const flag of flags.after) setFlagsFromString(flag);
+    for (const { off } of flags) setFlagsFromString(off);
   }
 }
 
