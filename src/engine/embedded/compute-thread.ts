@@ -189,7 +189,7 @@ export class ComputeThread {
     const weightBytes = PackedWeights.size(shape);
     const reserved = decoding === "kernels" ? reservedSets * weightBytes : 0;
     const takesTurns = decoding === "kernels" && weightBytes <= cachedWeightBytes;
-    const room = { stepTokens: mostStepTokens(maxRows), maxAnswers: maxRows };
+    const room = { stepTokens: mostStepTokens(maxRows), maxAnswers: decoding === "kernels" ? maxRows : 0 };
     const kernels = new Kernels(shape, { module: compiled.module, memory, ...room });
     return new Sampler({
       shape,

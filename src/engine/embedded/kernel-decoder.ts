@@ -1,4 +1,3 @@
-import { LudusError } from "../../errors.ts";
 import type { Decoder, DecodeStep } from "./decoder.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
@@ -117,15 +116,7 @@ export class KernelDecoder implements Decoder {
   #newPacked(): PackedWeights {
     const { shape, kernels, panelWidth, layout } = this.#options;
     const { memory } = kernels;
-    const size = PackedWeights.size(shape);
-    const address = memory.take(size);
-    if (address === undefined) {
-      throw new LudusError("out-of-memory", {
-        got: `${(size / 2 ** 20).toFixed(1)} MiB of weights, beside ${(memory.memory.buffer.byteLength / 2 ** 20).toFixed(0)} MiB`,
-        expected: "at most 4 GiB for the cache and the weights of one thread",
-        hint: "Lower `maxCacheBytes`, or release snapshots that are not sampled any more.",
-      });
-    }
+    const address = memory.demand(PackedWeights.size(shape), "packed weights");
     return new PackedWeights(shape, { memory, panelWidth, slices: layout.slices }, address);
   }
 }

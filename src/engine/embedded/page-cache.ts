@@ -31,7 +31,7 @@ export class PageCache {
     this.#shape = shape;
     this.#memory = memory;
     this.#listBytes = 4 * Math.ceil(shape.config.contextLength / pageTokens);
-    this.#listsStart = memory.take(options.maxRows * this.#listBytes)!;
+    this.#listsStart = memory.demand(options.maxRows * this.#listBytes, "lists of pages");
     this.#freeLists = Array.from({ length: options.maxRows }, (_, i) => options.maxRows - 1 - i);
     this.#maxPages = Math.floor(options.maxBytes / pageBytes(shape));
   }

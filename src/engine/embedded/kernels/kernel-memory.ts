@@ -1,3 +1,4 @@
+import { LudusError } from "../../../errors.ts";
 import { constantsEnd } from "./wasm-code.ts";
 
 const wasmPage = 65_536;
@@ -20,6 +21,18 @@ export class KernelMemory {
       return undefined;
     this.#end = end;
     return start;
+  }
+
+  /** As `take`, for what there must be. */
+  demand(bytes: number, what: string): number {
+    const address = this.take(bytes);
+    if (address !== undefined) return address;
+    const [size, used] = [bytes, this.memory.buffer.byteLength].map((count) => (count / 2 ** 20).toFixed(1));
+    throw new LudusError("out-of-memory", {
+      got: `${size} MiB for ${what}, beside ${used} MiB`,
+      expected: "at most 4 GiB for what one thread samples with",
+      hint: "Lower `maxRows` or `maxCacheBytes`, or release snapshots that are not sampled any more.",
+    });
   }
 
   #grow(bytes: number): boolean {

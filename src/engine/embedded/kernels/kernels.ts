@@ -13,7 +13,7 @@ type Kernel = (...addresses: number[]) => void;
 export interface KernelsOptions {
   module: WebAssembly.Module;
   memory: KernelMemory;
-  /** The most tokens of a step, and of those that get an answer. */
+  /** The most tokens of a step, and of those whose probabilities the kernels compute. */
   stepTokens: number;
   maxAnswers: number;
 }
@@ -42,7 +42,7 @@ export class Kernels {
   constructor(shape: KernelShape, { module, memory, stepTokens, maxAnswers }: KernelsOptions) {
     this.#shape = shape;
     this.memory = memory;
-    const rows = (size: number, count = stepTokens) => memory.take(bytes * count * size)!;
+    const rows = (size: number, count = stepTokens) => memory.demand(bytes * count * size, "the numbers of a step");
     this.at = {
       pageLists: rows(1),
       positions: rows(1),

@@ -17,13 +17,14 @@ function setUp(options: { inner: number; stride: number; bias: boolean; onto: bo
   const { inner, stride } = options;
   for (const [start, length] of [
     [states, 40 * stride],
-    [weights, inner * columns],
     [bias, columns],
   ] as const) {
     for (let i = 0; i < length; i++) floats[start / 4 + i] = rng.normal();
   }
-  const weight = (k: number, n: number) =>
-    floats[weights / 4 + Math.floor(n / panelWidth) * panelWidth * inner + k * panelWidth + (n % panelWidth)]!;
+  const place = (k: number, n: number) =>
+    weights / 4 + Math.floor(n / panelWidth) * panelWidth * inner + k * panelWidth + (n % panelWidth);
+  for (let k = 0; k < inner; k++) for (let n = 0; n < columns; n++) floats[place(k, n)] = rng.normal();
+  const weight = (k: number, n: number) => floats[place(k, n)]!;
   const exact = (row: number, n: number) => {
     let sum = (options.bias ? floats[bias / 4 + n]! : 0) + (options.onto ? 0.5 : 0);
     for (let k = 0; k < inner; k++) sum += floats[states / 4 + row * stride + k]! * weight(k, n);
@@ -39,13 +40,15 @@ function setUp(options: { inner: number; stride: number; bias: boolean; onto: bo
   return { run, exact };
 }
 
+const shapes = [
+  { inner: 1, stride: 16, bias: false, onto: false },
+  { inner: 7, stride: 16, bias: true, onto: false },
+  { inner: 64, stride: 64, bias: false, onto: true },
+  { inner: 130, stride: 144, bias: true, onto: true },
+];
+
 describe.each([8, 16])("products with panels of %d columns", (panelWidth) => {
-  test.each([
-    { inner: 1, stride: 16, bias: false, onto: false },
-    { inner: 7, stride: 16, bias: true, onto: false },
-    { inner: 64, stride: 64, bias: false, onto: true },
-    { inner: 130, stride: 144, bias: true, onto: true },
-  ])("sum $inner numbers in any number of rows, bias $bias, onto $onto", (options) => {
+  test.each(shapes)("sum $inner numbers in any number of rows, bias $bias, onto $onto", (options) => {
     const { run, exact } = setUp(options, panelWidth);
     const most = run(40);
     for (const rows of [1, 2, 5, 6, 7, 11, 12, 13, 31, 40]) {
@@ -58,4 +61,8 @@ describe.each([8, 16])("products with panels of %d columns", (panelWidth) => {
       expect(new Set(result.subarray(rows * columns))).toEqual(new Set([0.5]));
     }
   });
+});
+
+test.each(shapes)("the width of panels does not change a bit: $inner numbers", (options) => {
+  expect(setUp(options, 8).run(13)).toEqual(setUp(options, 16).run(13));
 });
