@@ -31,7 +31,7 @@ export async function openSession(graph: Uint8Array, threads: number): Promise<I
 
 let shared: Promise<boolean> | undefined;
 
-/** Whether a tensor may lie in shared memory: the Node binding of ONNX Runtime takes it from Node 24 on, and refuses it in Node 22. */
+/** Whether a tensor may lie in shared memory: the Node binding of ONNX Runtime takes it in Node 24, and refuses it in Node 22. */
 export function takesSharedMemory(): Promise<boolean> {
   shared ??= trySharedMemory();
   return shared;

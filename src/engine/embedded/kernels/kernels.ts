@@ -36,11 +36,9 @@ export class Kernels {
     inverseTemperatures: number;
     scores: number;
   };
-  readonly #shape: KernelShape;
   readonly #kernels: Record<string, Kernel>;
 
   constructor(shape: KernelShape, { module, memory, stepTokens, maxAnswers }: KernelsOptions) {
-    this.#shape = shape;
     this.memory = memory;
     const rows = (size: number, count = stepTokens) => memory.demand(bytes * count * size, "the numbers of a step");
     this.at = {

@@ -73,7 +73,7 @@ export class PackedWeights {
 
   #packNorm(all: Float32Array, parameter: string, address: number, place: (d: number) => number = (d) => d): void {
     const { offset, size } = this.#slices.get(`${parameter}.weight`)!;
-    const to = this.#memory.floats(address, this.#memory.memory.buffer.byteLength / bytes - address / bytes);
+    const to = this.#memory.floats(address, place(size - 1) + 1);
     for (let d = 0; d < size; d++) to[place(d)] = all[offset + d]!;
   }
 
