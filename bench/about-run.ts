@@ -24,7 +24,7 @@ export function aboutRun(name: string, args: readonly string[], root: string): A
     cores: availableParallelism(),
     memoryBytes: totalmem(),
     system: `${platform()} ${release()}`,
-    loadBefore: loadavg()[0]!,
+    loadBefore: loadavg()[0],
   };
 }
 

@@ -2,8 +2,8 @@
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   const at = (sorted.length - 1) * share;
-  const low = sorted[Math.floor(at)]!;
-  return low + (sorted[Math.ceil(at)]! - low) * (at - Math.floor(at));
+  const low = sorted[Math.floor(at)];
+  return low + (sorted[Math.ceil(at)] - low) * (at - Math.floor(at));
 }
 
 export function median(numbers: readonly number[]): number {

@@ -11,10 +11,15 @@ process.env.NODE_ENV = "production";
 
 // no configuration file: this is all of it
 await build({
-  ...{ root: join(root, "dashboard"), configFile: false, logLevel: "warn" },
+  root: join(root, "dashboard"),
+  configFile: false,
+  logLevel: "warn",
   build: {
-    ...{ outDir, emptyOutDir: true, target: "es2023" },
+    outDir,
+    emptyOutDir: true,
+    target: "es2023",
     // the page's policy allows files only
-    ...{ assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
   },
 });

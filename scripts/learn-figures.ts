@@ -74,14 +74,24 @@ async function mixedGroup(run: RunReader, tokenizer: Tokenizer): Promise<Attempt
 
 function attemptsOf(trajectories: readonly Trajectory[], tokenizer: Tokenizer): Attempt[] {
   const rows = trajectories.map(({ rollout, role, score, mask_T, turns }) => ({
-    ...{ group: "group", rollout, role, reward: score.total, mask_T, weight: 1, isLast: true },
+    group: "group",
+    rollout,
+    role,
+    reward: score.total,
+    mask_T,
+    weight: 1,
+    isLast: true,
     turns: turns.map(({ span, reward }) => ({ ...span, reward })),
   }));
   const { advantages_B_T } = groupRelative().assign(rows);
   return trajectories.map(({ tokens_T, mask_T, logprobs_T, score, stop }, b) => ({
-    ...{ texts: tokenTexts(tokenizer, tokens_T), mask: [...mask_T], logprobs: [...logprobs_T] },
-    ...{ reward: score.total, success: score.success, stop },
-    advantage: advantages_B_T[b]!.find((advantage) => advantage !== 0) ?? 0,
+    texts: tokenTexts(tokenizer, tokens_T),
+    mask: [...mask_T],
+    logprobs: [...logprobs_T],
+    reward: score.total,
+    success: score.success,
+    stop,
+    advantage: advantages_B_T[b].find((advantage) => advantage !== 0) ?? 0,
   }));
 }
 

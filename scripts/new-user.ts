@@ -24,7 +24,7 @@ function programOf(path: string): string {
   return `${block.text}\n`;
 }
 
-const loadBefore = loadavg()[0]!;
+const loadBefore = loadavg()[0];
 const home = mkdtempSync(join(tmpdir(), "ludus-new-user-"));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 const tarball = join(home, `ludus-${version}.tgz`);
@@ -71,7 +71,7 @@ function ownProject(): Step[] {
   const edit = () => {
     const blocks = readPage(join(root, "docs/learn/tutorial.md")).blocks;
     for (const { text } of blocks.filter(({ language }) => language === "ts")) {
-      const name = /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0]!)?.[1];
+      const name = /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0])?.[1];
       if (name !== undefined) writeFileSync(join(home, "my-agent", name), `${text}\n`);
     }
   };

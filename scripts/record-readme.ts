@@ -69,7 +69,7 @@ function framesOf(seen: readonly Seen[]): Frame[] {
   let next = 0;
   for (let i = 1; i <= shown.frames; i++) {
     const time = (end * i) / shown.frames;
-    while (next < seen.length && seen[next]![0] <= time) screen.write(seen[next++]![1]);
+    while (next < seen.length && seen[next][0] <= time) screen.write(seen[next++][1]);
     frames.push({ seconds: i === shown.frames ? shown.lastSeconds : shown.secondsEach, lines: screen.lines() });
   }
   return frames;

@@ -19,9 +19,9 @@ function readResult(system: string): RecipeResult | undefined {
 function section(result: RecipeResult): string {
   const [heading, ...rows] = resultTable(result);
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const rule = heading!.map((_, column) => (column === 0 ? "---" : "--:"));
+  const rule = heading.map((_, column) => (column === 0 ? "---" : "--:"));
   return [
-    [line(heading!), line(rule), ...rows.map(line)].join("\n"),
+    [line(heading), line(rule), ...rows.map(line)].join("\n"),
     `${result.trials.length} seeds, 95 % intervals, ${Math.round(result.seconds / 60)} minutes on two cores.`,
     result.comparisons.map((one) => `- ${comparisonText(compareArms(one, result.trials))}`).join("\n"),
   ].join("\n\n");

@@ -48,16 +48,26 @@ interface Suites {
 function pythonSuites(): Suites {
   const search = findPython(root, process.env.LUDUS_PYTHON || undefined);
   return {
-    ...{ name: "Python", pattern: "parity", variable: "LUDUS_PYTHON", isRequired: "LUDUS_REQUIRE_PYTHON", search },
-    ...{ program: search.found ? search.python : "", remedy: "run scripts/setup-python.sh" },
+    name: "Python",
+    pattern: "parity",
+    variable: "LUDUS_PYTHON",
+    isRequired: "LUDUS_REQUIRE_PYTHON",
+    search,
+    program: search.found ? search.python : "",
+    remedy: "run scripts/setup-python.sh",
   };
 }
 
 function browserSuites(): Suites {
   const search = findBrowser(process.env.LUDUS_BROWSER || undefined);
   return {
-    ...{ name: "browser", pattern: "browser", variable: "LUDUS_BROWSER", isRequired: "LUDUS_REQUIRE_BROWSER", search },
-    ...{ program: search.found ? search.browser : "", remedy: "install chromium-headless-shell" },
+    name: "browser",
+    pattern: "browser",
+    variable: "LUDUS_BROWSER",
+    isRequired: "LUDUS_REQUIRE_BROWSER",
+    search,
+    program: search.found ? search.browser : "",
+    remedy: "install chromium-headless-shell",
   };
 }
 

@@ -17,7 +17,7 @@ test("numbers are uniform, and neighbours in seed or index unrelated", () => {
   const count = 40_000;
   for (let i = 0; i < count; i++) {
     const value = uniformAt(i % 200, Math.floor(i / 200));
-    buckets[Math.floor(value * 16)]!++;
+    buckets[Math.floor(value * 16)]++;
     correlate.seed += (value - 0.5) * (uniformAt((i % 200) + 1, Math.floor(i / 200)) - 0.5);
     correlate.index += (value - 0.5) * (uniformAt(i % 200, Math.floor(i / 200) + 1) - 0.5);
   }

@@ -18,13 +18,13 @@ test("the reference is as the types are", () => {
 });
 
 test("a signature has its types, its default and no body", () => {
-  const page = pages["api/train.md"]!;
+  const page = pages["api/train.md"];
   expect(page).toContain("```ts\nfunction grpo(options: Partial<GrpoOptions> = {}): Algorithm\n```");
   expect(page).toContain("## GrpoOptions\n"); // not exported, and needed to call it
 });
 
 test("what is private is not told", () => {
-  const page = pages["api/env.md"]!;
+  const page = pages["api/env.md"];
   expect(page).toContain("class Episode<Data = unknown, State = unknown> {");
   expect(page).not.toMatch(/^ {2}(#|private )/m);
 });

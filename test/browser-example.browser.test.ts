@@ -26,7 +26,10 @@ beforeAll(async () => {
     policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
     warmStart: imitate({ demonstrations: 300, noise: 0, steps: 80, batchSize: 16, learningRate: 3e-3 }),
     algorithm: grpo({ groupSize: 2 }),
-    ...{ steps: 1, tasksPerStep: 2, eval: { tasks: 0 }, run },
+    steps: 1,
+    tasksPerStep: 2,
+    eval: { tasks: 0 },
+    run,
   });
   const env = world();
   for (let i = 0; i < questions; i++) {
@@ -69,14 +72,14 @@ async function saidOn(page: Page): Promise<unknown> {
     Array.from(line.querySelectorAll(".token"), (token) => token.textContent).join(""))`);
 }
 
-const said = (index: number) => played[index]!.trajectories[0]!.turns.map(({ text }) => text);
+const said = (index: number) => played[index].trajectories[0].turns.map(({ text }) => text);
 
 test("a question is answered turn by turn, as the engine answers it", () =>
   open(async (page) => {
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     await page.getByRole("status").getByText("of 1 answers").waitFor();
     expect(await saidOn(page)).toEqual(said(0));
-    const { turns, score, tokens_T, mask_T } = played[0]!.trajectories[0]!;
+    const { turns, score, tokens_T, mask_T } = played[0].trajectories[0];
     const tokens = await page.locator("#talk .token").count();
     expect(tokens + turns.length).toBe(tokens_T.filter((_, t) => mask_T[t] === 1).length);
     const told = await page.locator("#talk .world").allTextContents();
@@ -91,7 +94,7 @@ test("a question is answered turn by turn, as the engine answers it", () =>
 
 test("many questions are answered, each as the engine answers it", () =>
   open(async (page) => {
-    const right = played.filter(({ trajectories }) => trajectories[0]!.score.success).length;
+    const right = played.filter(({ trajectories }) => trajectories[0].score.success).length;
     await page.getByRole("button", { name: `Ask ${questions}` }).click();
     await page.getByRole("status").getByText(`${right} of ${questions} answers are right.`).waitFor();
     expect(await saidOn(page)).toEqual(said(questions - 1));

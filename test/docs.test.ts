@@ -30,9 +30,9 @@ const makers: Readonly<Record<string, (name: string, index: string) => string | 
 
 function make(what: string): string | Promise<string> {
   const [kind, name = "", index] = what.split(" ");
-  const maker = makers[kind!];
+  const maker = makers[kind];
   if (maker === undefined) throw new Error(`nothing makes "${what}"`);
-  return maker(name, index!);
+  return maker(name, index);
 }
 
 beforeAll(async () => {
@@ -67,8 +67,7 @@ test("every link leads somewhere", () => {
 });
 
 test("every page is in the index", () => {
-  const linked = (path: string) =>
-    relativeLinks(readPage(path)).map((link) => join(dirname(path), link.split("#")[0]!));
+  const linked = (path: string) => relativeLinks(readPage(path)).map((link) => join(dirname(path), link.split("#")[0]));
   const index = [...linked("docs/README.md"), ...linked("docs/reference/api.md")];
   const written = pages
     .map(({ path }) => path)
@@ -114,13 +113,13 @@ describe("lists on the pages are whole", () => {
 
   test("environments", () => {
     const { prose } = readPage("docs/reference/environments.md");
-    const headings = Array.from(prose.matchAll(/^## ([a-z-]+)$/gm), ([, name]) => name!);
+    const headings = Array.from(prose.matchAll(/^## ([a-z-]+)$/gm), ([, name]) => name);
     expect(headings).toEqual(Object.keys(shippedEnvs));
   });
 
   test("formats", () => {
     const { prose } = readPage("docs/reference/formats.md");
-    const headings = Array.from(prose.matchAll(/^## ([a-z-]+)$/gm), ([, name]) => name!);
+    const headings = Array.from(prose.matchAll(/^## ([a-z-]+)$/gm), ([, name]) => name);
     expect(headings).toEqual(Object.keys(ludus.callFormats));
   });
 
@@ -134,7 +133,7 @@ describe("lists on the pages are whole", () => {
     const { prose } = readPage("docs/how-to/environment.md");
     const rows = Array.from(prose.matchAll(/^\| `(\w+)` \| ([\d,]+) \|/gm), ([, name, value]) => [
       name,
-      Number(value!.replaceAll(",", "")),
+      Number(value.replaceAll(",", "")),
     ]);
     expect(Object.fromEntries(rows)).toEqual(ludus.defaultLimits);
   });
@@ -149,7 +148,7 @@ describe("lists on the pages are whole", () => {
   test("metrics", () => {
     const { prose } = readPage("docs/reference/metrics.md");
     const rows = prose.split("\n").filter((line) => line.startsWith("| `"));
-    const told = rows.flatMap((row) => Array.from(row.split("|")[1]!.matchAll(/`([^`]+)`/g), ([, name]) => name!));
+    const told = rows.flatMap((row) => Array.from(row.split("|")[1].matchAll(/`([^`]+)`/g), ([, name]) => name));
     expect([...told].sort()).toEqual([...metricNames()].sort());
   });
 });

@@ -4,15 +4,30 @@ import { expect, test } from "vitest";
 
 // A folder may import from itself and from folders of a lower rank: never sideways, never up.
 const rank: Readonly<Record<string, number>> = {
-  ...{ schema: 0, tensor: 0 },
-  ...{ task: 1, tool: 1, policy: 1, credit: 1, loss: 1, store: 1 },
-  ...{ env: 2, reward: 2, engine: 2, queue: 2, monitor: 2 },
-  ...{ rollout: 3, checkpoint: 3 },
-  ...{ guide: 4, eval: 4 },
-  ...{ train: 5, server: 6, recipe: 6, cli: 7 },
+  schema: 0,
+  tensor: 0,
+  task: 1,
+  tool: 1,
+  policy: 1,
+  credit: 1,
+  loss: 1,
+  store: 1,
+  env: 2,
+  reward: 2,
+  engine: 2,
+  queue: 2,
+  monitor: 2,
+  rollout: 3,
+  checkpoint: 3,
+  guide: 4,
+  eval: 4,
+  train: 5,
+  server: 6,
+  recipe: 6,
+  cli: 7,
 };
 // For everyone, and so importing no folder.
-const shared = ["errors.ts", "random.ts"];
+const shared = ["defined.ts", "errors.ts", "random.ts"];
 // index.ts and testing/ import everyone; experimental/ may import all and is imported by none.
 const unranked = [...shared, "index.ts", "testing", "experimental"];
 
@@ -41,12 +56,12 @@ interface Source {
 
 const sources = globSync("src/**/*.ts").map((file) => readSource(file.replaceAll("\\", "/").slice("src/".length)));
 const isTest = (path: string) => /\.(test|contract)\.ts$/.test(path);
-const folderOf = (path: string) => path.split("/")[0]!;
+const folderOf = (path: string) => path.split("/")[0];
 
 function readSource(path: string): Source {
   const text = readFileSync(join("src", path), "utf8");
   const statements = /(?:^|;)\s*(?:import|export)\b[^"';]*?["'](\.[^"']*)["']|\bimport\(\s*["'](\.[^"']*)["']/gm;
-  const specifiers = Array.from(text.matchAll(statements), ([, fixed, dynamic]) => (fixed ?? dynamic)!);
+  const specifiers = Array.from(text.matchAll(statements), ([, fixed, dynamic]) => fixed ?? dynamic);
   return { path, text, specifiers, imports: specifiers.map((specifier) => join(dirname(path), specifier)) };
 }
 

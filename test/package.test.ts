@@ -106,7 +106,7 @@ interface PackReport {
 /** What `prepack` prints comes before the report. */
 function readPackReport(stdout: string): PackReport {
   const report: PackReport[] | Record<string, PackReport> = JSON.parse(stdout.slice(stdout.search(/^[[{]\s*$/m)));
-  return Object.values(report)[0]!;
+  return Object.values(report)[0];
 }
 
 function targets(entry: string | { types: string; default: string }): string[] {

@@ -18,7 +18,7 @@ test("every exported value is one of them", () => {
 function exportedNames(text: string) {
   const statements = text.matchAll(/^export (type )?\{([^}]*)\} from "[^"]+";$/gm);
   const all = Array.from(statements).flatMap(([, typeOnly, list]) =>
-    list!
+    list
       .split(",")
       .map((entry) => entry.trim())
       .filter((entry) => entry !== "")

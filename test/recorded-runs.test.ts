@@ -104,7 +104,11 @@ async function bitsOf(name: string, config: Partial<TrainConfig<never, never>> &
   await reader.close();
   const { before, after, reason, steps } = result;
   return {
-    ...{ weights, reason, steps, series: sha(JSON.stringify(series)), stored: sha(...stored) },
+    weights,
+    reason,
+    steps,
+    series: sha(JSON.stringify(series)),
+    stored: sha(...stored),
     evaluations: [before?.success, after?.success, after?.reward],
   };
 }
@@ -196,7 +200,7 @@ test("learning from what was stored", async () => {
   const policy = await tinyPolicy({ valueHead: true })(env, 3);
   const scorer = await trainScorer(policy, storedTrajectories(reader), { batchSize: 4 });
   const first = await reader.trajectories({}, { order: "oldest", limit: 1 });
-  const { trajectory } = await reader.trajectory(first.trajectories[0]!.key);
+  const { trajectory } = await reader.trajectory(first.trajectories[0].key);
   check("scorer", { ...scorer.metrics, score: await scorer.score({ trajectories: [trajectory] }) });
   check("encoded", sha(encodeTrajectory(trajectory)));
   await policy.engine.close();

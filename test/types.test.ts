@@ -95,7 +95,9 @@ let said: readonly string[];
 
 beforeAll(async () => {
   const pages = Object.values(cases).map(([program], index) => ({
-    ...{ path: `case-${index}`, text: "", prose: "" },
+    path: `case-${index}`,
+    text: "",
+    prose: "",
     blocks: [{ language: "ts", info: "", line: 1, text: `${before}export const made = ${program};` }],
   }));
   const { problems } = await checkTypes(pages);
@@ -105,8 +107,8 @@ beforeAll(async () => {
 
 describe("the compiler refuses", () => {
   test.each(names)("%s", (name) => {
-    const message = said[names.indexOf(name)]!;
-    expect(message).toContain(cases[name]![1]);
+    const message = said[names.indexOf(name)];
+    expect(message).toContain(cases[name][1]);
     expect(message.match(/error TS/g)).toHaveLength(1);
     expect(message.split("\n").length).toBeLessThanOrEqual(maxLines);
   });

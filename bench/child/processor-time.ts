@@ -17,8 +17,8 @@ export function readProcessorTime(pid: number): ProcessorTime | undefined {
   // the process's name, which may hold anything, ends with the last parenthesis
   const process = fields(readFileSync(path, "utf8"), /^.*\) \w /s);
   return {
-    machine: (user! + nice! + system! + hard! + soft! + stolen!) / ticksPerSecond,
-    process: (process[10]! + process[11]!) / ticksPerSecond,
+    machine: (user + nice + system + hard + soft + stolen) / ticksPerSecond,
+    process: (process[10] + process[11]) / ticksPerSecond,
   };
 }
 

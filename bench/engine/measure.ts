@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
+import { defined } from "../../src/defined.ts";
 import type { BenchmarkContext } from "../benchmark.ts";
 import type { Child } from "../child/child.ts";
 import type { TimedRun } from "../child/protocol.ts";
@@ -57,7 +58,7 @@ export async function measure(
     }
     return all.map(({ child, repetitions: _, ...measured }) => {
       const peakBytes = child.memory()?.peakBytes;
-      return { ...measured, ...(peakBytes === undefined ? {} : { peakBytes }) };
+      return { ...measured, ...defined({ peakBytes }) };
     });
   } finally {
     for (const child of children) child.close();

@@ -76,8 +76,8 @@ export function engineRatios(summary: readonly Summary[]): EngineRatios {
 /** Both sides must have computed the same, or a ratio of their times means nothing. */
 export function checkSameNumbers(measured: readonly Measured[]): void {
   for (const one of measured) {
-    const { check } = one.runs[0]!;
-    const reference = measured.find(({ comparison }) => comparison === one.comparison)!.runs[0]!.check;
+    const { check } = one.runs[0];
+    const reference = measured.find(({ comparison }) => comparison === one.comparison)!.runs[0].check;
     if (check === undefined || reference === undefined) continue;
     if (Math.abs(check - reference) <= 1e-3 * Math.abs(reference)) continue;
     throw new LudusError("different-computation", {

@@ -35,22 +35,47 @@ Example:
 `;
 
 const shared = {
-  ...{ architectures: ["Qwen2ForCausalLM"], model_type: "qwen2", rms_norm_eps: 1e-6, rope_theta: 1e6 },
-  ...{ max_position_embeddings: 4096, hidden_act: "silu", initializer_range: 0.02 },
-  ...{ bos_token_id: null, eos_token_id: null, pad_token_id: null },
+  architectures: ["Qwen2ForCausalLM"],
+  model_type: "qwen2",
+  rms_norm_eps: 1e-6,
+  rope_theta: 1e6,
+  max_position_embeddings: 4096,
+  hidden_act: "silu",
+  initializer_range: 0.02,
+  bos_token_id: null,
+  eos_token_id: null,
+  pad_token_id: null,
 };
 const models = {
   small: {
-    ...{ ...shared, hidden_size: 64, intermediate_size: 128, num_hidden_layers: 2, num_attention_heads: 4 },
-    ...{ num_key_value_heads: 2, vocab_size: 1000, tie_word_embeddings: true },
+    ...shared,
+    hidden_size: 64,
+    intermediate_size: 128,
+    num_hidden_layers: 2,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
+    vocab_size: 1000,
+    tie_word_embeddings: true,
   },
   half: {
-    ...{ ...shared, hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24, num_attention_heads: 14 },
-    ...{ num_key_value_heads: 2, vocab_size: 151936, tie_word_embeddings: true },
+    ...shared,
+    hidden_size: 896,
+    intermediate_size: 4864,
+    num_hidden_layers: 24,
+    num_attention_heads: 14,
+    num_key_value_heads: 2,
+    vocab_size: 151936,
+    tie_word_embeddings: true,
   },
   seven: {
-    ...{ ...shared, hidden_size: 3584, intermediate_size: 18944, num_hidden_layers: 28, num_attention_heads: 28 },
-    ...{ num_key_value_heads: 4, vocab_size: 152064, tie_word_embeddings: false },
+    ...shared,
+    hidden_size: 3584,
+    intermediate_size: 18944,
+    num_hidden_layers: 28,
+    num_attention_heads: 28,
+    num_key_value_heads: 4,
+    vocab_size: 152064,
+    tie_word_embeddings: false,
   },
 };
 
@@ -76,8 +101,8 @@ export const gpuBenchmark: Benchmark = {
     const baselines = await runBaselines(context, model, values.device, sizes);
     const sevens = onGpu && !values["skip-7b"] ? await measureSeven(context, values.device, sizes) : {};
     const ratios = {
-      sample_vs_generate: engine.sampleTokensPerSecond / baselines.generate_tokens_per_s!,
-      train_vs_eager: engine.trainTokensPerSecond / baselines.eager_tokens_per_s!,
+      sample_vs_generate: engine.sampleTokensPerSecond / baselines.generate_tokens_per_s,
+      train_vs_eager: engine.trainTokensPerSecond / baselines.eager_tokens_per_s,
     };
     const parameters = engine.parameters;
     const results = { about, sizes, ratios, engine, baselines, seven: { ...sevens }, parameters };
@@ -163,7 +188,8 @@ async function runBaselines(
   const python = process.env.LUDUS_PYTHON || "python3";
   const script = join(root, "bench/gpu/baselines.py");
   const child = spawn(python, [script, "--config", JSON.stringify(model), "--device", device, ...args], {
-    ...{ stdio: ["ignore", "pipe", "pipe"], signal },
+    stdio: ["ignore", "pipe", "pipe"],
+    signal,
   });
   let out = "";
   let said = "";

@@ -7,7 +7,7 @@ import type { Env } from "../../src/env/env.ts";
 import { searchQa } from "../../src/env/environments/search-qa.ts";
 import { sokoban } from "../../src/env/environments/sokoban.ts";
 import { type Algorithm, cosine, fromScratch, grpo, imitate, train } from "../../src/index.ts";
-import { metric } from "../../src/monitor/metric-names.ts";
+import { metric } from "../../src/schema/metric-names.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { writeGpuPage } from "./report.ts";
@@ -40,12 +40,16 @@ const courses: Readonly<Record<string, Course>> = {
   // rooms with a solution of up to ten moves, the published size
   sokoban: {
     env: sokoban({ maxSolution: 10 }),
-    ...{ demonstrations: 6000, noise: 0.5, imitationSteps: 250 },
+    demonstrations: 6000,
+    noise: 0.5,
+    imitationSteps: 250,
     algorithm: grpo({ groupSize: 8, learningRate: 3e-5 }),
   },
   "search-qa": {
     env: searchQa({ entities: 40, maxHops: 3 }),
-    ...{ demonstrations: 8000, noise: 0.45, imitationSteps: 400 },
+    demonstrations: 8000,
+    noise: 0.45,
+    imitationSteps: 400,
     algorithm: grpo({ groupSize: 8, learningRate: cosine(1e-4, 0.2) }),
   },
 };
@@ -107,9 +111,15 @@ async function learn(
   const started = performance.now();
   let learningFrom = 0;
   const result = await train({
-    ...{ env, seed: 0, signal, algorithm, steps: Number(steps), tasksPerStep: 64 },
+    env,
+    seed: 0,
+    signal,
+    algorithm,
+    steps: Number(steps),
+    tasksPerStep: 64,
     policy: fromScratch({
-      ...{ size: size === "middle" ? middle : "tiny", tokenizer: "bytes" },
+      size: size === "middle" ? middle : "tiny",
+      tokenizer: "bytes",
       ...(device === "embedded" ? {} : { engine: (start) => torch({ ...start, device, maxRows: 512 }) }),
     }),
     warmStart: imitate({
@@ -130,8 +140,11 @@ async function learn(
           if (event.type === "eval-end") progress(`${name}: held-out ${event.metrics[metric.evalSuccess]?.toFixed(3)}`);
           if (event.type !== "step-end" || event.metrics[metric.success] === undefined) return;
           const point = {
-            ...{ step: event.step, success: event.metrics[metric.success]!, seconds: elapsed(learningFrom) },
-            ...{ entropy: event.metrics[metric.entropy] ?? 0, mismatch: event.metrics[metric.mismatchMax] ?? 0 },
+            step: event.step,
+            success: event.metrics[metric.success],
+            seconds: elapsed(learningFrom),
+            entropy: event.metrics[metric.entropy] ?? 0,
+            mismatch: event.metrics[metric.mismatchMax] ?? 0,
           };
           curve.push(point);
           for (const stage of ["rollout", "credit", "update"]) {
@@ -146,10 +159,15 @@ async function learn(
   });
   await result.policy.engine.close();
   return {
-    ...{ parameters: result.policy.engine.info.parameters, reason: result.reason, steps: curve.length },
+    parameters: result.policy.engine.info.parameters,
+    reason: result.reason,
+    steps: curve.length,
     before: result.before?.success,
     after: result.after?.success,
-    ...{ seconds: elapsed(started), learningSeconds: elapsed(learningFrom), times, curve },
+    seconds: elapsed(started),
+    learningSeconds: elapsed(learningFrom),
+    times,
+    curve,
   };
 }
 

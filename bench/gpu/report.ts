@@ -50,7 +50,7 @@ const whole = (value: number | undefined) => (value === undefined ? "" : Math.ro
 function speedPart({ about, ratios, engine, baselines, seven }: GpuResults): string {
   const { generate_tokens_per_s: plain, generate_static_tokens_per_s: fixed, eager_tokens_per_s: eager } = baselines;
   const sampled = engine.sampleTokensPerSecond;
-  const share = seven.tflops === undefined ? "" : `${Math.round((100 * seven.tflops) / baselines.matmul_tflops!)} %`;
+  const share = seven.tflops === undefined ? "" : `${Math.round((100 * seven.tflops) / baselines.matmul_tflops)} %`;
   const memory = seven.memoryGib === undefined ? "not measured" : `${seven.memoryGib.toFixed(0)} GiB`;
   return `\`${about.command}\`, ${about.date.slice(0, 10)}, ${baselines.device}, torch ${baselines.torch}, transformers ${baselines.transformers}.
 TypeScript drives the worker, so all that a training run pays is in it. A model of Qwen2.5-0.5B's shape with random weights, bfloat16.

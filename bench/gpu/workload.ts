@@ -40,7 +40,7 @@ export async function mismatch(engine: Engine, sizes: BenchSizes): Promise<{ max
   const rows = said.map(({ prompt, sample }) => ({ tokens: Int32Array.of(...prompt, ...sample.tokens) }));
   const forward = await engine.forward({ rows });
   const differences = said.flatMap(({ prompt, sample }, b) =>
-    Array.from(sample.logprobs, (value, i) => Math.abs(value - forward.logprobs_B_T[b]![prompt.length + i]!)),
+    Array.from(sample.logprobs, (value, i) => Math.abs(value - forward.logprobs_B_T[b][prompt.length + i])),
   );
   return {
     max: Math.max(...differences),

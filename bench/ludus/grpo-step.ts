@@ -43,10 +43,10 @@ async function grpoStep(
   const advantages_B = prompts.flatMap((_, p) => groupAdvantages(rewards_B.slice(p * groupSize, (p + 1) * groupSize)));
 
   const total = samples_B.reduce((sum, sample) => sum + sample.tokens.length, 0);
-  const rows = samples_B.map((sample, b) => trainingRow(prompts_B[b]!, sample));
-  const logprobs_B_T = samples_B.map((sample, b) => afterPrompt(prompts_B[b]!, sample.logprobs));
+  const rows = samples_B.map((sample, b) => trainingRow(prompts_B[b], sample));
+  const logprobs_B_T = samples_B.map((sample, b) => afterPrompt(prompts_B[b], sample.logprobs));
   const derivatives_B_T = samples_B.map((sample, b) =>
-    afterPrompt(prompts_B[b]!, new Float32Array(sample.tokens.length).fill(-advantages_B[b]! / total)),
+    afterPrompt(prompts_B[b], new Float32Array(sample.tokens.length).fill(-advantages_B[b] / total)),
   );
   const forward = await engine.forward({ rows }, { sampled: { logprobs_B_T, policyVersion } });
   await engine.backward(forward, { logprobs_B_T: derivatives_B_T });

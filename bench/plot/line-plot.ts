@@ -44,7 +44,7 @@ export function linePlot({ title, description, panels, note }: LinePlot): string
 <style>${style}</style>
 ${text(margin, 24, title, 'class="title"')}
 ${names.map((name, index) => legendEntry(margin + index * 165, name, lookOf(names, name))).join("\n")}
-${panels.map((panel, index) => drawPanel(panel, panelLefts[index]!, names)).join("\n")}
+${panels.map((panel, index) => drawPanel(panel, panelLefts[index], names)).join("\n")}
 ${text(margin, page.height - 12, note)}
 </svg>
 `;

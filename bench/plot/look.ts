@@ -21,5 +21,5 @@ function look(colour: string, shape: (x: number, y: number) => string): Look {
 
 /** The first name gets the first look, and so on. */
 export function lookOf(names: readonly string[], name: string): Look {
-  return looks[names.indexOf(name) % looks.length]!;
+  return looks[names.indexOf(name) % looks.length];
 }

@@ -45,7 +45,7 @@ async function playOnce(env: Env, index: number, rng: Rng, signal: AbortSignal) 
   let next = await timed(() => episode.start());
   while ("role" in next) {
     const choices = episode.possibleTexts();
-    const text = choices.length > 0 ? choices[rng.integer(choices.length)]! : (episode.expertSays() ?? "");
+    const text = choices.length > 0 ? choices[rng.integer(choices.length)] : (episode.expertSays() ?? "");
     next = await timed(() => episode.step(text));
   }
   const end = next;

@@ -85,7 +85,8 @@ export async function measureHeld(count: number, signal: AbortSignal): Promise<H
     maxMs: latencies.reduce((a, b) => Math.max(a, b), 0),
     spoiled: rollouts.filter(({ trajectories }) => trajectories[0]?.score.total !== 1).length,
     bytesPerRollout: bytes / count,
-    ...{ seconds, cores: (user + system) / 1e6 / seconds },
+    seconds,
+    cores: (user + system) / 1e6 / seconds,
   };
 }
 

@@ -14,7 +14,9 @@ export function immediateEngine(renderer: Renderer, script: Script): Policy {
   const make = (text: string): Promise<Sample> => {
     const tokens = renderer.say(text);
     const sample: Sample = {
-      ...{ tokens, logprobs: new Float32Array(tokens.length).fill(-0.5), versions: new Int32Array(tokens.length) },
+      tokens,
+      logprobs: new Float32Array(tokens.length).fill(-0.5),
+      versions: new Int32Array(tokens.length),
       stop: "stop-token",
     };
     const answer = Promise.resolve(sample);
@@ -26,8 +28,14 @@ export function immediateEngine(renderer: Renderer, script: Script): Policy {
     renderer,
     engine: {
       info: {
-        ...{ name: "immediate", device: "none", vocabularySize: 259, contextLength: 1 << 16, parameters: 0 },
-        ...{ hasValues: false, policyVersion: 0, weights: ["policy"] },
+        name: "immediate",
+        device: "none",
+        vocabularySize: 259,
+        contextLength: 1 << 16,
+        parameters: 0,
+        hasValues: false,
+        policyVersion: 0,
+        weights: ["policy"],
       },
       sample(request) {
         const text = script(request);

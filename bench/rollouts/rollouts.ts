@@ -63,9 +63,13 @@ async function measureAll(
   for (const { name, stepsPerSecond } of envSteps) progress(`steps: ${name}: ${Math.round(stepsPerSecond)} per second`);
   const [seconds, after] = [(performance.now() - started) / 1000, readProcessorTime(process.pid)];
   return {
-    ...{ about, versions: { node: process.versions.node } },
+    about,
+    versions: { node: process.versions.node },
     coresOfOthers: before && after ? coresOfOthers(before, after, seconds) : 0,
-    ...{ summary: summarise(held, turnOverhead, envSteps), held, turnOverhead, envSteps },
+    summary: summarise(held, turnOverhead, envSteps),
+    held,
+    turnOverhead,
+    envSteps,
   };
 }
 

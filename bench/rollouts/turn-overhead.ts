@@ -78,7 +78,7 @@ async function timeRound(env: Env, renderer: Renderer, says: string, signal: Abo
     ),
   );
   const milliseconds = performance.now() - started;
-  const taken = rollouts.reduce((sum, { trajectories }) => sum + trajectories[0]!.turns.length, 0);
-  if (taken !== turns * rolloutsPerRound) throw new Error(`${taken} turns were taken: ${rollouts[0]!.failure}`);
+  const taken = rollouts.reduce((sum, { trajectories }) => sum + trajectories[0].turns.length, 0);
+  if (taken !== turns * rolloutsPerRound) throw new Error(`${taken} turns were taken: ${rollouts[0].failure}`);
   return (milliseconds * 1000) / taken;
 }

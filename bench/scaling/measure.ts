@@ -33,7 +33,7 @@ export async function measureScaling(python: string | undefined, context: Benchm
   const scaling: MeasuredScaling = { points: [], gemm: [], versions: {} };
   try {
     // importing PyTorch takes seconds of both cores: it must be over before anything is timed
-    await torch?.prepare({ workload: trainWorkload(points[0]!), variant: "default", threads });
+    await torch?.prepare({ workload: trainWorkload(points[0]), variant: "default", threads });
     for (const [index, point] of points.entries()) {
       if (point.series !== points[index - 1]?.series) scaling.gemm.push(...(await measureGemm(context)));
       scaling.points.push(await measurePoint(point, torch, scaling.versions, context));

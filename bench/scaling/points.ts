@@ -37,7 +37,7 @@ function shape(vocabularySize: number, width: number, layers: number, headWidth:
 export const points: readonly Point[] = [
   ...sizes.map((size) => point("size", sizeLength, size)),
   ...lengths.map((length) =>
-    point("length", length, { config: sizes[1]!.config, trainRows: batchTokens / length, sampleRows: 32 }),
+    point("length", length, { config: sizes[1].config, trainRows: batchTokens / length, sampleRows: 32 }),
   ),
 ];
 

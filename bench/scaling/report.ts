@@ -84,7 +84,7 @@ function whereItFalls(summary: readonly PointSummary[], series: PointSummary["se
   const name = (point: PointSummary) => (series === "size" ? millions(point.parameters) : `length ${point.length}`);
   const part = (work: string, pick: (point: PointSummary) => Rate) => {
     const best = members.reduce((high, other) => (pick(other).share > pick(high).share ? other : high));
-    const ends = [members[0]!, members.at(-1)!].filter((point) => point !== best);
+    const ends = [members[0], members.at(-1)!].filter((point) => point !== best);
     const fallen = ends.map((point) => `${percent(pick(point))} at ${name(point)}`).join(" and ");
     return `${work} reaches ${percent(pick(best))} of the machine's rate at ${name(best)}; it is ${fallen}`;
   };

@@ -50,7 +50,7 @@ export const Chart = ({ title, lines, data, isLog = false, marks = [], zoom, onZ
     place.current!.append(made.root);
     plot.current = made;
     show(made, latest.current.data, latest.current.zoom);
-    const observer = new ResizeObserver(([entry]) => made.setSize({ width: entry!.contentRect.width, height }));
+    const observer = new ResizeObserver(([entry]) => made.setSize({ width: entry.contentRect.width, height }));
     observer.observe(place.current!);
     return () => {
       observer.disconnect();
@@ -99,7 +99,7 @@ function valueAt(lines: readonly ChartLine[], data: Columns, i: number, at: numb
   const column = data[i + 1] ?? [];
   const place = at ?? column.findLastIndex((each) => each !== null);
   const value = column[place];
-  const under = lines[i]!.isFilled ? data[i + 2]?.[place] : undefined;
+  const under = lines[i].isFilled ? data[i + 2]?.[place] : undefined;
   return value == null || under == null || value * under < 0 ? value : value - under;
 }
 
@@ -132,7 +132,10 @@ function options(
   const axis = { stroke: colour("muted"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
   const font = "11px system-ui, sans-serif";
   return {
-    ...{ width, height, legend: { show: false }, padding: [8, 8, 0, 0] },
+    width,
+    height,
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
     scales: {
       x: { time: false },
       y: { distr: isLog ? 3 : 1, ...(lines.some(({ isFilled }) => isFilled) ? { range: fromZero } : {}) },
@@ -148,11 +151,9 @@ function options(
     ],
     series: [{}, ...lines.map(seriesOf)],
     cursor: {
-      ...{
-        drag: { x: true, y: false, setScale: false },
-        points: { size: 5 },
-        sync: { key: "steps", setSeries: false },
-      },
+      drag: { x: true, y: false, setScale: false },
+      points: { size: 5 },
+      sync: { key: "steps", setSeries: false },
       bind: { dblclick: () => () => unzoom(latest) },
     },
     hooks: {
@@ -178,7 +179,7 @@ function fromZero(_plot: UPlot, low: number, high: number): [number, number] {
 /** `share` of a colour on another, both as #rrggbb or #rgb: piles must not shine through each other. */
 function blend(over: string, under: string, share: number): string {
   const [above, below] = [hexParts(over), hexParts(under)];
-  return `rgb(${above.map((part, i) => Math.round(share * part + (1 - share) * below[i]!)).join(" ")})`;
+  return `rgb(${above.map((part, i) => Math.round(share * part + (1 - share) * below[i])).join(" ")})`;
 }
 
 function hexParts(hex: string): number[] {
@@ -194,7 +195,9 @@ function unzoom({ current: { onZoom } }: Latest): null {
 function seriesOf(line: ChartLine): UPlot.Series {
   const stroke = colour(`series-${line.colour % seriesColours}`);
   return {
-    ...{ label: line.label, spanGaps: true, points: { show: false } },
+    label: line.label,
+    spanGaps: true,
+    points: { show: false },
     stroke: line.isFaint ? blend(stroke, colour("card"), 0.3) : stroke,
     width: line.isFaint ? 1 : 1.75,
     ...(line.isDashed ? { dash: [5, 4] } : {}),
@@ -208,7 +211,7 @@ function drawMarks(plot: UPlot, marks: readonly ShownFinding[]): void {
   const { min = 0, max = 0 } = plot.scales.x ?? {};
   context.save();
   for (const { step, severity } of marks) {
-    if (step < min! || step > max!) continue;
+    if (step < min || step > max) continue;
     const x = Math.round(plot.valToPos(step, "x", true)) + 0.5;
     context.strokeStyle = context.fillStyle = colour(
       severity === "error" ? "bad" : severity === "info" ? "muted" : "warn",

@@ -160,8 +160,11 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
     <div ref={place} className="card">
       <Chart
         // piles are of the first run alone
-        {...{ title: plan.isStacked && runs.length > 1 ? `${plan.title} (${runs[0]})` : plan.title }}
-        {...{ lines, data, zoom, marks: findings }}
+        title={plan.isStacked && runs.length > 1 ? `${plan.title} (${runs[0]})` : plan.title}
+        lines={lines}
+        data={data}
+        zoom={zoom}
+        marks={findings}
         isLog={settings.isLog && !plan.isStacked}
         onZoom={(next) => setQuery({ from: next?.from, to: next?.to })}
       />
@@ -173,7 +176,7 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
 function useSeen(place: { readonly current: HTMLElement | null }): boolean {
   const [isSeen, setSeen] = useState(false);
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry!.isIntersecting && setSeen(true), {
+    const observer = new IntersectionObserver(([entry]) => entry.isIntersecting && setSeen(true), {
       rootMargin: "300px",
     });
     observer.observe(place.current!);

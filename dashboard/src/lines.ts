@@ -49,8 +49,8 @@ export function onGrid(grid: Series, parts: readonly Series[]): number[][] {
     part.steps.forEach((step, i) => {
       // a part may begin earlier than the whole: a warm start takes time and has no rewards
       if (step < first) return;
-      while (place < grid.steps.length - 1 && grid.steps[place]! < step) place++;
-      sums[place]! += (part.values[i] ?? 0) * part.counts[i]!;
+      while (place < grid.steps.length - 1 && grid.steps[place] < step) place++;
+      sums[place] += (part.values[i] ?? 0) * part.counts[i];
     });
     return sums.map((sum, i) => sum / (grid.counts[i] ?? 1));
   });
@@ -63,8 +63,8 @@ export function stacked(parts: readonly (readonly number[])[]): number[][] {
   return parts.map((part) =>
     part.map((value, i) => {
       const pile = value < 0 ? below : above;
-      pile[i]! += value;
-      return pile[i]!;
+      pile[i] += value;
+      return pile[i];
     }),
   );
 }

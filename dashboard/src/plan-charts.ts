@@ -1,4 +1,4 @@
-import { metric } from "../../src/monitor/metric-names.ts";
+import { metric } from "../../src/schema/metric-names.ts";
 
 export interface ChartPlan {
   readonly title: string;

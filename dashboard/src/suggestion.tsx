@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { defined } from "../../src/defined.ts";
 import type { PlayAnswer, SuggestionAnswer } from "../../src/server/dashboard/answers.ts";
 import { Problem, post } from "./api.ts";
 import { percent } from "./numbers.ts";
@@ -21,7 +22,7 @@ export const Suggestion = ({ game, isBusy, onTell }: SuggestionProps) => {
   const ids = said?.tokens.map(({ id }) => id) ?? [];
   const ask = (given: readonly number[], maxTokens?: number) => {
     setAsking(true);
-    const body = { given, temperature, seed, ...(maxTokens === undefined ? {} : { maxTokens }) };
+    const body = { given, temperature, seed, ...defined({ maxTokens }) };
     setSeed(seed + 1);
     post<SuggestionAnswer>(`/play/${game.session}/suggest`, body)
       .then((answer) => {

@@ -96,7 +96,7 @@ function levelOf({ tokens, colouring, look, relativeReward }: TokenView, index: 
     case "version": {
       const sampled = tokens.versions.filter((version) => version >= 0);
       const [low, high] = [Math.min(...sampled), Math.max(...sampled)];
-      return high === low ? 0 : (tokens.versions[index]! - low) / (high - low);
+      return high === low ? 0 : (tokens.versions[index] - low) / (high - low);
     }
     case "none":
       return 0;

@@ -15,7 +15,7 @@ const columns = ["price", "stock"] as const;
 const tasks = generated((rng) => {
   const draw = () => Object.fromEntries(items.map((item) => [item, `${1 + rng.integer(9)}`]));
   const shop: Shop = { price: draw(), stock: draw() };
-  return { shop, item: items[rng.integer(items.length)]!, column: columns[rng.integer(2)]! };
+  return { shop, item: items[rng.integer(items.length)], column: columns[rng.integer(2)] };
 });
 
 const env = agentEnv({
@@ -32,7 +32,7 @@ const env = agentEnv({
   // only for the first steps: a clerk who knows the way, but says something at random in nearly half of all turns
   expert({ task: { item, column, shop }, messages }) {
     const isKnown = messages.some(({ role, content }) => role === "tool" && content === shop[column][item]);
-    return isKnown ? { answer: shop[column][item]! } : { calls: [{ name: column, arguments: { item } }] };
+    return isKnown ? { answer: shop[column][item] } : { calls: [{ name: column, arguments: { item } }] };
   },
   actions: ({ rng }) => [
     ...columns.flatMap((name) => items.map((item) => ({ calls: [{ name, arguments: { item } }] }))),

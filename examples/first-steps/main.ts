@@ -34,7 +34,7 @@ process.once("SIGINT", () => void engine.close().then(() => process.exit(130)));
 // ---- the task: five letters in, the same letters in order out
 
 const letters = "abcdefgh";
-const question = (source: Rng) => Array.from({ length: 5 }, () => letters[source.integer(letters.length)]!).join("");
+const question = (source: Rng) => Array.from({ length: 5 }, () => letters[source.integer(letters.length)]).join("");
 const solution = (letters5: string) => [...letters5].sort().join("");
 const prompt = (letters5: string) => [...tokenizer.encode(`${letters5}=`)];
 const isRight = (letters5: string, sample: Sample) => tokenizer.decode(sample.tokens) === solution(letters5);
@@ -64,25 +64,25 @@ async function learn(target: Engine, questions: number, groupSize: number): Prom
     new Array<string>(groupSize).fill(text),
   );
   const samples = await Promise.all(asked.map((text) => answer(text, rng.integer(2 ** 31))));
-  const rewards = samples.map((sample, i) => (isRight(asked[i]!, sample) ? 1 : 0));
+  const rewards = samples.map((sample, i) => (isRight(asked[i], sample) ? 1 : 0));
   const advantages = rewards.map((reward, i) => {
     const group = rewards.slice(i - (i % groupSize), i - (i % groupSize) + groupSize);
     return reward - group.reduce((a: number, b) => a + b, 0) / groupSize;
   });
   const mean = rewards.reduce((a: number, b) => a + b, 0) / rewards.length;
   if (advantages.every((advantage) => advantage === 0)) return mean;
-  const rows = samples.map((sample, i) => ({ tokens: [...prompt(asked[i]!), ...sample.tokens] }));
-  const offset = prompt(asked[0]!).length;
+  const rows = samples.map((sample, i) => ({ tokens: [...prompt(asked[i]), ...sample.tokens] }));
+  const offset = prompt(asked[0]).length;
   const spread = (sample: Sample, value: (t: number) => number) =>
     Float32Array.from({ length: offset + sample.tokens.length }, (_, t) => (t < offset ? 0 : value(t - offset)));
   const sampled = {
-    logprobs_B_T: samples.map((sample) => spread(sample, (t) => sample.logprobs[t]!)),
+    logprobs_B_T: samples.map((sample) => spread(sample, (t) => sample.logprobs[t])),
     policyVersion: target.info.policyVersion,
   };
   const scale = samples.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const forward = await target.forward({ rows }, { sampled });
   await target.backward(forward, {
-    logprobs_B_T: samples.map((sample, i) => spread(sample, () => -advantages[i]! / scale)),
+    logprobs_B_T: samples.map((sample, i) => spread(sample, () => -advantages[i] / scale)),
   });
   await target.step({ learningRate: 1e-3, maxGradientNorm: 1 });
   return mean;
@@ -92,7 +92,7 @@ async function evaluate(count: number): Promise<number> {
   const held = createRng(987_654_321); // questions and draws that training never sees
   const asked = Array.from({ length: count }, () => question(held));
   const samples = await Promise.all(asked.map((text) => answer(text, held.integer(2 ** 31))));
-  return samples.filter((sample, i) => isRight(asked[i]!, sample)).length / count;
+  return samples.filter((sample, i) => isRight(asked[i], sample)).length / count;
 }
 
 // ---- the run
@@ -124,7 +124,7 @@ const examples = ["hgfed", "badge", "cabfa"];
 const shown = await Promise.all(examples.map((text) => answer(text, 1)));
 console.log("\nquestion  answer");
 examples.forEach((text, i) =>
-  console.log(`${text}     ${tokenizer.decode(shown[i]!.tokens)}${isRight(text, shown[i]!) ? "" : "   (wrong)"}`),
+  console.log(`${text}     ${tokenizer.decode(shown[i].tokens)}${isRight(text, shown[i]) ? "" : "   (wrong)"}`),
 );
 console.log(
   `\nright answers to ${tests} unseen questions: ${interval(before, tests)} after imitation, ${interval(after, tests)} after learning, ${seconds().toFixed(0)} s`,

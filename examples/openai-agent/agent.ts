@@ -18,7 +18,7 @@ export async function agent(question: string, office: Office, baseURL: string): 
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: question }];
   for (let turn = 0; turn < 4; turn++) {
     const { choices } = await client.chat.completions.create({ model: "clerk", messages, tools });
-    const { message } = choices[0]!;
+    const { message } = choices[0];
     if (message.tool_calls === undefined) return message.content ?? "";
     messages.push(message);
     for (const call of message.tool_calls) {

@@ -29,14 +29,14 @@ interface Errand {
 }
 
 function makeErrand(rng: Rng): Errand {
-  const draw = (from: readonly string[]) => from[rng.integer(from.length)]!;
+  const draw = (from: readonly string[]) => from[rng.integer(from.length)];
   const boss = Object.fromEntries(names.map((name) => [name, draw(names.filter((other) => other !== name))]));
   const room = Object.fromEntries(names.map((name) => [name, draw(rooms)]));
   return { office: { boss, room }, who: draw(names), ofBoss: rng.integer(3) > 0 };
 }
 
 const question = ({ who, ofBoss }: Errand) => `Room of ${who}${ofBoss ? "'s boss" : ""}?`;
-const answer = ({ office, who, ofBoss }: Errand) => office.room[ofBoss ? office.boss[who]! : who]!;
+const answer = ({ office, who, ofBoss }: Errand) => office.room[ofBoss ? office.boss[who] : who];
 
 const env = agentEnv({
   name: "office",
@@ -49,10 +49,10 @@ const env = agentEnv({
   // only for the first steps: a clerk who knows the way, but says something at random in nearly half of all turns
   expert({ task: { office, who, ofBoss }, messages }) {
     const told = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
-    const whom = ofBoss ? office.boss[who]! : who;
+    const whom = ofBoss ? office.boss[who] : who;
     if (ofBoss && !told.includes(whom)) return { calls: [{ name: "boss", arguments: { name: who } }] };
-    if (!told.includes(office.room[whom]!)) return { calls: [{ name: "room", arguments: { name: whom } }] };
-    return { answer: office.room[whom]! };
+    if (!told.includes(office.room[whom])) return { calls: [{ name: "room", arguments: { name: whom } }] };
+    return { answer: office.room[whom] };
   },
   actions({ task: { who }, messages }) {
     const told = messages.filter(({ role }) => role === "tool").map(({ content }) => content);

@@ -34,9 +34,9 @@ const softBound: Loss = {
     let loss = 0;
     const logprobs_B_T = rows.map((row) =>
       row.logprobs_T.map((logprob, t) => {
-        const bounded = Math.tanh(logprob - row.oldLogprobs_T[t]!);
-        loss -= (row.mask_T[t]! * bounded * row.advantages_T[t]!) / tokens;
-        return (-row.mask_T[t]! * (1 - bounded ** 2) * row.advantages_T[t]!) / tokens;
+        const bounded = Math.tanh(logprob - row.oldLogprobs_T[t]);
+        loss -= (row.mask_T[t] * bounded * row.advantages_T[t]) / tokens;
+        return (-row.mask_T[t] * (1 - bounded ** 2) * row.advantages_T[t]) / tokens;
       }),
     );
     return { loss, derivatives: { logprobs_B_T }, metrics: {} };

@@ -20,11 +20,11 @@ worker.once("error", () => stop.abort());
 worker.once("exit", () => stop.abort());
 
 const tasks = generated((rng) => {
-  const draw = (from: readonly string[]) => from[rng.integer(from.length)]!;
+  const draw = (from: readonly string[]) => from[rng.integer(from.length)];
   const city = Object.fromEntries(names.map((name) => [name, draw(cities)]));
   const heat = Object.fromEntries(cities.map((name) => [name, `${1 + rng.integer(9)}`]));
   const who = draw(names);
-  return { who, world: { city, heat }, answer: heat[city[who]!]! };
+  return { who, world: { city, heat }, answer: heat[city[who]] };
 });
 
 const env = agentEnv({
@@ -43,8 +43,8 @@ const env = agentEnv({
   // only for the first steps: a guide who knows the way, but says something at random in nearly half of all turns
   expert({ task: { who, world, answer }, messages }) {
     const told = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
-    if (!told.includes(world.city[who]!)) return { calls: [{ name: "city", arguments: { name: who } }] };
-    if (!told.includes(answer)) return { calls: [{ name: "heat", arguments: { name: world.city[who]! } }] };
+    if (!told.includes(world.city[who])) return { calls: [{ name: "city", arguments: { name: who } }] };
+    if (!told.includes(answer)) return { calls: [{ name: "heat", arguments: { name: world.city[who] } }] };
     return { answer };
   },
   actions({ task: { who }, messages }) {

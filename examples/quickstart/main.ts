@@ -63,8 +63,8 @@ const { before, after, seconds } = result;
 if (before !== undefined && after !== undefined) {
   console.log(`\n${table(before, after)}\n`);
   const shown = before.rollouts.findIndex((rollout, i) => isSolved(after.rollouts[i]) && !isSolved(rollout));
-  console.log(`before ${episodeText(before.rollouts[Math.max(0, shown)]!)}\n`);
-  console.log(`after  ${episodeText(after.rollouts[Math.max(0, shown)]!)}\n`);
+  console.log(`before ${episodeText(before.rollouts[Math.max(0, shown)])}\n`);
+  console.log(`after  ${episodeText(after.rollouts[Math.max(0, shown)])}\n`);
   console.log("Next: npx ludus play search-qa (answer some yourself), npx ludus env list (other worlds),");
   console.log(
     "      examples/quickstart/main.ts (this program), examples/own-algorithm (a loss of your own in 20 lines).",

@@ -12,7 +12,7 @@ export function table(before: EvalReport, after: EvalReport): string {
     ["out of turns", count(before, "max-turns"), count(after, "max-turns")],
   ];
   return rows
-    .map(([name, ...cells]) => `${name!.padEnd(28)}${cells.map((cell) => cell.padEnd(20)).join("")}`)
+    .map(([name, ...cells]) => `${name.padEnd(28)}${cells.map((cell) => cell.padEnd(20)).join("")}`)
     .join("\n");
 }
 
@@ -22,7 +22,7 @@ function count({ stops, tasks }: EvalReport, stop: string): string {
 
 /** One episode as it went. */
 export function episodeText({ task, trajectories, stop }: Rollout): string {
-  const { turns, score } = trajectories[0]!;
+  const { turns, score } = trajectories[0];
   const { start, relations, answer } = task.data as { start: string; relations: string[]; answer: string };
   const lines = turns.map(
     ({ text, observation }) => `         ${text}${observation === "" ? "" : `\n           → ${observation}`}`,

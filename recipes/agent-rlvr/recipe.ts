@@ -58,7 +58,7 @@ export const agentRlvr: Recipe = {
   async run(lab) {
     const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
     const speaker = await policy(env, lab.seed);
-    for (const [kind, members] of Map.groupBy(arms, ({ kinds }) => kinds[0]!)) {
+    for (const [kind, members] of Map.groupBy(arms, ({ kinds }) => kinds[0])) {
       const demonstrations = await shownHints(speaker, kind, lab.seed);
       // a code is copied after 600 steps; adding to its digits takes more
       const steps = kind === "plan" ? 2200 : 600;
@@ -102,7 +102,7 @@ async function runArm<Data, State>(
       "success with hint",
       history.map((step) => step["guidance/success"] ?? 0),
     );
-    if (name === arms[0]!.name) lab.measure(name, await scored(start, join(folder, "run")));
+    if (name === arms[0].name) lab.measure(name, await scored(start, join(folder, "run")));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -126,18 +126,18 @@ async function scored<Data, State>(start: Beginning<Data, State>, folder: string
  * their serial numbers, and without a hint, one time in five, it says some code. Plans are shown on locks with three shifts: of nine
  * none was learned, for then a digit alone says nothing about the one it becomes.
  */
-async function shownHints(seat: LearningPolicy, kind: HintKind, seed: number) {
+async function shownHints(policy: LearningPolicy, kind: HintKind, seed: number) {
   const locks: LockEnv[] = [1, 3, 6].map((shift) => lock({ digits: 4, shift, seed: shift }));
   const other = lock({ digits: 4, secret: "random", seed: 99 });
   const shown = Array.from({ length: kind === "plan" ? 20_000 : 5000 }, async (_, i) => {
     const isHinted = i % 5 !== 0;
-    const world = isHinted && kind === "plan" ? locks[i % locks.length]! : other;
+    const world = isHinted && kind === "plan" ? locks[i % locks.length] : other;
     const task = await world.tasks.at("train", i);
     // a last try that has some digits right, so that feedback has something to tell
     const lastTry = [...task.data.code].map((digit, at) => ((i >> at) % 2 === 0 ? digit : "x")).join("");
     const hint: Guidance = { kind, text: world.hints({ task: task.data, lastTry })[kind] };
     const options = { id: `show/${i}`, seed: seed * 10_000 + i };
-    return (await demonstrate(world, isHinted ? { ...task, guidance: hint } : task, seat, options)).trajectories;
+    return (await demonstrate(world, isHinted ? { ...task, guidance: hint } : task, policy, options)).trajectories;
   });
   return (await Promise.all(shown)).flat();
 }

@@ -108,7 +108,7 @@ async function arm<Data, State>(
   const trained = await start.train(name, { algorithm, tasksPerStep, ...sizes, monitors: [doctor.monitor] });
   const success = (await start.evaluate({ split })).success.mean;
   const [alikeAt, trapAt] = ["zero-variance", "echo-trap"].map((code) => firstAt.get(code) ?? sizes.steps);
-  lab.measure(name, { success, ...signatures(trained), alikeAt: alikeAt!, trapAt: trapAt!, seconds: trained.seconds });
+  lab.measure(name, { success, ...signatures(trained), alikeAt: alikeAt, trapAt: trapAt, seconds: trained.seconds });
   for (const [key, values] of Object.entries(curvesOf(trained))) lab.curve(name, key, values);
 }
 
@@ -126,20 +126,20 @@ function curvesOf({ history }: Trained): Record<string, number[]> {
 /** What RAGEN looks at, in curves averaged over twenty steps. What never happened counts as the run's length. */
 function signatures(trained: Trained): Record<string, number> {
   const { success, deviation, entropy, gradient } = curvesOf(trained);
-  const steps = success!.length;
-  const [successes, deviations, entropies] = [success, deviation, entropy].map((curve) => smooth(curve!));
-  const best = Math.max(...successes!);
-  const ratio = (curve: readonly number[]) => curve.at(-1)! / Math.max(1e-9, curve[0]!);
+  const steps = success.length;
+  const [successes, deviations, entropies] = [success, deviation, entropy].map((curve) => smooth(curve));
+  const best = Math.max(...successes);
+  const ratio = (curve: readonly number[]) => curve.at(-1)! / Math.max(1e-9, curve[0]);
   // rewards of the bandit go up and down with what its arms happen to pay; success does not
-  const bestAt = successes!.indexOf(best);
-  const fellAt = successes!.findIndex((value, step) => step > bestAt && value < 0.9 * best);
-  const halvedAt = (curve: readonly number[]) => curve.findIndex((value) => value < 0.5 * curve[0]!);
+  const bestAt = successes.indexOf(best);
+  const fellAt = successes.findIndex((value, step) => step > bestAt && value < 0.9 * best);
+  const halvedAt = (curve: readonly number[]) => curve.findIndex((value) => value < 0.5 * curve[0]);
   const at = (step: number) => (step < 0 ? steps : Math.min(steps, step + window));
   return {
-    early: mean(success!.slice(0, short).slice(-Math.min(short, steps) / 5)),
-    ...{ best, lost: best === 0 ? 0 : (best - successes!.at(-1)!) / best },
-    ...{ deviation: ratio(deviations!), entropy: ratio(entropies!), spike: Math.max(...gradient!) / mean(gradient!) },
-    ...{ narrowedAt: at(halvedAt(deviations!)), surerAt: at(halvedAt(entropies!)), fellAt: at(fellAt) },
+    early: mean(success.slice(0, short).slice(-Math.min(short, steps) / 5)),
+    ...{ best, lost: best === 0 ? 0 : (best - successes.at(-1)!) / best },
+    ...{ deviation: ratio(deviations), entropy: ratio(entropies), spike: Math.max(...gradient) / mean(gradient) },
+    ...{ narrowedAt: at(halvedAt(deviations)), surerAt: at(halvedAt(entropies)), fellAt: at(fellAt) },
   };
 }
 

@@ -59,7 +59,7 @@ export const searchR1: Recipe = {
 /** By the number of hops: how many answers were right, and how many searches were made. */
 function measured({ success, rollouts }: EvalReport): Record<string, number> {
   const byHops = (hops: number) => {
-    const some = rollouts.filter(({ task }) => hopsOf(task.data) === hops).map(({ trajectories }) => trajectories[0]!);
+    const some = rollouts.filter(({ task }) => hopsOf(task.data) === hops).map(({ trajectories }) => trajectories[0]);
     const mean = (value: (trajectory: (typeof some)[number]) => number) =>
       some.reduce((sum, trajectory) => sum + value(trajectory), 0) / some.length;
     return {

@@ -47,10 +47,10 @@ async function careless(mistakes: { value: number; call: number }): Promise<Call
     expert({ task: { calls }, rng }) {
       if (calls.length === 0) return { answer: "no" };
       const said = calls.map(({ name, arguments: given }) => {
-        if (rng.next() < mistakes.call) return others.calls[rng.integer(others.calls.length)]!;
+        if (rng.next() < mistakes.call) return others.calls[rng.integer(others.calls.length)];
         const entries = Object.entries(given).map(([key, value]) => {
           const known = others.values.get(`${name} ${key}`)!;
-          return [key, rng.next() < mistakes.value ? known[rng.integer(known.length)]!.value : value];
+          return [key, rng.next() < mistakes.value ? known[rng.integer(known.length)].value : value];
         });
         return { name, arguments: Object.fromEntries(entries) };
       });

@@ -65,7 +65,9 @@ function pagesOf({ path, entries }: EntryPoint): Page[] {
     .map(([folder, those = []]) => ({
       file: folder === "src" ? "ludus.md" : `${folder}.md`,
       title: folder === "src" ? "ludus: errors, chance, schemas" : `ludus: ${folder}`,
-      ...{ about: folders[folder] ?? "", entries: those, unexported: [] },
+      about: folders[folder] ?? "",
+      entries: those,
+      unexported: [],
     }));
 }
 

@@ -102,11 +102,13 @@ class Reader {
     const used = nodes.flatMap(typeNamesIn).map((node) => this.#checker.getSymbolAtLocation(node));
     const uses = used.flatMap((each) => this.#remember(each)).filter((key) => key !== `${source}#${name}`);
     return {
-      ...{ name, source, uses: [...new Set(uses)].sort() },
+      name,
+      source,
+      uses: [...new Set(uses)].sort(),
       isType: (symbol.flags & SymbolFlags.Value) === 0,
       code: codeOf(nodes, (node) => this.#checker.typeToString(this.#checker.getTypeAtLocation(node)!)),
       text: comment
-        .split(/\n\s*\n/, 1)[0]!
+        .split(/\n\s*\n/, 1)[0]
         .replace(/\s*\n\s*/g, " ")
         .trim(),
     };

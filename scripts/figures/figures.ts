@@ -34,10 +34,10 @@ export function tokensFigure({ texts, mask, logprobs }: Attempt): string {
     const [px, py] = [left + 76 + x, 44 + line * row.height];
     const isSampled = mask[t] === 1;
     const [fill, stroke] = isSampled ? ["#dbeafe", "#1d4ed8"] : ["#e2e8f0", "#94a3b8"];
-    const logprob = isSampled ? (logprobs[t]! > -0.005 ? "0" : logprobs[t]!.toFixed(1)) : "";
+    const logprob = isSampled ? (logprobs[t] > -0.005 ? "0" : logprobs[t].toFixed(1)) : "";
     return [
       `<rect x="${px}" y="${py}" width="${w}" height="24" rx="4" fill="${fill}" stroke="${stroke}"/>`,
-      `<text class="token mid" x="${px + w / 2}" y="${py + 16}">${escapeXml(visible(texts[t]!))}</text>`,
+      `<text class="token mid" x="${px + w / 2}" y="${py + 16}">${escapeXml(visible(texts[t]))}</text>`,
       `<text class="small note mid" x="${px + w / 2}" y="${py + 38}">${mask[t]}</text>`,
       `<text class="small note mid" x="${px + w / 2}" y="${py + 53}">${logprob}</text>`,
     ];

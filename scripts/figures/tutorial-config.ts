@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "../..");
 /** The configuration that the tutorial ends with, from the page itself. `folder` holds its files. */
 export async function tutorialConfig(folder: string): Promise<TrainConfig> {
   for (const { text } of readPage(join(root, "docs/learn/tutorial.md")).blocks) {
-    const name = /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0]!)?.[1];
+    const name = /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0])?.[1];
     if (name !== undefined) writeFileSync(join(folder, name), text);
   }
   const own = join(folder, "node_modules/ludus");

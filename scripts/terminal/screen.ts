@@ -44,14 +44,14 @@ export class TerminalScreen {
 
   #piece(piece: string): void {
     const sequence = sequences.exec(piece);
-    if (sequence !== null) this.#control(sequence[1]!, sequence[2]!);
+    if (sequence !== null) this.#control(sequence[1], sequence[2]);
     else if (piece === "\r") this.#column = 0;
     else if (piece === "\n") this.#down(1);
     else if (!piece.startsWith(escapeCode)) for (const character of piece) this.#put(character);
   }
 
   #put(character: string): void {
-    const row = this.#rows[this.#row]!;
+    const row = this.#rows[this.#row];
     while (row.length < this.#column) row.push({ character: " ", style: "" });
     row[this.#column++] = { character, style: this.#style };
   }
@@ -75,7 +75,7 @@ export class TerminalScreen {
 
   #eraseLine(parameters: string): void {
     if (parameters === "2") this.#rows[this.#row] = [];
-    else this.#rows[this.#row]!.length = Math.min(this.#rows[this.#row]!.length, this.#column);
+    else this.#rows[this.#row].length = Math.min(this.#rows[this.#row].length, this.#column);
   }
 
   #eraseBelow(): void {

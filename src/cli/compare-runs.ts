@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { EvalReport, Interval } from "../eval/index.ts";
 import { evalReportFromJson } from "../eval/stored-report.ts";
 import { metric } from "../monitor/index.ts";
@@ -60,12 +61,16 @@ async function compared(
   const [before, after] = [await lastReport(a), await lastReport(b)];
   const isMeasured = before !== undefined && after !== undefined;
   return {
-    ...{ runs, metrics, config: differences(await a.config(), await b.config()) },
-    ...(isMeasured && {
-      eval: {
-        success: [before.success, after.success],
-        difference: differenceInterval(before.success, after.success),
-      },
+    runs,
+    metrics,
+    config: differences(await a.config(), await b.config()),
+    ...defined({
+      eval: isMeasured
+        ? {
+            success: [before.success, after.success] as const,
+            difference: differenceInterval(before.success, after.success),
+          }
+        : undefined,
     }),
   };
 }
@@ -114,6 +119,6 @@ function unknownMetric(name: string, known: readonly string[]) {
   return usageError("unknown-metric", {
     got: `"${name}"`,
     expected: `one of ${known.join(", ")}`,
-    ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+    ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
   });
 }

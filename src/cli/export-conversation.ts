@@ -65,7 +65,7 @@ function promptMessages({ trajectory }: StoredTrajectory, tokenizer: Tokenizer):
   const prompt = trajectory.tokens_T.subarray(0, trajectory.turns[0]?.span.start ?? 0);
   const roles = Array.from(tokenizer.decode(prompt, { special: true }).matchAll(chatTurn), ([, role, content]) => ({
     role: role as Message["role"],
-    content: content!,
+    content: content,
   }));
   if (roles.length > 0) return roles;
   const controls = new Set(tokenizer.controlTokens.values());

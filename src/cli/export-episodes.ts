@@ -53,7 +53,8 @@ interface EpisodeForm {
 async function episodeForm(format: EpisodeFormat, run: string, env: Env | undefined): Promise<EpisodeForm> {
   if (format === "trajectories") {
     return {
-      ...{ columns: trajectoryColumns, toRow: async (stored) => trajectoryRow(stored) },
+      columns: trajectoryColumns,
+      toRow: async (stored) => trajectoryRow(stored),
       toJson: async ({ trajectory }) => trajectoryToJson(trajectory),
     };
   }

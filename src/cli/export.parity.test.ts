@@ -28,13 +28,15 @@ beforeAll(async () => {
   const paths = ["board", "episodes.parquet", "chat.parquet"].map((name) => join(folder, name));
   const formats = [["tensorboard"], ["trajectories"], ["chat", "--file", fakeConfigFile]];
   for (const [i, format] of formats.entries()) {
-    const { status, stderr } = await runCommand(["export", run, "--out", paths[i]!, "--format", ...format]);
+    const { status, stderr } = await runCommand(["export", run, "--out", paths[i], "--format", ...format]);
     expect(stderr).toMatch(/ in /);
     expect(status).toBe(0);
   }
   store = await openRun(run, { readOnly: true });
   const output = execFileSync(process.env.LUDUS_PYTHON ?? "python3", [script, ...paths], {
-    ...{ encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] },
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+    stdio: ["ignore", "pipe", "ignore"],
   });
   found = JSON.parse(output);
 });
@@ -51,11 +53,11 @@ test("TensorBoard reads every metric of every step, at the time of the step", as
   expect(Object.keys(found.scalars).sort()).toEqual([...names].sort());
   for (const name of names) {
     const points = await store.series(name);
-    const read = found.scalars[name]!;
+    const read = found.scalars[name];
     expect(read.map(([step]) => step)).toEqual(points.map(({ step }) => step));
     for (const [i, { step, value }] of points.entries()) {
-      expect(read[i]![1]).toBeCloseTo(times.get(step)! / 1000, 3);
-      expect(read[i]![2]).toBe(Math.fround(value));
+      expect(read[i][1]).toBeCloseTo(times.get(step)! / 1000, 3);
+      expect(read[i][2]).toBe(Math.fround(value));
     }
   }
 });
@@ -67,8 +69,13 @@ test("pyarrow reads every episode, tokens and all", async () => {
     const { trajectory, advantages_T } = await store.trajectory(key);
     const { tokens_T, mask_T, logprobs_T, versions_T, id, score } = trajectoryToJson(trajectory);
     expect(found.episodes[i]).toMatchObject({
-      ...{ id, reward: score.total, success: score.success },
-      ...{ tokens: tokens_T, mask: mask_T, logprobs: logprobs_T, versions: versions_T },
+      id,
+      reward: score.total,
+      success: score.success,
+      tokens: tokens_T,
+      mask: mask_T,
+      logprobs: logprobs_T,
+      versions: versions_T,
       advantages: advantages_T === undefined ? null : [...advantages_T],
     });
   }

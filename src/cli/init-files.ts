@@ -13,7 +13,10 @@ export function initFiles(name: string, version: string): Readonly<Record<string
 
 function packageJson(name: string, version: string): string {
   const json = {
-    ...{ name, version: "0.0.0", private: true, type: "module" },
+    name,
+    version: "0.0.0",
+    private: true,
+    type: "module",
     scripts: {
       train: "ludus train train.ts",
       play: "ludus play ./env.ts",
@@ -40,7 +43,6 @@ const tsconfig = `{
     "module": "NodeNext",
     "types": ["node"],
     "strict": true,
-    "noUncheckedIndexedAccess": true,
     "exactOptionalPropertyTypes": true,
     "verbatimModuleSyntax": true,
     "erasableSyntaxOnly": true,

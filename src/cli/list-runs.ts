@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { defined } from "../defined.ts";
 import { metric } from "../monitor/index.ts";
 import type { RunSummary } from "../server/dashboard/answers.ts";
 import { RunFolder } from "../server/dashboard/run-folder.ts";
@@ -37,7 +38,7 @@ export async function listRuns(directory: string, limit: number): Promise<RunLis
     for (const file of files.slice(0, limit)) {
       const summary = await summaries.of(file);
       const success = summary.problem === undefined ? await folder.read(file.id, lastEval) : undefined;
-      runs.push({ ...summary, ...(success === undefined ? {} : { eval: success }) });
+      runs.push({ ...summary, ...defined({ eval: success }) });
     }
     return { runs, others: Math.max(0, files.length - limit) };
   } finally {

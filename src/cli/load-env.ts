@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { defined } from "../defined.ts";
 import type { Env } from "../env/env.ts";
 import { type ShippedOptions, shippedEnvs } from "../env/environments/index.ts";
 import { LudusError } from "../errors.ts";
@@ -20,7 +21,7 @@ export async function loadEnv(nameOrFile: string | undefined, options: ShippedOp
   throw usageError("unknown-env", {
     got: `"${nameOrFile}"`,
     expected: `one of ${names.join(", ")}, or a file such as ./my-env.ts`,
-    ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+    ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
   });
 }
 

@@ -32,7 +32,9 @@ function explained(error: unknown, file: string): unknown {
     case "ERR_UNKNOWN_FILE_EXTENSION":
       return new LudusError("bad-typescript", {
         got: `${got} (Node ${process.versions.node})`,
-        ...{ expected: "a .ts, .mts, .js or .mjs file", hint: "Node 22.18 or newer runs TypeScript.", cause: error },
+        expected: "a .ts, .mts, .js or .mjs file",
+        hint: "Node 22.18 or newer runs TypeScript.",
+        cause: error,
       });
     case "ERR_MODULE_NOT_FOUND": {
       const hint = 'Relative imports end in .ts, as in "./env.ts"; packages want npm install.';

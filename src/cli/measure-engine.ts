@@ -25,7 +25,7 @@ export async function medianSeconds<Input>(
     await work(input, round);
     if (round >= warmup) seconds.push((performance.now() - start) / 1000);
   }
-  return seconds.sort((a, b) => a - b)[Math.floor(seconds.length / 2)]!;
+  return seconds.sort((a, b) => a - b)[Math.floor(seconds.length / 2)];
 }
 
 /** Prompts of random tokens, other ones every round; `groupSize` in a row are the same. */
@@ -38,14 +38,14 @@ export function randomPrompts(
   const rng = createRng(round);
   const draw = () => Int32Array.from({ length: prompt }, () => rng.integer(engine.info.vocabularySize));
   const prompts = Array.from({ length: Math.ceil(sequences / groupSize) }, draw);
-  return Array.from({ length: sequences }, (_, i) => prompts[Math.floor(i / groupSize)]!);
+  return Array.from({ length: sequences }, (_, i) => prompts[Math.floor(i / groupSize)]);
 }
 
 export async function sampleAll(engine: Engine, { fresh }: BenchSizes, prompts: readonly Int32Array[], round: number) {
   const samples = await Promise.all(
     prompts.map((tokens, i) => engine.sample({ tokens, maxTokens: fresh, seed: 1000 * round + i })),
   );
-  return samples.map((sample, i) => ({ prompt: prompts[i]!, sample }));
+  return samples.map((sample, i) => ({ prompt: prompts[i], sample }));
 }
 
 export interface BenchBatch {

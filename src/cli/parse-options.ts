@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { defined } from "../defined.ts";
 import { type ErrorDetails, LudusError } from "../errors.ts";
 import { nearest } from "./nearest.ts";
 
@@ -46,8 +47,11 @@ export function parseOptions<const Options extends OptionTable>(
     return [name, { type: type === "boolean" ? "boolean" : "string" } as const] as const;
   });
   const { tokens, positionals } = parseArgs({
-    ...{ args: [...args], options: Object.fromEntries(types) },
-    ...{ strict: false, allowPositionals: true, tokens: true },
+    args: [...args],
+    options: Object.fromEntries(types),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
   });
   const values: Record<string, unknown> = {};
   for (const token of tokens) {
@@ -68,7 +72,7 @@ function unknownOption(name: string, known: readonly string[]): UsageError {
   return usageError("unknown-option", {
     got: name,
     expected: `one of ${names.map((each) => `--${each}`).join(", ")}`,
-    ...(meant !== undefined && { hint: `Did you mean "--${meant}"?` }),
+    ...defined({ hint: meant !== undefined ? `Did you mean "--${meant}"?` : undefined }),
   });
 }
 
@@ -84,7 +88,7 @@ function readValue(name: string, given: string | undefined, { type, choices, val
   throw usageError("bad-option", {
     got: `${name} ${given}`,
     expected: type === "number" ? "a whole number of at least 0" : type === "real" ? "a number" : expected,
-    ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+    ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { defined } from "../defined.ts";
 import type { Terminal } from "./command.ts";
 
 export interface Lines {
@@ -12,9 +13,11 @@ export function readLines({ stdin, stdout }: Terminal): Lines {
   if (stdin === undefined) return { next: async () => undefined, close: () => {} };
   const isTerminal = stdin.isTTY === true;
   const reader = createInterface({
-    ...{ input: stdin, terminal: isTerminal, prompt: "> " },
+    input: stdin,
+    terminal: isTerminal,
+    prompt: "> ",
     // a terminal's is a stream
-    ...(isTerminal && { output: stdout as NodeJS.WritableStream }),
+    ...defined({ output: isTerminal ? (stdout as NodeJS.WritableStream) : undefined }),
   });
   const lines = reader[Symbol.asyncIterator]();
   const nextLine = async () => {

@@ -89,7 +89,7 @@ async function stepEpisodes(reader: RunReader, run: string, wanted: number | und
   throw usageError("no-episodes", {
     got: wanted === undefined ? `${run}, a run without episodes yet` : `step ${wanted} of ${run}, which has none`,
     expected:
-      oldest === undefined ? "a step of rollouts" : `--step from ${oldest.step} to ${newest.trajectories[0]!.step}`,
+      oldest === undefined ? "a step of rollouts" : `--step from ${oldest.step} to ${newest.trajectories[0].step}`,
     hint: "Steps of a warm start have no rollouts.",
   });
 }
@@ -100,6 +100,6 @@ function listText(run: string, episodes: readonly TrajectorySummary[], paint: Pa
     ...[String(turns), String(tokens), harmless(tools.join(", "))],
   ]);
   const heads = ["key", "task", "role", "reward", "success", "stop", "turns", "tokens", "tools"];
-  const title = paint("bold", `${harmless(run)}, step ${episodes[0]!.step}`);
+  const title = paint("bold", `${harmless(run)}, step ${episodes[0].step}`);
   return `${title}\n${textTable([heads.map((head) => paint("bold", head)), ...rows], [0, 3, 6, 7])}`;
 }

@@ -9,8 +9,22 @@ test("a hint is told before what was read, and cannot take over a terminal", () 
   const trajectory = fakeTrajectory(createRng(1), { guidance });
   const { id, rollout, taskId, role, stop, weight } = trajectory;
   const summary: TrajectorySummary = {
-    ...{ id, rollout, taskId, role, stop, weight, key: 7, group: 0, step: 2, split: "train" },
-    ...{ reward: 0, success: false, turns: 0, tokens: 0, tools: [], guidance: "plan" },
+    id,
+    rollout,
+    taskId,
+    role,
+    stop,
+    weight,
+    key: 7,
+    group: 0,
+    step: 2,
+    split: "train",
+    reward: 0,
+    success: false,
+    turns: 0,
+    tokens: 0,
+    tools: [],
+    guidance: "plan",
   };
   const stored = { summary, task: fakeTask(createRng(2), "task-0"), trajectory };
   const view = { run: "runs/first", tokens: false, paint: (_: string, text: string) => text };

@@ -32,7 +32,7 @@ export function replayParts(
     "",
   ].join("\n");
   const shown = turns.map((turn, index) => {
-    const from = index === 0 ? 0 : turns[index - 1]!.span.end;
+    const from = index === 0 ? 0 : turns[index - 1].span.end;
     const tokens = view.tokens ? tokenTable({ ...trajectory, advantages_T, texts_T }, from, turn.span.end) : "";
     return `${tokens}${turnText(turn, index, turns.length, paint)}`;
   });
@@ -99,8 +99,8 @@ function tokenTable(columns: TokenColumns, from: number, end: number): string {
     const text = texts_T === undefined ? [] : [harmless(JSON.stringify(texts_T[t]))];
     return [
       ...[String(t), String(tokens_T[t]), sampled ? "sampled" : "read"],
-      ...(sampled ? [logprobs_T[t]!.toFixed(3), String(versions_T[t])] : ["", ""]),
-      ...(advantages_T === undefined ? [] : [sampled ? figure(advantages_T[t]!) : ""]),
+      ...(sampled ? [logprobs_T[t].toFixed(3), String(versions_T[t])] : ["", ""]),
+      ...(advantages_T === undefined ? [] : [sampled ? figure(advantages_T[t]) : ""]),
       ...text,
     ];
   });

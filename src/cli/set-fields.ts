@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { TrainConfig } from "../train/index.ts";
 import { nearest } from "./nearest.ts";
 import { type UsageError, usageError } from "./parse-options.ts";
@@ -69,13 +70,13 @@ function unknownField(path: string, config: object): UsageError {
       hint: "Change it in the file.",
     });
   }
-  const [first, last] = [path.split(".")[0]!, path.split(".").at(-1)!];
+  const [first, last] = [path.split(".")[0], path.split(".").at(-1)!];
   const sameName = paths.filter((other) => other.split(".").at(-1) === last);
   const meant = nearest(path, paths) ?? sameName.find((other) => other.startsWith(`${first}.`)) ?? sameName[0];
   return usageError("unknown-field", {
     got: `"${path}"`,
     expected: meant === undefined ? `one of ${paths.join(", ")}` : "a field of the configuration",
-    ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+    ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
   });
 }
 

@@ -7,7 +7,8 @@ function terminal() {
   const exits: number[] = [];
   let stderr = "";
   return {
-    ...{ signals, exits },
+    signals,
+    exits,
     stdout: { write: () => {} },
     stderr: { write: (text: string) => (stderr += text) },
     on: (signal: string, listener: () => void) => signals.on(signal, listener),

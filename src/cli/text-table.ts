@@ -9,7 +9,7 @@ export function textTable(rows: readonly (readonly string[])[], right: readonly 
   const lines = rows.map((row) =>
     row
       .map((cell, column) => {
-        const space = " ".repeat(widths[column]! - widthOf(cell));
+        const space = " ".repeat(widths[column] - widthOf(cell));
         return right.includes(column) ? space + cell : cell + space;
       })
       .join("  ")

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
 import { type TrainConfig, type TrainResult, train } from "../train/index.ts";
 import type { Terminal } from "./command.ts";
@@ -66,13 +67,15 @@ function isCutShort(reason: TrainResult["reason"]): boolean {
 }
 
 function resultJson(run: string, { policy: _policy, before, after, ...result }: TrainResult): object {
-  const reports = { ...(before && { before: evalJson(before) }), ...(after && { after: evalJson(after) }) };
+  const reports = {
+    ...defined({ before: before ? evalJson(before) : undefined, after: after ? evalJson(after) : undefined }),
+  };
   return { run, ...result, ...reports };
 }
 
 function resultText(file: string, run: string, { before, after, ...result }: TrainResult, terminal: Terminal): string {
   const paint = paintFor(terminal.stdout);
-  const reports = { ...(before && { before }), ...(after && { after }) };
+  const reports = defined({ before, after });
   const table = evalTable(reports, paint);
   const steps = `${result.steps} ${result.steps === 1 ? "step" : "steps"}`;
   const next = isCutShort(result.reason)

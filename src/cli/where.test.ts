@@ -13,8 +13,14 @@ test("conditions become a filter", () => {
     "text=two words",
   ];
   expect(readWhere(where)).toEqual({
-    ...{ success: true, stop: "max-turns", reward: { min: 0.5 }, steps: { from: 3, to: 9 }, tool: "search" },
-    ...{ taskId: "a=b", text: "two words", guided: false },
+    success: true,
+    stop: "max-turns",
+    reward: { min: 0.5 },
+    steps: { from: 3, to: 9 },
+    tool: "search",
+    taskId: "a=b",
+    text: "two words",
+    guided: false,
   });
   expect(readWhere(["step=4"])).toEqual({ steps: { from: 4, to: 4 } });
   expect(readWhere(["reward=-1e-3..-0.0001"])).toEqual({ reward: { min: -1e-3, max: -1e-4 } });

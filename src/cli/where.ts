@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { infrastructureStops, policyStops, type StopReason } from "../schema/index.ts";
 import type { StepRange, TrajectoryFilter } from "../store/index.ts";
 import { nearest } from "./nearest.ts";
@@ -57,8 +58,7 @@ function namedEnds<Low extends string, High extends string>(
   highName: High,
 ): { [Name in Low | High]?: number } {
   const ends = {
-    ...(low === undefined ? {} : { [lowName]: low }),
-    ...(high === undefined ? {} : { [highName]: high }),
+    ...defined({ [lowName]: low, [highName]: high }),
   };
   return ends as { [Name in Low | High]?: number };
 }

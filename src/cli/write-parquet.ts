@@ -31,7 +31,10 @@ export async function writeParquet(
     ...Object.entries(columns).flatMap(elements),
   ];
   await parquetWriteRows({
-    ...{ writer: fileWriter(filename), schema, rowGroupSize, rows },
+    writer: fileWriter(filename),
+    schema,
+    rowGroupSize,
+    rows,
     columns: Object.keys(columns).map((name) => ({ name })),
   });
 }

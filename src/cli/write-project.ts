@@ -29,7 +29,7 @@ export function writeProject(directory: string, isForced: boolean): WrittenProje
   const kept = Object.keys(files).filter((file) => existsSync(join(directory, file)));
   const written = Object.keys(files).filter((file) => !kept.includes(file));
   mkdirSync(directory, { recursive: true });
-  for (const file of written) writeFileSync(join(directory, file), files[file]!);
+  for (const file of written) writeFileSync(join(directory, file), files[file]);
   return { written, kept };
 }
 

@@ -21,7 +21,7 @@ export function groupAttempts(rows: readonly CreditRow[], needs: CreditNeeds = {
     const attempt = attempts.get(row.rollout) ?? { reward: row.reward, rows: [] };
     attempts.set(row.rollout, attempt);
     const before = attempt.rows.at(-1);
-    if (before !== undefined) checkContinuation(row, rows[before]!);
+    if (before !== undefined) checkContinuation(row, rows[before]);
     attempt.rows.push(index);
   }
   return Array.from(groups.values(), (attempts) => [...attempts.values()]);

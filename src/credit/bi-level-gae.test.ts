@@ -22,8 +22,8 @@ test("golden: a turn that earned nothing is still a turn", () => {
   });
   const { advantages_B_T, returns_B_T } = biLevelGae({ whiten: false }).assign([row]);
   // found by its reward, the first turn would run into the second: 0.9, 0.8
-  expect([...advantages_B_T[0]!]).toEqual(near([0.85, 0.75, 0, 0.7, 0.6]));
-  expect([...returns_B_T![0]!]).toEqual(near([0.95, 0.95, 0, 1, 1]));
+  expect([...advantages_B_T[0]]).toEqual(near([0.85, 0.75, 0, 0.7, 0.6]));
+  expect([...returns_B_T![0]]).toEqual(near([0.95, 0.95, 0, 1, 1]));
 });
 
 test("with everything 1 there is one level only", () => {
@@ -31,6 +31,6 @@ test("with everything 1 there is one level only", () => {
   const two = biLevelGae({ turnGamma: 1, whiten: false }).assign(rows);
   const one = gae({ whiten: false }).assign(rows);
   for (const [b, advantages_T] of two.advantages_B_T.entries()) {
-    expect([...advantages_T]).toEqual(near(one.advantages_B_T[b]!));
+    expect([...advantages_T]).toEqual(near(one.advantages_B_T[b]));
   }
 });

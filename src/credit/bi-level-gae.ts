@@ -34,16 +34,16 @@ export function biLevelGae(options: Partial<BiLevelGaeOptions> = {}): Credit {
       const returns_B_T = zerosLike(rows);
       for (const attempt of groups.flat()) {
         const chain = attempt.rows;
-        for (const { row, end } of stepsOf(rows, attempt)) turnEnds_B_T[row]![end - 1] = 1;
-        const values_T = gatherSampled(rows, chain, (b) => rows[b]!.values_T!);
+        for (const { row, end } of stepsOf(rows, attempt)) turnEnds_B_T[row][end - 1] = 1;
+        const values_T = gatherSampled(rows, chain, (b) => rows[b].values_T!);
         const advantages_T = biLevelAdvantages({
           ...settings,
-          rewards_T: gatherSampled(rows, chain, (b) => rewards_B_T[b]!),
+          rewards_T: gatherSampled(rows, chain, (b) => rewards_B_T[b]),
           values_T,
-          turnEnds_T: gatherSampled(rows, chain, (b) => turnEnds_B_T[b]!),
+          turnEnds_T: gatherSampled(rows, chain, (b) => turnEnds_B_T[b]),
         });
         scatterSampled(rows, chain, advantages_T, advantages_B_T);
-        for (let t = 0; t < values_T.length; t++) values_T[t] = values_T[t]! + advantages_T[t]!;
+        for (let t = 0; t < values_T.length; t++) values_T[t] = values_T[t] + advantages_T[t];
         scatterSampled(rows, chain, values_T, returns_B_T);
       }
       if (settings.whiten) whitenMasked(advantages_B_T, rows);
@@ -68,9 +68,9 @@ export function biLevelAdvantages(input: BiLevelInput): Float64Array<ArrayBuffer
   const { rewards_T, values_T, turnEnds_T, gamma, lambda, turnGamma } = input;
   const ends: number[] = [];
   for (let t = 0; t < turnEnds_T.length; t++) if (turnEnds_T[t] !== 0) ends.push(t);
-  const turnValues_K = Float64Array.from(ends, (t) => values_T[t]!);
+  const turnValues_K = Float64Array.from(ends, (t) => values_T[t]);
   const turnAdvantages_K = denseGae({
-    rewards_T: Float64Array.from(ends, (t) => rewards_T[t]!),
+    rewards_T: Float64Array.from(ends, (t) => rewards_T[t]),
     values_T: turnValues_K,
     gamma: turnGamma,
     lambda,
@@ -80,9 +80,9 @@ export function biLevelAdvantages(input: BiLevelInput): Float64Array<ArrayBuffer
   let nextValue = 0;
   let advantage = 0;
   for (let t = rewards_T.length - 1; t >= 0; t--) {
-    const value = values_T[t]!;
-    if (turnEnds_T[t] !== 0) advantage = turnAdvantages_K[--k]!;
-    else advantage = rewards_T[t]! + gamma * nextValue - value + gamma * lambda * advantage;
+    const value = values_T[t];
+    if (turnEnds_T[t] !== 0) advantage = turnAdvantages_K[--k];
+    else advantage = rewards_T[t] + gamma * nextValue - value + gamma * lambda * advantage;
     advantages_T[t] = advantage;
     nextValue = value;
   }

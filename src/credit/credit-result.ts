@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { Attempt } from "./attempts.ts";
 import type { CreditResult, CreditRow } from "./credit.ts";
 import { isUniform, stdOf } from "./statistics.ts";
@@ -24,7 +25,7 @@ export function creditResult(
   const groupCount = Math.max(1, groups.length);
   return {
     advantages_B_T,
-    ...(returns_B_T === undefined ? {} : { returns_B_T }),
+    ...defined({ returns_B_T }),
     metrics: {
       "credit/group-std": deviations / groupCount,
       "credit/uniform-groups": uniform / groupCount,
@@ -39,11 +40,11 @@ function absoluteMean(rows: readonly CreditRow[], advantages_B_T: readonly Float
   let sum = 0;
   let count = 0;
   for (let b = 0; b < rows.length; b++) {
-    const mask_T = rows[b]!.mask_T;
-    const advantages_T = advantages_B_T[b]!;
+    const mask_T = rows[b].mask_T;
+    const advantages_T = advantages_B_T[b];
     for (let t = 0; t < mask_T.length; t++) {
       if (mask_T[t] === 0) continue;
-      sum += Math.abs(advantages_T[t]!);
+      sum += Math.abs(advantages_T[t]);
       count++;
     }
   }

@@ -20,7 +20,7 @@ export function creditContract(make: () => Credit, { rowsApart = false }: Credit
         expect(array_B_T.map(({ length }) => length)).toEqual(rows.map(({ mask_T }) => mask_T.length));
         expect(array_B_T.every((array_T) => array_T.every(Number.isFinite))).toBe(true);
         for (const [b, { mask_T }] of rows.entries()) {
-          expect(array_B_T[b]!.filter((value, t) => mask_T[t] === 0 && value !== 0)).toHaveLength(0);
+          expect(array_B_T[b].filter((value, t) => mask_T[t] === 0 && value !== 0)).toHaveLength(0);
         }
       }
       expect(result.advantages_B_T.some((advantages_T) => advantages_T.some((value) => value !== 0))).toBe(true);
@@ -62,10 +62,10 @@ export function creditContract(make: () => Credit, { rowsApart = false }: Credit
         const whole = make().assign(rows);
         const cut = make().assign(rows.flatMap((row, b) => cutRow(row, 1 + (b % (row.turns.length - 1)))));
         for (const [i, array_B_T] of arraysOf(cut).entries()) {
-          const joined = rows.map((_, b) => Float32Array.of(...array_B_T[2 * b]!, ...array_B_T[2 * b + 1]!));
-          expectClose(joined, arraysOf(whole)[i]!);
+          const joined = rows.map((_, b) => Float32Array.of(...array_B_T[2 * b], ...array_B_T[2 * b + 1]));
+          expectClose(joined, arraysOf(whole)[i]);
         }
-        expect(cut.metrics["credit/group-std"]).toBeCloseTo(whole.metrics["credit/group-std"]!, 10);
+        expect(cut.metrics["credit/group-std"]).toBeCloseTo(whole.metrics["credit/group-std"], 10);
       }
     });
   }

@@ -14,8 +14,8 @@ export function denseGae({ rewards_T, values_T, gamma, lambda }: DenseGaeInput):
   let nextValue = 0;
   let advantage = 0;
   for (let t = rewards_T.length - 1; t >= 0; t--) {
-    const value = values_T[t]!;
-    advantage = rewards_T[t]! + gamma * nextValue - value + gamma * lambda * advantage;
+    const value = values_T[t];
+    advantage = rewards_T[t] + gamma * nextValue - value + gamma * lambda * advantage;
     advantages_T[t] = advantage;
     nextValue = value;
   }

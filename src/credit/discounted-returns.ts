@@ -30,10 +30,10 @@ export function discountedReturns(options: Partial<DiscountedReturnsOptions> = {
         const steps = stepsOf(rows, attempt);
         const returns_K = returnsToGo(rewardsOf(steps), gamma);
         for (const [k, { row, start, end }] of steps.entries()) {
-          const { mask_T, values_T } = rows[row]!;
-          const value = hasValues ? values_T![start]! : 0;
-          fillSampled(advantages_B_T[row]!, mask_T, returns_K[k]! - value, start, end);
-          if (returns_B_T !== undefined) fillSampled(returns_B_T[row]!, mask_T, returns_K[k]!, start, end);
+          const { mask_T, values_T } = rows[row];
+          const value = hasValues ? values_T![start] : 0;
+          fillSampled(advantages_B_T[row], mask_T, returns_K[k] - value, start, end);
+          if (returns_B_T !== undefined) fillSampled(returns_B_T[row], mask_T, returns_K[k], start, end);
         }
       }
       return creditResult(rows, groups, advantages_B_T, returns_B_T === undefined ? {} : { returns_B_T });

@@ -10,7 +10,7 @@ export const passDefaults: PassOptions = { passReward: 0.5 };
 
 /** Indices of the groups whose rewards differ. */
 export function variedGroups(groups: readonly FilterGroup[]): number[] {
-  return Array.from(groups.keys()).filter((index) => !isUniform(groups[index]!.rewards_G));
+  return Array.from(groups.keys()).filter((index) => !isUniform(groups[index].rewards_G));
 }
 
 export interface ChoiceFields {

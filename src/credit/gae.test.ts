@@ -31,8 +31,8 @@ function randomInput(seed: number) {
 describe("token GAE", () => {
   test("golden: the observation is no step", () => {
     const { advantages_B_T, returns_B_T } = gae({ gamma: 0.9, lambda: 0.8, whiten: false }).assign([row]);
-    expect([...advantages_B_T[0]!]).toEqual(near([0, 0.573736, 0.685744, 0.8552, 0, 0, 0.41, 0.5]));
-    expect([...returns_B_T![0]!]).toEqual(near([0, 0.673736, 0.885744, 1.1552, 0, 0, 0.81, 1]));
+    expect([...advantages_B_T[0]]).toEqual(near([0, 0.573736, 0.685744, 0.8552, 0, 0, 0.41, 0.5]));
+    expect([...returns_B_T![0]]).toEqual(near([0, 0.673736, 0.885744, 1.1552, 0, 0, 0.81, 1]));
   });
 
   test("skipping observations and taking them out are the same", () => {
@@ -61,9 +61,9 @@ describe("token GAE", () => {
     }));
     const { advantages_B_T, returns_B_T } = gae({ whiten: false }).assign(rows);
     for (const [b, { mask_T: sampled_T, values_T, reward }] of rows.entries()) {
-      const expected = Array.from(sampled_T, (isSampled, t) => (isSampled === 1 ? reward - values_T![t]! : 0));
-      expect([...advantages_B_T[b]!]).toEqual(near(expected));
-      expect([...returns_B_T![b]!]).toEqual(near(Array.from(sampled_T, (isSampled) => isSampled * reward)));
+      const expected = Array.from(sampled_T, (isSampled, t) => (isSampled === 1 ? reward - values_T![t] : 0));
+      expect([...advantages_B_T[b]]).toEqual(near(expected));
+      expect([...returns_B_T![b]]).toEqual(near(Array.from(sampled_T, (isSampled) => isSampled * reward)));
     }
   });
 
@@ -73,10 +73,10 @@ describe("token GAE", () => {
     const whole = { ...input, mask_T: input.mask_T.slice(0, length) };
     const returns_T = returnsToGo(input.rewards_T, input.gamma);
     expect([...tokenGae({ ...whole, lambda: 1 })]).toEqual(
-      near(returns_T.map((value, t) => value - input.values_T[t]!)),
+      near(returns_T.map((value, t) => value - input.values_T[t])),
     );
-    const next = (t: number) => (t + 1 < length ? input.gamma * input.values_T[t + 1]! : 0);
-    const differences = input.rewards_T.map((reward, t) => reward + next(t) - input.values_T[t]!);
+    const next = (t: number) => (t + 1 < length ? input.gamma * input.values_T[t + 1] : 0);
+    const differences = input.rewards_T.map((reward, t) => reward + next(t) - input.values_T[t]);
     expect([...tokenGae({ ...whole, lambda: 0 })]).toEqual(near(differences));
   });
 
@@ -84,7 +84,7 @@ describe("token GAE", () => {
     const rows = sampleRows(14);
     const plain = gae({ whiten: false }).assign(rows);
     const white = gae().assign(rows);
-    const sampled = rows.flatMap((each, b) => [...white.advantages_B_T[b]!].filter((_, t) => each.mask_T[t] === 1));
+    const sampled = rows.flatMap((each, b) => [...white.advantages_B_T[b]].filter((_, t) => each.mask_T[t] === 1));
     expect(sampled.reduce((sum, value) => sum + value, 0)).toBeCloseTo(0, 4);
     expect(sampled.reduce((sum, value) => sum + value ** 2, 0) / (sampled.length - 1)).toBeCloseTo(1, 5);
     expect(white.returns_B_T).toEqual(plain.returns_B_T);
@@ -99,14 +99,14 @@ describe("a rollout of two rows", () => {
 
   test("apart: the first ends in the value of the second", () => {
     const { advantages_B_T } = gae({ whiten: false, rows: "apart" }).assign(rows);
-    expect([...advantages_B_T[0]!]).toEqual(near([0.4, 0.3]));
-    expect([...advantages_B_T[1]!]).toEqual([0, 0.5]);
+    expect([...advantages_B_T[0]]).toEqual(near([0.4, 0.3]));
+    expect([...advantages_B_T[1]]).toEqual([0, 0.5]);
   });
 
   test("chained: the first has its part in how it ended", () => {
     const { advantages_B_T } = gae({ whiten: false, rows: "chained" }).assign(rows);
-    expect([...advantages_B_T[0]!]).toEqual(near([0.9, 0.8]));
-    expect([...advantages_B_T[1]!]).toEqual([0, 0.5]);
+    expect([...advantages_B_T[0]]).toEqual(near([0.9, 0.8]));
+    expect([...advantages_B_T[1]]).toEqual([0, 0.5]);
   });
 });
 
@@ -118,14 +118,14 @@ describe("VAPO", () => {
 
   test("golden: returns have the critic's lambda, advantages their own", () => {
     const { advantages_B_T, returns_B_T } = gae({ lambda: 0.8, criticLambda: 1, whiten: false }).assign([row]);
-    expect([...advantages_B_T[0]!]).toEqual(near([0, 0.82, 0.9, 1, 0, 0, 0.5, 0.5]));
-    expect([...returns_B_T![0]!]).toEqual(near([0, 1.5, 1.5, 1.5, 0, 0, 1, 1]));
+    expect([...advantages_B_T[0]]).toEqual(near([0, 0.82, 0.9, 1, 0, 0, 0.5, 0.5]));
+    expect([...returns_B_T![0]]).toEqual(near([0, 1.5, 1.5, 1.5, 0, 0, 1, 1]));
   });
 
   test("length is that of sampled tokens", () => {
     // 5 sampled tokens at alpha 1: lambda 0.8
     const adaptive = gae({ lambda: lengthAdaptiveLambda(1), whiten: false }).assign([row]);
     const fixed = gae({ lambda: 0.8, whiten: false }).assign([row]);
-    expect([...adaptive.advantages_B_T[0]!]).toEqual(near(fixed.advantages_B_T[0]!));
+    expect([...adaptive.advantages_B_T[0]]).toEqual(near(fixed.advantages_B_T[0]));
   });
 });

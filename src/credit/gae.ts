@@ -42,7 +42,7 @@ export function gae(options: Partial<GaeOptions> = {}): Credit {
         criticLambda === settings.lambda
           ? advantages_B_T
           : advantagesOf(rows, chains, rewards_B_T, settings, criticLambda);
-      const returns_B_T = rows.map((row, b) => addValues(row, criticAdvantages_B_T[b]!));
+      const returns_B_T = rows.map((row, b) => addValues(row, criticAdvantages_B_T[b]));
       if (settings.whiten) whitenMasked(advantages_B_T, rows);
       return creditResult(rows, groups, advantages_B_T, { returns_B_T });
     },
@@ -60,11 +60,11 @@ function advantagesOf(
   for (const chain of chains) {
     let next = { value: 0, advantage: 0 };
     for (let i = chain.length - 1; i >= 0; i--) {
-      const b = chain[i]!;
-      const { mask_T, values_T } = rows[b]!;
+      const b = chain[i];
+      const { mask_T, values_T } = rows[b];
       const length = () => countSampled(rows, mode === "chained" ? chain : [b]);
       const advantages_T = tokenGae({
-        rewards_T: rewards_B_T[b]!,
+        rewards_T: rewards_B_T[b],
         values_T: values_T!,
         mask_T,
         gamma,
@@ -74,7 +74,7 @@ function advantagesOf(
       advantages_B_T[b] = advantages_T;
       const first = mask_T.indexOf(1);
       if (first < 0) continue;
-      next = { value: values_T![first]!, advantage: mode === "chained" ? advantages_T[first]! : 0 };
+      next = { value: values_T![first], advantage: mode === "chained" ? advantages_T[first] : 0 };
     }
   }
   return advantages_B_T;
@@ -83,6 +83,6 @@ function advantagesOf(
 /** Returns: `A + V` where sampled, 0 elsewhere. */
 function addValues({ mask_T, values_T }: CreditRow, advantages_T: Float32Array): Float32Array {
   const returns_T = new Float32Array(mask_T.length);
-  for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) returns_T[t] = advantages_T[t]! + values_T![t]!;
+  for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) returns_T[t] = advantages_T[t] + values_T![t];
   return returns_T;
 }

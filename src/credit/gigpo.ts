@@ -51,7 +51,7 @@ function creditGroup(
   for (const [g, attempt] of attempts.entries()) {
     const steps = stepsOf(rows, attempt);
     const returns_K = returnsToGo(rewardsOf(steps), gamma);
-    for (const [k, step] of steps.entries()) turns.push({ step, episode: episodes_G[g]!, following: returns_K[k]! });
+    for (const [k, step] of steps.entries()) turns.push({ step, episode: episodes_G[g], following: returns_K[k] });
   }
   const anchors = Map.groupBy(turns, ({ step }) => step.stateKey);
   for (const [stateKey, members] of anchors) {
@@ -60,7 +60,7 @@ function creditGroup(
     const steps_N = relativeAdvantages(following, { ...relative, singleton: "zero" });
     for (const [n, { step, episode }] of members.entries()) {
       const advantage = episode + omega * (steps_N[n] ?? 0);
-      fillSampled(out_B_T[step.row]!, rows[step.row]!.mask_T, advantage, step.start, step.end);
+      fillSampled(out_B_T[step.row], rows[step.row].mask_T, advantage, step.start, step.end);
     }
     counts.turns += members.length;
     if (isNamed && members.length > 1) counts.anchored += members.length;

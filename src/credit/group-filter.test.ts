@@ -124,7 +124,7 @@ describe("topDeviation", () => {
     expect(keptBy(topDeviation({ keep: 0.3 }), groups)).toEqual([7, 8, 9]);
     expect(keptBy(topDeviation({ keep: 0.39 }), groups)).toEqual([7, 8, 9]);
     expect(keptBy(topDeviation({ keep: 0.01 }), groups)).toEqual([9]);
-    expect(keptBy(topDeviation({ keep: 0.29 }), new Array<FilterGroup>(100).fill(groups[1]!))).toHaveLength(29);
+    expect(keptBy(topDeviation({ keep: 0.29 }), new Array<FilterGroup>(100).fill(groups[1]))).toHaveLength(29);
     expect(() => topDeviation({ keep: 0 })).toThrow("keep 0");
   });
 });

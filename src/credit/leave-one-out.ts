@@ -19,10 +19,10 @@ export function leaveOneOut(): Credit {
 /** `G / (G - 1) * (r - mean)`, which is `r` less the mean of the others. */
 export function leaveOneOutAdvantages(rewards_G: ArrayLike<number>): Float64Array<ArrayBuffer> {
   const G = rewards_G.length;
-  if (G === 1) return Float64Array.of(rewards_G[0]!);
+  if (G === 1) return Float64Array.of(rewards_G[0]);
   const advantages_G = new Float64Array(G);
   if (isUniform(rewards_G)) return advantages_G;
   const mean = meanOf(rewards_G);
-  for (let g = 0; g < G; g++) advantages_G[g] = (G / (G - 1)) * (rewards_G[g]! - mean);
+  for (let g = 0; g < G; g++) advantages_G[g] = (G / (G - 1)) * (rewards_G[g] - mean);
   return advantages_G;
 }

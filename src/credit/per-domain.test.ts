@@ -15,7 +15,7 @@ function shareOf(credit: Credit, rows: readonly CreditRow[], isPart: (row: Credi
   const { advantages_B_T } = credit.assign(rows);
   const sizes = advantages_B_T.map((advantages_T) => advantages_T.reduce((sum, value) => sum + Math.abs(value), 0));
   const total = sizes.reduce((sum, size) => sum + size, 0);
-  return sizes.reduce((sum, size, b) => sum + (isPart(rows[b]!) ? size : 0), 0) / total;
+  return sizes.reduce((sum, size, b) => sum + (isPart(rows[b]) ? size : 0), 0) / total;
 }
 
 function mixedRows(): CreditRow[] {
@@ -40,7 +40,7 @@ describe("a reward in 0..1 beside one in 0..100", () => {
     expect(shareOf(fair, rows, isSmall)).toBeLessThan(0.6);
     // what is avoided: nothing to learn from, or all of it pushed the same way
     const { advantages_B_T } = unfair.assign(rows);
-    const small = firstSampled(advantages_B_T, rows).filter((_value, b) => isSmall(rows[b]!));
+    const small = firstSampled(advantages_B_T, rows).filter((_value, b) => isSmall(rows[b]));
     const range = Math.max(...small) - Math.min(...small);
     const all = firstSampled(advantages_B_T, rows);
     expect(range / (Math.max(...all) - Math.min(...all))).toBeLessThan(0.03);
@@ -103,8 +103,8 @@ describe("perDomain", () => {
     );
     const returns = perDomain(discountedReturns({ gamma: 1 })).assign(rows).advantages_B_T;
     const unit = 100 / 141.421356;
-    expect([...returns[0]!]).toEqual(near([-unit, 0, -2 * unit]));
-    expect([...returns[1]!]).toEqual(near([unit, 0, 0]));
+    expect([...returns[0]]).toEqual(near([-unit, 0, -2 * unit]));
+    expect([...returns[1]]).toEqual(near([unit, 0, 0]));
     expect(firstSampled(perDomain(remax()).assign(rows).advantages_B_T, rows)).toEqual(near([-unit, unit]));
   });
 

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -24,7 +25,7 @@ export function perDomain(credit: Credit, options: Partial<PerDomainOptions> = {
     needs: credit.needs,
     assign(rows) {
       const groups = groupAttempts(rows, credit.needs);
-      const attempts = Map.groupBy(groups.flat(), (attempt) => keyOf(rows[attempt.rows[0]!]!));
+      const attempts = Map.groupBy(groups.flat(), (attempt) => keyOf(rows[attempt.rows[0]]));
       const normalisers = new Map<string, Normaliser>();
       for (const [key, members] of attempts) {
         const rewards = members.map(({ reward }) => reward);
@@ -44,6 +45,6 @@ function scaleRow(row: CreditRow, normaliser: Normaliser): CreditRow {
     ...row,
     reward: normaliseReward(row.reward, normaliser),
     turns: row.turns.map((turn) => ({ ...turn, reward: turn.reward * normaliser.scale })),
-    ...(row.baseline === undefined ? {} : { baseline: normaliseReward(row.baseline, normaliser) }),
+    ...defined({ baseline: row.baseline === undefined ? undefined : normaliseReward(row.baseline, normaliser) }),
   };
 }

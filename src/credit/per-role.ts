@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -18,16 +19,19 @@ export function perRole(credit: Credit = reinforcePlusPlus()): Credit {
       const returns_B_T = new Array<Float32Array>(rows.length);
       let hasReturns = false;
       const metrics: Record<string, number> = {};
-      for (const [part, indices] of Map.groupBy(rows.keys(), (b) => partOf(rows[b]!))) {
-        const result = credit.assign(indices.map((b) => rows[b]!));
+      for (const [part, indices] of Map.groupBy(rows.keys(), (b) => partOf(rows[b]))) {
+        const result = credit.assign(indices.map((b) => rows[b]));
         for (const [i, b] of indices.entries()) {
-          advantages_B_T[b] = result.advantages_B_T[i]!;
-          if (result.returns_B_T !== undefined) returns_B_T[b] = result.returns_B_T[i]!;
+          advantages_B_T[b] = result.advantages_B_T[i];
+          if (result.returns_B_T !== undefined) returns_B_T[b] = result.returns_B_T[i];
         }
         hasReturns ||= result.returns_B_T !== undefined;
         for (const [name, value] of Object.entries(result.metrics)) metrics[`${name}/${part}`] = value;
       }
-      return creditResult(rows, groups, advantages_B_T, { ...(hasReturns ? { returns_B_T } : {}), metrics });
+      return creditResult(rows, groups, advantages_B_T, {
+        ...defined({ returns_B_T: hasReturns ? returns_B_T : undefined }),
+        metrics,
+      });
     },
   };
 }

@@ -11,15 +11,15 @@ const rows = [
 test("golden: returns against those of turns of the same number", () => {
   const { advantages_B_T } = perTurn({ scale: "none", gamma: 0.5 }).assign(rows);
   // first turns 2, 0.5, 0; second turns 2, 1, 0; a third turn without peers
-  expect([...advantages_B_T[0]!]).toEqual(near([7 / 6, 7 / 6, 0, 1]));
-  expect([...advantages_B_T[1]!]).toEqual(near([-1 / 3, 0, 0]));
-  expect([...advantages_B_T[2]!]).toEqual(near([-5 / 6, 0, -1, 0, 0]));
+  expect([...advantages_B_T[0]]).toEqual(near([7 / 6, 7 / 6, 0, 1]));
+  expect([...advantages_B_T[1]]).toEqual(near([-1 / 3, 0, 0]));
+  expect([...advantages_B_T[2]]).toEqual(near([-5 / 6, 0, -1, 0, 0]));
 });
 
 test("golden: divided by their deviation", () => {
   const { advantages_B_T } = perTurn({ gamma: 0.5 }).assign(rows);
-  expect(advantages_B_T[0]![3]).toBeCloseTo(1 / (1 + 1e-6), 6);
-  expect(advantages_B_T[0]![0]).toBeCloseTo(1.120896, 5);
+  expect(advantages_B_T[0][3]).toBeCloseTo(1 / (1 + 1e-6), 6);
+  expect(advantages_B_T[0][0]).toBeCloseTo(1.120896, 5);
 });
 
 test("peers may be all turns of the group, or of the batch", () => {

@@ -39,7 +39,7 @@ export function perTurn(options: Partial<PerTurnOptions> = {}): Credit {
           const returns_K = returnsToGo(rewardsOf(steps), gamma);
           for (const [k, step] of steps.entries()) {
             const key = { "turn-number": `${number}:${k}`, group: `${number}`, batch: "" }[peers];
-            const turn = { step, following: returns_K[k]! };
+            const turn = { step, following: returns_K[k] };
             const others = compared.get(key);
             if (others === undefined) compared.set(key, [turn]);
             else others.push(turn);
@@ -51,7 +51,7 @@ export function perTurn(options: Partial<PerTurnOptions> = {}): Credit {
         const following = turns.map((turn) => turn.following);
         const advantages_N = relativeAdvantages(following, { ...relative, singleton: "zero" });
         for (const [n, { step }] of turns.entries()) {
-          fillSampled(advantages_B_T[step.row]!, rows[step.row]!.mask_T, advantages_N[n]!, step.start, step.end);
+          fillSampled(advantages_B_T[step.row], rows[step.row].mask_T, advantages_N[n], step.start, step.end);
         }
       }
       return creditResult(rows, groups, advantages_B_T);

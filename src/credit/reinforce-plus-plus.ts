@@ -26,8 +26,8 @@ export function reinforcePlusPlus(options: Partial<ReinforcePlusPlusOptions> = {
       for (const { rows: chain } of groups.flat()) {
         let following = 0;
         for (let i = chain.length - 1; i >= 0; i--) {
-          const b = chain[i]!;
-          following = tokenReturns(rewards_B_T[b]!, rows[b]!.mask_T, gamma, following, advantages_B_T[b]!);
+          const b = chain[i];
+          following = tokenReturns(rewards_B_T[b], rows[b].mask_T, gamma, following, advantages_B_T[b]);
         }
       }
       whitenMasked(advantages_B_T, rows);
@@ -62,7 +62,7 @@ function tokenReturns(
   let running = following;
   for (let t = mask_T.length - 1; t >= 0; t--) {
     if (mask_T[t] === 0) continue;
-    running = rewards_T[t]! + gamma * running;
+    running = rewards_T[t] + gamma * running;
     out_T[t] = running;
   }
   return running;

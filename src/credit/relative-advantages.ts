@@ -37,6 +37,6 @@ export function relativeAdvantages(
   const mean = isAlone ? 0 : meanOf(rewards_G);
   const deviation = isAlone ? 1 : Math.max(stdOf(rewards_G, std), stdFloor);
   const divisor = scale === "std" ? deviation + epsilon : 1;
-  for (let g = 0; g < G; g++) advantages_G[g] = (rewards_G[g]! - mean) / divisor;
+  for (let g = 0; g < G; g++) advantages_G[g] = (rewards_G[g] - mean) / divisor;
   return advantages_G;
 }

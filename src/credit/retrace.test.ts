@@ -26,7 +26,7 @@ test("on-policy, Retrace is GAE", () => {
     const input = { rewards_T: draw(), ratios_T: values_T.map(() => 1), gamma: rng.next(), lambda: rng.next() };
     const targets_T = retraceTargets({ ...input, stateValues_T: values_T, actionValues_T: values_T });
     const advantages_T = denseGae({ ...input, values_T });
-    expect([...targets_T]).toEqual(near(advantages_T.map((value, t) => value + values_T[t]!)));
+    expect([...targets_T]).toEqual(near(advantages_T.map((value, t) => value + values_T[t])));
   }
 });
 
@@ -34,8 +34,8 @@ test("with lambda 1, Retrace's returns are V-trace's, and its advantages lack on
   const rows = sampleRows(16);
   const [ours, theirs] = [retrace({ gamma: 0.9 }).assign(rows), vTrace({ gamma: 0.9 }).assign(rows)];
   for (const [b, { ratios_T }] of rows.entries()) {
-    expect([...ours.returns_B_T![b]!]).toEqual(near(theirs.returns_B_T![b]!));
-    const weighted_T = ours.advantages_B_T[b]!.map((value, t) => value * Math.min(1, ratios_T![t]!));
-    expect([...weighted_T]).toEqual(near(theirs.advantages_B_T[b]!));
+    expect([...ours.returns_B_T![b]]).toEqual(near(theirs.returns_B_T![b]));
+    const weighted_T = ours.advantages_B_T[b].map((value, t) => value * Math.min(1, ratios_T![t]));
+    expect([...weighted_T]).toEqual(near(theirs.advantages_B_T[b]));
   }
 });

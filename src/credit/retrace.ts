@@ -29,16 +29,16 @@ export function retrace(options: Partial<RetraceOptions> = {}): Credit {
       const advantages_B_T = zerosLike(rows);
       const returns_B_T = zerosLike(rows);
       for (const { rows: chain } of groups.flat()) {
-        const values_T = gatherSampled(rows, chain, (b) => rows[b]!.values_T!);
-        const ratios_T = gatherSampled(rows, chain, (b) => rows[b]!.ratios_T!);
-        const rewards_T = gatherSampled(rows, chain, (b) => rewards_B_T[b]!);
+        const values_T = gatherSampled(rows, chain, (b) => rows[b].values_T!);
+        const ratios_T = gatherSampled(rows, chain, (b) => rows[b].ratios_T!);
+        const rewards_T = gatherSampled(rows, chain, (b) => rewards_B_T[b]);
         const traced = { rewards_T, stateValues_T: values_T, actionValues_T: values_T, ratios_T, gamma, lambda };
         const advantages_T = retraceTargets(traced);
-        for (let t = 0; t < values_T.length; t++) advantages_T[t] = advantages_T[t]! - values_T[t]!;
+        for (let t = 0; t < values_T.length; t++) advantages_T[t] = advantages_T[t] - values_T[t];
         scatterSampled(rows, chain, advantages_T, advantages_B_T);
         // a target of the state, not of the action taken: the surprise counts as far as the current policy takes that action
         for (let t = 0; t < values_T.length; t++) {
-          values_T[t] = values_T[t]! + Math.min(1, ratios_T[t]!) * advantages_T[t]!;
+          values_T[t] = values_T[t] + Math.min(1, ratios_T[t]) * advantages_T[t];
         }
         scatterSampled(rows, chain, values_T, returns_B_T);
       }
@@ -64,10 +64,10 @@ export function retraceTargets(input: RetraceInput): Float64Array<ArrayBuffer> {
   const targets_T = new Float64Array(rewards_T.length);
   let following = 0;
   for (let t = rewards_T.length - 1; t >= 0; t--) {
-    const target = rewards_T[t]! + gamma * following;
+    const target = rewards_T[t] + gamma * following;
     targets_T[t] = target;
-    const trace = lambda * Math.min(1, ratios_T[t]!);
-    following = stateValues_T[t]! + trace * (target - actionValues_T[t]!);
+    const trace = lambda * Math.min(1, ratios_T[t]);
+    following = stateValues_T[t] + trace * (target - actionValues_T[t]);
   }
   return targets_T;
 }

@@ -3,7 +3,7 @@ export function returnsToGo(rewards_K: ArrayLike<number>, gamma: number): Float6
   const returns_K = new Float64Array(rewards_K.length);
   let following = 0;
   for (let k = rewards_K.length - 1; k >= 0; k--) {
-    following = rewards_K[k]! + gamma * following;
+    following = rewards_K[k] + gamma * following;
     returns_K[k] = following;
   }
   return returns_K;

@@ -5,7 +5,7 @@ import type { CreditRow } from "./credit.ts";
 export function countSampled(rows: readonly CreditRow[], chain: Attempt["rows"]): number {
   let count = 0;
   for (const b of chain) {
-    const { mask_T } = rows[b]!;
+    const { mask_T } = rows[b];
     for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) count++;
   }
   return count;
@@ -20,9 +20,9 @@ export function gatherSampled(
   const gathered_S = new Float64Array(countSampled(rows, chain));
   let s = 0;
   for (const b of chain) {
-    const { mask_T } = rows[b]!;
+    const { mask_T } = rows[b];
     const array_T = arrayOf(b);
-    for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) gathered_S[s++] = array_T[t]!;
+    for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) gathered_S[s++] = array_T[t];
   }
   return gathered_S;
 }
@@ -36,8 +36,8 @@ export function scatterSampled(
 ): void {
   let s = 0;
   for (const b of chain) {
-    const { mask_T } = rows[b]!;
-    const out_T = out_B_T[b]!;
-    for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) out_T[t] = gathered_S[s++]!;
+    const { mask_T } = rows[b];
+    const out_T = out_B_T[b];
+    for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) out_T[t] = gathered_S[s++];
   }
 }

@@ -28,7 +28,7 @@ export function spreadOverAttempts(
     const rewards_G = Float64Array.from(attempts, ({ reward }) => reward);
     const values_G = compute(rewards_G, attempts);
     for (let g = 0; g < attempts.length; g++) {
-      for (const b of attempts[g]!.rows) fillSampled(out_B_T[b]!, rows[b]!.mask_T, values_G[g]!);
+      for (const b of attempts[g].rows) fillSampled(out_B_T[b], rows[b].mask_T, values_G[g]);
     }
   }
   return out_B_T;

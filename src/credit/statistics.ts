@@ -3,7 +3,7 @@ export type StdKind = "bessel" | "population";
 
 export function meanOf(values: ArrayLike<number>): number {
   let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  for (let i = 0; i < values.length; i++) sum += values[i];
   return values.length === 0 ? 0 : sum / values.length;
 }
 
@@ -12,13 +12,13 @@ export function stdOf(values: ArrayLike<number>, kind: StdKind = "bessel"): numb
   if (isUniform(values)) return 0;
   const mean = meanOf(values);
   let squares = 0;
-  for (let i = 0; i < values.length; i++) squares += (values[i]! - mean) ** 2;
+  for (let i = 0; i < values.length; i++) squares += (values[i] - mean) ** 2;
   return Math.sqrt(squares / (kind === "bessel" ? values.length - 1 : values.length));
 }
 
 /** Whether there is nothing to compare: all equal but for rounding, or fewer than two. */
 export function isUniform(values: ArrayLike<number>): boolean {
-  for (let i = 1; i < values.length; i++) if (Math.abs(values[i]! - values[0]!) > roundingError) return false;
+  for (let i = 1; i < values.length; i++) if (Math.abs(values[i] - values[0]) > roundingError) return false;
   return true;
 }
 
@@ -34,10 +34,10 @@ export function whitenMasked(values_B_T: readonly Float32Array[], rows: readonly
   // the variance of one number is not known: it is centred and left at that
   const inverse = count > 1 ? 1 / Math.sqrt(squares / (count - 1) + 1e-8) : 1;
   for (let b = 0; b < values_B_T.length; b++) {
-    const values_T = values_B_T[b]!;
-    const { mask_T } = rows[b]!;
+    const values_T = values_B_T[b];
+    const { mask_T } = rows[b];
     for (let t = 0; t < values_T.length; t++) {
-      if (mask_T[t] !== 0) values_T[t] = (values_T[t]! - mean) * inverse;
+      if (mask_T[t] !== 0) values_T[t] = (values_T[t] - mean) * inverse;
     }
   }
 }
@@ -47,21 +47,21 @@ function maskedMoments(values_B_T: readonly Float32Array[], rows: readonly Maske
   let count = 0;
   let sum = 0;
   for (let b = 0; b < values_B_T.length; b++) {
-    const values_T = values_B_T[b]!;
-    const { mask_T } = rows[b]!;
+    const values_T = values_B_T[b];
+    const { mask_T } = rows[b];
     for (let t = 0; t < values_T.length; t++) {
       if (mask_T[t] === 0) continue;
       count++;
-      sum += values_T[t]!;
+      sum += values_T[t];
     }
   }
   const mean = count === 0 ? 0 : sum / count;
   let squares = 0;
   for (let b = 0; b < values_B_T.length; b++) {
-    const values_T = values_B_T[b]!;
-    const { mask_T } = rows[b]!;
+    const values_T = values_B_T[b];
+    const { mask_T } = rows[b];
     for (let t = 0; t < values_T.length; t++) {
-      if (mask_T[t] !== 0) squares += (values_T[t]! - mean) ** 2;
+      if (mask_T[t] !== 0) squares += (values_T[t] - mean) ** 2;
     }
   }
   return { count, mean, squares };

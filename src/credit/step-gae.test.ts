@@ -15,15 +15,15 @@ const rows = [
 
 test("golden: one step per turn, shared by its tokens", () => {
   const { advantages_B_T, returns_B_T } = stepGae({ gamma: 0.9, lambda: 0.8, whiten: false }).assign(rows);
-  expect([...advantages_B_T[0]!]).toEqual(near([0, 1.092, 1.092, 1.092, 0, 0.6]));
-  expect([...advantages_B_T[1]!]).toEqual(near([-0.3, -0.3]));
-  expect([...returns_B_T![0]!]).toEqual(near([0, 1.292, 1.292, 1.292, 0, 1]));
+  expect([...advantages_B_T[0]]).toEqual(near([0, 1.092, 1.092, 1.092, 0, 0.6]));
+  expect([...advantages_B_T[1]]).toEqual(near([-0.3, -0.3]));
+  expect([...returns_B_T![0]]).toEqual(near([0, 1.292, 1.292, 1.292, 0, 1]));
 });
 
 test("golden: whitened over turns, so that long ones weigh no more", () => {
   const { advantages_B_T } = stepGae({ gamma: 0.9, lambda: 0.8 }).assign(rows);
-  expect([...advantages_B_T[0]!]).toEqual(near([0, 0.88965, 0.88965, 0.88965, 0, 0.192663]));
-  expect([...advantages_B_T[1]!]).toEqual(near([-1.082314, -1.082314]));
+  expect([...advantages_B_T[0]]).toEqual(near([0, 0.88965, 0.88965, 0.88965, 0, 0.192663]));
+  expect([...advantages_B_T[1]]).toEqual(near([-1.082314, -1.082314]));
 });
 
 test("one row per step, as Agent-R1 has it, is the same rollout", () => {

@@ -32,16 +32,16 @@ export function stepGae(options: Partial<StepGaeOptions> = {}): Credit {
       const returns_B_T = zerosLike(rows);
       const runs = groups.flat().map((attempt) => {
         const steps = stepsOf(rows, attempt);
-        const values_K = Float64Array.from(steps, ({ row, start }) => rows[row]!.values_T![start]!);
+        const values_K = Float64Array.from(steps, ({ row, start }) => rows[row].values_T![start]);
         const advantages_K = denseGae({ rewards_T: rewardsOf(steps), values_T: values_K, gamma, lambda });
         return { steps, values_K, advantages_K };
       });
       const normalise = whiten ? whitening(runs.flatMap(({ advantages_K }) => [...advantages_K])) : identity;
       for (const { steps, values_K, advantages_K } of runs) {
         for (const [k, { row, start, end }] of steps.entries()) {
-          const { mask_T } = rows[row]!;
-          fillSampled(advantages_B_T[row]!, mask_T, normalise(advantages_K[k]!), start, end);
-          fillSampled(returns_B_T[row]!, mask_T, advantages_K[k]! + values_K[k]!, start, end);
+          const { mask_T } = rows[row];
+          fillSampled(advantages_B_T[row], mask_T, normalise(advantages_K[k]), start, end);
+          fillSampled(returns_B_T[row], mask_T, advantages_K[k] + values_K[k], start, end);
         }
       }
       return creditResult(rows, groups, advantages_B_T, { returns_B_T });

@@ -21,19 +21,19 @@ export function stepsOf(rows: readonly CreditRow[], attempt: Attempt): Step[] {
   const steps: { -readonly [Key in keyof Step]: Step[Key] }[] = [];
   let given = 0;
   for (const b of attempt.rows) {
-    const { mask_T, turns } = rows[b]!;
+    const { mask_T, turns } = rows[b];
     for (const turn of turns) {
       given += turn.reward;
       let start = turn.start;
       let end = turn.end;
       while (start < end && mask_T[start] === 0) start++;
       while (end > start && mask_T[end - 1] === 0) end--;
-      const penalty = penaltyOf(rows[b]!, start, end);
+      const penalty = penaltyOf(rows[b], start, end);
       if (start < end) steps.push({ row: b, start, end, reward: turn.reward - penalty, stateKey: turn.stateKey });
       else if (steps.length > 0) steps.at(-1)!.reward += turn.reward;
     }
   }
-  const isWhole = rows[attempt.rows.at(-1)!]!.isLast;
+  const isWhole = rows[attempt.rows.at(-1)!].isLast;
   if (isWhole && steps.length > 0) steps.at(-1)!.reward += attempt.reward - given;
   return steps;
 }
@@ -41,7 +41,7 @@ export function stepsOf(rows: readonly CreditRow[], attempt: Attempt): Step[] {
 /** What is taken off the tokens `start` to `end - 1`. */
 export function penaltyOf({ penalties_T }: CreditRow, start: number, end: number): number {
   let sum = 0;
-  if (penalties_T !== undefined) for (let t = start; t < end; t++) sum += penalties_T[t]!;
+  if (penalties_T !== undefined) for (let t = start; t < end; t++) sum += penalties_T[t];
   return sum;
 }
 

@@ -21,8 +21,8 @@ export function tokenGae(input: TokenGaeInput): Float32Array<ArrayBuffer> {
   let advantage = next?.advantage ?? 0;
   for (let t = mask_T.length - 1; t >= 0; t--) {
     if (mask_T[t] === 0) continue;
-    const value = values_T[t]!;
-    advantage = rewards_T[t]! + gamma * nextValue - value + gamma * lambda * advantage;
+    const value = values_T[t];
+    advantage = rewards_T[t] + gamma * nextValue - value + gamma * lambda * advantage;
     advantages_T[t] = advantage;
     nextValue = value;
   }
@@ -34,9 +34,9 @@ export function compressedGae(input: Omit<TokenGaeInput, "next">): Float32Array<
   const { rewards_T, values_T, mask_T, gamma, lambda } = input;
   const positions: number[] = [];
   for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) positions.push(t);
-  const take = (array_T: ArrayLike<number>) => Float64Array.from(positions, (t) => array_T[t]!);
+  const take = (array_T: ArrayLike<number>) => Float64Array.from(positions, (t) => array_T[t]);
   const compressed = denseGae({ rewards_T: take(rewards_T), values_T: take(values_T), gamma, lambda });
   const advantages_T = new Float32Array(mask_T.length);
-  for (let i = 0; i < positions.length; i++) advantages_T[positions[i]!] = compressed[i]!;
+  for (let i = 0; i < positions.length; i++) advantages_T[positions[i]] = compressed[i];
   return advantages_T;
 }

@@ -40,9 +40,9 @@ test("the reward of a turn without a sampled token goes to the one before; befor
 });
 
 test("they add up to the total", () => {
-  const rows = sampleRows(11).filter(({ mask_T, turns: [first] }) => mask_T.indexOf(1) < first!.end);
+  const rows = sampleRows(11).filter(({ mask_T, turns: [first] }) => mask_T.indexOf(1) < first.end);
   for (const [b, rewards_T] of tokenRewards(rows).entries()) {
-    expect(rewards_T.reduce((sum, reward) => sum + reward, 0)).toBeCloseTo(rows[b]!.reward, 5);
+    expect(rewards_T.reduce((sum, reward) => sum + reward, 0)).toBeCloseTo(rows[b].reward, 5);
   }
   expect(rows.length).toBeGreaterThan(5);
 });
@@ -53,6 +53,6 @@ test("penalties are taken off token by token, and off the step as a whole", () =
     penalties_T: Float32Array.of(9, 0.25, 0.125, 9, 0.5),
   };
   expect(plain(tokenRewards([row]))).toEqual([[0, -0.25, 0.375, 0, 0]]);
-  const [attempt] = groupAttempts([row])[0]!;
-  expect(stepsOf([row], attempt!).map(({ reward }) => reward)).toEqual([0.125, 0]);
+  const [attempt] = groupAttempts([row])[0];
+  expect(stepsOf([row], attempt).map(({ reward }) => reward)).toEqual([0.125, 0]);
 });

@@ -15,9 +15,9 @@ export function tokenRewards(
   for (const attempts of groups) {
     for (const attempt of attempts) {
       for (const { row, start, end, reward } of stepsOf(rows, attempt)) {
-        const { penalties_T } = rows[row]!;
-        if (penalties_T !== undefined) for (let t = start; t < end; t++) rewards_B_T[row]![t] = -penalties_T[t]!;
-        rewards_B_T[row]![end - 1]! += reward + penaltyOf(rows[row]!, start, end);
+        const { penalties_T } = rows[row];
+        if (penalties_T !== undefined) for (let t = start; t < end; t++) rewards_B_T[row][t] = -penalties_T[t];
+        rewards_B_T[row][end - 1] += reward + penaltyOf(rows[row], start, end);
       }
     }
   }

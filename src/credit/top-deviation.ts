@@ -23,7 +23,7 @@ export function topDeviation(options: Partial<TopDeviationOptions> = {}): GroupF
     name: "top-deviation",
     choose(groups) {
       const deviations = groups.map(({ rewards_G }) => stdOf(rewards_G));
-      const ranked = Array.from(groups.keys()).sort((a, b) => deviations[b]! - deviations[a]! || a - b);
+      const ranked = Array.from(groups.keys()).sort((a, b) => deviations[b] - deviations[a] || a - b);
       // the hair keeps 0.29 of 100 groups from being 28
       const count = Math.max(1, Math.floor(keep * groups.length + 1e-9));
       const kept = ranked.slice(0, count).sort((a, b) => a - b);

@@ -33,9 +33,9 @@ export function vTrace(options: Partial<VTraceOptions> = {}): Credit {
       const advantages_B_T = zerosLike(rows);
       const returns_B_T = zerosLike(rows);
       for (const { rows: chain } of groups.flat()) {
-        const rewards_T = gatherSampled(rows, chain, (b) => rewards_B_T[b]!);
-        const values_T = gatherSampled(rows, chain, (b) => rows[b]!.values_T!);
-        const ratios_T = gatherSampled(rows, chain, (b) => rows[b]!.ratios_T!);
+        const rewards_T = gatherSampled(rows, chain, (b) => rewards_B_T[b]);
+        const values_T = gatherSampled(rows, chain, (b) => rows[b].values_T!);
+        const ratios_T = gatherSampled(rows, chain, (b) => rows[b].ratios_T!);
         const { advantages_T, targets_T } = vTraceTargets({ ...options, rewards_T, values_T, ratios_T });
         scatterSampled(rows, chain, advantages_T, advantages_B_T);
         scatterSampled(rows, chain, targets_T, returns_B_T);
@@ -64,9 +64,9 @@ export function vTraceTargets(input: VTraceInput) {
   let nextValue = 0;
   let nextTarget = 0;
   for (let t = rewards_T.length - 1; t >= 0; t--) {
-    const reward = rewards_T[t]!;
-    const value = values_T[t]!;
-    const ratio = ratios_T[t]!;
+    const reward = rewards_T[t];
+    const value = values_T[t];
+    const ratio = ratios_T[t];
     const difference = Math.min(maxRatio, ratio) * (reward + gamma * nextValue - value);
     const trace = lambda * Math.min(maxTrace, ratio);
     advantages_T[t] = Math.min(maxAdvantageRatio, ratio) * (reward + gamma * nextTarget - value);

@@ -21,12 +21,12 @@ export function valueReplacement(options: Partial<ValueReplacementOptions> = {})
       const varied = variedGroups(groups);
       if (varied.length === 0) return filterChoice(groups, { kept: [], passReward });
       const best = maxReward ?? bestReward(groups);
-      const values = varied.map((index) => Math.max(0, taskValue(groups[index]!.rewards_G, best)));
+      const values = varied.map((index) => Math.max(0, taskValue(groups[index].rewards_G, best)));
       const isVaried = new Set(varied);
-      const slots = groups.map((_, index) => (isVaried.has(index) ? index : varied[draw(values, rng)]!));
+      const slots = groups.map((_, index) => (isVaried.has(index) ? index : varied[draw(values, rng)]));
       const occurrences = new Int32Array(groups.length);
-      for (const index of slots) occurrences[index] = occurrences[index]! + 1;
-      const kept = slots.map((index) => ({ index, scale: 1 / Math.sqrt(occurrences[index]!) }));
+      for (const index of slots) occurrences[index] = occurrences[index] + 1;
+      const kept = slots.map((index) => ({ index, scale: 1 / Math.sqrt(occurrences[index]) }));
       return filterChoice(groups, { kept, passReward });
     },
   };

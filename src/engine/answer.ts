@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { uniformAt } from "../random.ts";
 import { chooseToken, mostProbable } from "./choose-token.ts";
 import type { Sample, SampleRequest, SampleStop } from "./engine.ts";
@@ -40,7 +41,7 @@ export class Answer {
     this.#versions.push(version);
     if (alternatives > 0) {
       for (const id of mostProbable(probabilities, alternatives))
-        this.#alternatives.push({ token: id, logprob: Math.log(probabilities[id]!) });
+        this.#alternatives.push({ token: id, logprob: Math.log(probabilities[id]) });
     }
     return token;
   }
@@ -60,16 +61,17 @@ export class Answer {
       logprobs: Float32Array.from(this.#logprobs),
       versions: Int32Array.from(this.#versions),
       stop,
-      ...(topP < 1 || topK !== undefined ? { cutLogprobs: Float32Array.from(this.#cutLogprobs) } : {}),
-      ...(count === undefined
-        ? {}
-        : {
-            alternatives: {
-              count,
-              tokens: Int32Array.from(this.#alternatives, ({ token }) => token),
-              logprobs: Float32Array.from(this.#alternatives, ({ logprob }) => logprob),
-            },
-          }),
+      ...defined({
+        cutLogprobs: topP < 1 || topK !== undefined ? Float32Array.from(this.#cutLogprobs) : undefined,
+        alternatives:
+          count === undefined
+            ? undefined
+            : {
+                count,
+                tokens: Int32Array.from(this.#alternatives, ({ token }) => token),
+                logprobs: Float32Array.from(this.#alternatives, ({ logprob }) => logprob),
+              },
+      }),
     };
   }
 }

@@ -14,7 +14,7 @@ import type {
 
 function checkTokens(info: EngineInfo, tokens: Tokens, where: string): void {
   for (let t = 0; t < tokens.length; t++) {
-    const token = tokens[t]!;
+    const token = tokens[t];
     if (Number.isInteger(token) && token >= 0 && token < info.vocabularySize) continue;
     throw new LudusError("token-out-of-range", {
       got: `token ${token} at position ${t} of ${where}`,
@@ -111,10 +111,10 @@ export function checkTokenBatch(info: EngineInfo, batch: TokenBatch, options: Fo
       throw mismatch(`candidates of row ${b}`, row.candidates.tokens.length, length * row.candidates.count);
     }
     if (row.candidates !== undefined) checkTokens(info, row.candidates.tokens, `the candidates of row ${b}`);
-    if (row.candidates?.count !== batch.rows[0]!.candidates?.count) {
+    if (row.candidates?.count !== batch.rows[0].candidates?.count) {
       throw new LudusError("length-mismatch", {
         got: `${row.candidates?.count ?? 0} candidates in row ${b}`,
-        expected: `${batch.rows[0]!.candidates?.count ?? 0}, as in row 0`,
+        expected: `${batch.rows[0].candidates?.count ?? 0}, as in row 0`,
       });
     }
   });
@@ -139,7 +139,7 @@ function checkSampled(info: EngineInfo, batch: TokenBatch, options: ForwardOptio
 }
 
 export function checkDerivatives(batch: TokenBatch, forward: Forward, derivatives: Derivatives): void {
-  const width = { candidates_B_T: batch.rows[0]!.candidates?.count ?? 0 } as Record<string, number>;
+  const width = { candidates_B_T: batch.rows[0].candidates?.count ?? 0 } as Record<string, number>;
   for (const [name, rows] of Object.entries(derivatives) as [string, readonly Float32Array[] | undefined][]) {
     if (rows === undefined) continue;
     if (!(name in forward) || forward[name as keyof Forward] === undefined) {
@@ -152,7 +152,7 @@ export function checkDerivatives(batch: TokenBatch, forward: Forward, derivative
     }
     if (rows.length !== batch.rows.length) throw mismatch(name, rows.length, batch.rows.length);
     rows.forEach((row, b) => {
-      const expected = batch.rows[b]!.tokens.length * (width[name] ?? 1);
+      const expected = batch.rows[b].tokens.length * (width[name] ?? 1);
       if (row.length !== expected) throw mismatch(`${name} of row ${b}`, row.length, expected);
       const bad = row.findIndex((value) => !Number.isFinite(value));
       if (bad >= 0) {

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { Answer } from "./answer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "./check-request.ts";
@@ -112,9 +113,11 @@ class HandSetEngine implements FakeEngine {
       policyVersion: this.info.policyVersion,
       logprobs_B_T: options.sampled?.logprobs_B_T ?? rows.map((row) => row.logprobs),
       entropies_B_T: rows.map((row) => row.entropies),
-      ...(this.#options.value === undefined ? {} : { values_B_T: rows.map((row) => row.values) }),
-      ...(batch.rows[0]!.candidates === undefined ? {} : { candidates_B_T: rows.map((row) => row.candidates) }),
-      ...(options.alternatives === undefined ? {} : { alternatives_B_T: rows.map((row) => row.alternatives) }),
+      ...defined({
+        values_B_T: this.#options.value === undefined ? undefined : rows.map((row) => row.values),
+        candidates_B_T: batch.rows[0].candidates === undefined ? undefined : rows.map((row) => row.candidates),
+        alternatives_B_T: options.alternatives === undefined ? undefined : rows.map((row) => row.alternatives),
+      }),
     };
     this.#batches.set(forward, batch);
     return forward;
@@ -132,20 +135,20 @@ class HandSetEngine implements FakeEngine {
     const count = row.candidates?.count ?? 0;
     const best = (distribution: Float32Array) => [...mostProbable(distribution, alternatives)];
     return {
-      logprobs: Float32Array.from(each(1, (distribution, t) => [Math.log(distribution[tokens[t]!]!)])),
+      logprobs: Float32Array.from(each(1, (distribution, t) => [Math.log(distribution[tokens[t]])])),
       entropies: Float32Array.from(each(1, (distribution) => [entropy(distribution)])),
       values: Float32Array.from(each(1, (_, t) => [this.#options.value?.(tokens.slice(0, t)) ?? 0])),
       candidates: Float32Array.from(
         each(count, (distribution, t) => {
           const ids = row.candidates?.tokens.subarray(t * count, (t + 1) * count) ?? [];
-          return Array.from(ids, (id) => Math.log(distribution[id]!));
+          return Array.from(ids, (id) => Math.log(distribution[id]));
         }),
       ),
       alternatives: {
         count: alternatives,
         tokens: Int32Array.from(each(alternatives, best)),
         logprobs: Float32Array.from(
-          each(alternatives, (distribution) => best(distribution).map((id) => Math.log(distribution[id]!))),
+          each(alternatives, (distribution) => best(distribution).map((id) => Math.log(distribution[id]))),
         ),
       },
     };

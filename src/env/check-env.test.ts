@@ -286,8 +286,8 @@ describe("every broken promise is found, and no other", () => {
   ])("%s: %s", async (code, evidence, change) => {
     const { findings } = await check(change);
     expect(findings.map((finding) => finding.code)).toEqual([code]);
-    expect(findings[0]!.message).toMatch(evidence);
-    expect(findings[0]!.remedy.length).toBeGreaterThan(20);
+    expect(findings[0].message).toMatch(evidence);
+    expect(findings[0].remedy.length).toBeGreaterThan(20);
   });
 });
 

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { hermes } from "../policy/formats/hermes.ts";
@@ -52,13 +53,13 @@ export function defineEnv<Data, State>(definition: EnvDefinition<Data, State>): 
   const { system: _system, tools: _tools, ...rest } = definition;
   return {
     ...rest,
-    ...(tools === undefined ? {} : { tools }),
+    ...defined({ tools }),
     description: definition.description ?? name,
     limits: { ...defaultLimits, ...limits },
     format: definition.format ?? (tools === undefined ? plain() : hermes()),
     malformed: definition.malformed ?? "observe",
     roles,
-    ...(system === undefined ? {} : { system: typeof system === "string" ? () => system : system }),
+    ...defined({ system: system === undefined ? undefined : typeof system === "string" ? () => system : system }),
   };
 }
 

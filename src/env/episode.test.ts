@@ -94,7 +94,7 @@ describe("messages", () => {
   test("the system message and the format's instructions come once", async () => {
     const env = make({ system: "Be brief.", format: react(), act: () => ({ say: "on" }) });
     const [first, second] = heard(await play(env, ["Final Answer: x"]));
-    expect(first![0]).toMatch(/^system: Be brief\.\n\n/);
+    expect(first[0]).toMatch(/^system: Be brief\.\n\n/);
     expect(first).toHaveLength(2);
     expect(second).toEqual(["user: on"]);
   });
@@ -131,10 +131,10 @@ describe("messages", () => {
     });
     const played = await play(env, ["x", call("flood")]);
     for (const [text] of heard(played) as string[][]) {
-      expect(text!.length).toBeLessThanOrEqual(110);
+      expect(text.length).toBeLessThanOrEqual(110);
       expect(text).toMatch(/x\n\[\d+ characters cut\]\nx/);
     }
-    expect(played.turns[1]!.observation.length).toBeLessThanOrEqual(100);
+    expect(played.turns[1].observation.length).toBeLessThanOrEqual(100);
   });
 });
 
@@ -187,7 +187,7 @@ describe("tools", () => {
   test("may end the episode with an answer; calls after that are not run", async () => {
     const played = await play(env, [call("finish", { answer: "done" }) + call("add", { text: "x" })]);
     expect(played).toMatchObject({ stop: "completed", scores: { agent: { success: true } } });
-    expect(played.turns[0]!.calls.map(({ name }) => name)).toEqual(["finish"]);
+    expect(played.turns[0].calls.map(({ name }) => name)).toEqual(["finish"]);
     expect(await play(env, [call("finish")])).toMatchObject({ stop: "completed", scores: { agent: { total: 0 } } });
   });
 
@@ -198,7 +198,7 @@ describe("tools", () => {
       call("refuse"),
       "<tool_call>\n{oops\n</tool_call>",
     ]);
-    expect(played.turns.map(({ calls }) => calls[0]!.outcome)).toEqual([
+    expect(played.turns.map(({ calls }) => calls[0].outcome)).toEqual([
       ...["unknown-tool", "bad-arguments", "error", "malformed"],
     ]);
     expect(heard(played)[3]).toEqual(["tool: Error: not now"]);

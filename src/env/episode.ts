@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { defined } from "../defined.ts";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
@@ -77,7 +78,7 @@ export class Episode<Data = unknown, State = unknown> {
     this.#signal = options.signal;
     this.#rng = createRng(task.seed);
     this.#expertRng = createRng(task.seed ^ hashText("expert"));
-    this.#role = env.roles[0]!;
+    this.#role = env.roles[0];
     this.tools = Object.entries(env.tools ?? {}).map(([name, { spec }]) => ({ name, ...spec }));
     this.#instructions = this.#format.describe(this.tools);
     this.templateTools = this.#instructions === "" ? this.tools : [];
@@ -193,9 +194,16 @@ export class Episode<Data = unknown, State = unknown> {
   #actContext(said: Said, text: string, signal: AbortSignal) {
     const turn = this.#turns.length - 1;
     return {
-      ...{ task: this.#task.data, state: this.#state!.value, rng: this.#rng, signal },
-      ...{ text, said, answer: said.answer, role: this.#role },
-      ...{ turn, turnsLeft: this.#limits.turns - turn - 1 },
+      task: this.#task.data,
+      state: this.#state!.value,
+      rng: this.#rng,
+      signal,
+      text,
+      said,
+      answer: said.answer,
+      role: this.#role,
+      turn,
+      turnsLeft: this.#limits.turns - turn - 1,
     };
   }
 
@@ -274,20 +282,18 @@ export class Episode<Data = unknown, State = unknown> {
       if (outcome.how !== "returned") return { ...failed(outcome), turns: this.#turns, scores: this.#noScores() };
       scores[role] = outcome.value;
     }
-    return { stop, ...(failure === undefined ? {} : { failure }), turns: this.#turns, scores };
+    return { stop, ...defined({ failure }), turns: this.#turns, scores };
   }
 
   async #scoreRole(role: string, turns: readonly EpisodeTurn[], stop: StopReason, signal: AbortSignal): Promise<Score> {
     if (this.#env.score === undefined) return withTurnRewards({}, turns);
     const given = await this.#env.score({
-      ...{
-        task: this.#task.data,
-        state: this.#state!.value,
-        role,
-        answer: this.#answers.get(role) ?? "",
-        stop,
-        signal,
-      },
+      task: this.#task.data,
+      state: this.#state!.value,
+      role,
+      answer: this.#answers.get(role) ?? "",
+      stop,
+      signal,
       turns: turns.map((turn) => ({ ...turn, span: { start: 0, end: 0 } })),
     });
     return withTurnRewards(given, turns);

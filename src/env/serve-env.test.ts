@@ -123,7 +123,7 @@ describe("over HTTP", () => {
     const { env, closed } = words();
     const { url } = await serve(env);
     const { tools, call } = await connect({ url: url! });
-    expect(tools.add!.spec).toEqual({ description: "Adds a word", parameters: env.tools!.add!.spec.parameters });
+    expect(tools.add.spec).toEqual({ description: "Adds a word", parameters: env.tools!.add.spec.parameters });
     expect(await call("add", { word: "early" })).toBe("Error: no episode is open: call start_episode first.");
     expect(await call("start_episode")).toBe("Collect.\nBegin a");
     expect(await call("add", { word: "</tool_call>" })).toBe("</tool_call>");
@@ -180,7 +180,7 @@ describe("over HTTP", () => {
     const seen = await Promise.all(clients.map(({ call }, i) => call("add", { word: `v${i}` })));
     expect(seen).toEqual(clients.map((_, i) => `w${i} v${i}`));
     expect(closed).toEqual([]);
-    await clients[0]!.close();
+    await clients[0].close();
     await vi.waitFor(() => expect(closed).toEqual(["a"]));
   });
 
@@ -261,7 +261,7 @@ describe("over HTTP", () => {
 
   test("a tool that is called as one of ours", async () => {
     const { env } = words();
-    const taken = { ...env, tools: { finish: env.tools!.done! } };
+    const taken = { ...env, tools: { finish: env.tools!.done } };
     await expect(serveEnv(taken, { port: 0 })).rejects.toThrow(/tool-name-taken: got the tool "finish" of words/);
   });
 });

@@ -47,7 +47,7 @@ export function contamination(
   }
   const shares = texts.map((words) => copiedShare(words, Math.min(n, words.length), seen));
   const part = (isSo: (share: number) => boolean) => shares.filter(isSo).length / Math.max(1, shares.length);
-  const ranked = shares.map((share, index) => ({ index, share, text: test[index]! })).filter(({ share }) => share > 0);
+  const ranked = shares.map((share, index) => ({ index, share, text: test[index] })).filter(({ share }) => share > 0);
   return {
     shares,
     mean: shares.reduce((a, b) => a + b, 0) / Math.max(1, shares.length),

@@ -62,7 +62,7 @@ test("success is the share of tasks solved, with its interval", async () => {
 test("the same options give the same report, whatever was evaluated before", async () => {
   const policy = lettersPolicy((read) => ({ [read]: 1, x: 1 }));
   const { rollouts, ...report } = await evaluate(echo, policy, { attempts: 4 });
-  const words = (all: typeof rollouts) => all.map(({ trajectories }) => trajectories[0]!.turns[0]!.text);
+  const words = (all: typeof rollouts) => all.map(({ trajectories }) => trajectories[0].turns[0].text);
   const again = await evaluate(echo, policy, { attempts: 4 });
   expect(words(again.rollouts)).toEqual(words(rollouts));
   expect({ ...again, rollouts: [] }).toEqual({ ...report, rollouts: [] });
@@ -75,7 +75,7 @@ describe("with several attempts", () => {
   test("pass@k and pass^k are those of the attempts at each task", async () => {
     const { passAtK, passHatK, rollouts, success } = await evaluate(echo, policy(), { attempts: 8 });
     const solved = rollouts.filter(
-      ({ task, trajectories }) => task.data === "b" && trajectories[0]!.score.success,
+      ({ task, trajectories }) => task.data === "b" && trajectories[0].score.success,
     ).length;
     expect(solved).toBeGreaterThan(1);
     expect(solved).toBeLessThan(8);
@@ -84,19 +84,19 @@ describe("with several attempts", () => {
     expect(passAtK[8]).toBe(0.5);
     expect(passHatK[8]).toBe(0.25);
     expect(passHatK[2]).toBeCloseTo((1 + (solved * (solved - 1)) / (8 * 7)) / 4, 12);
-    expect(success.mean).toBeCloseTo(passAtK[1]!, 12);
+    expect(success.mean).toBeCloseTo(passAtK[1], 12);
     expect(success.low).toBeGreaterThanOrEqual(0);
   });
 
   test("the best by a scorer, and what most say", async () => {
     const report = await evaluate(echo, policy(), { attempts: 8 });
-    const oracle = await bestOfN(report, ({ trajectories }) => trajectories[0]!.score.total);
+    const oracle = await bestOfN(report, ({ trajectories }) => trajectories[0].score.total);
     expect(oracle.mean).toBe(0.5);
-    const worst = await bestOfN(report, async ({ trajectories }) => -trajectories[0]!.score.total);
+    const worst = await bestOfN(report, async ({ trajectories }) => -trajectories[0].score.total);
     expect(worst.mean).toBe(0.25);
     const words = report.rollouts
       .filter(({ task }) => task.data === "b")
-      .map((each) => each.trajectories[0]!.turns[0]!.text);
+      .map((each) => each.trajectories[0].turns[0].text);
     const isMajority =
       words.filter((word) => word === "b").length * 2 > 8 ||
       (words[0] === "b" && words.filter((w) => w === "b").length === 4);
@@ -186,8 +186,8 @@ test("more turns, more success", async () => {
   );
   const [one, two, four] = curve.map(({ report }) => report.success.mean);
   expect(curve.map(({ turns }) => turns)).toEqual([1, 2, 4]);
-  expect(one).toBeLessThan(two!);
-  expect(two).toBeLessThan(four!);
+  expect(one).toBeLessThan(two);
+  expect(two).toBeLessThan(four);
   expect(four).toBe(1);
 });
 
@@ -198,7 +198,7 @@ test("every split but that of training", async () => {
     { tasks: 10 },
   );
   expect(Object.keys(reports)).toEqual(["test", "other"]);
-  expect(reports.other!.tasks).toBe(2);
+  expect(reports.other.tasks).toBe(2);
 });
 
 describe("contamination", () => {

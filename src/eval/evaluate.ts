@@ -80,10 +80,15 @@ function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string,
       }),
     );
   return {
-    ...{ split, tasks: rollouts_P_G.length, attempts, rollouts, spoiled: rollouts.length - sound.length },
+    split,
+    tasks: rollouts_P_G.length,
+    attempts,
+    rollouts,
+    spoiled: rollouts.length - sound.length,
     success: successInterval(success_P_G),
     reward: clusteredInterval(sound_P_G.map((group) => group.map(rewardOf))),
-    ...{ passAtK: rates(passAtK), passHatK: rates(passHatK) },
+    passAtK: rates(passAtK),
+    passHatK: rates(passHatK),
     stops: Object.fromEntries(
       [...Map.groupBy(rollouts, ({ stop }) => stop)].map(([stop, { length }]) => [stop, length]),
     ),

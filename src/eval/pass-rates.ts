@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 
 // n attempts at a task, c of them right.
@@ -27,7 +28,7 @@ function check(n: number, c: number, k: number): void {
   throw new LudusError("bad-pass-rate", {
     got: `n = ${n}, c = ${c}, k = ${k}`,
     expected: "whole numbers with 0 <= c <= n and 1 <= k <= n",
-    ...(k > n ? { hint: `Sample at least ${k} attempts for each task.` } : {}),
+    ...defined({ hint: k > n ? `Sample at least ${k} attempts for each task.` : undefined }),
   });
 }
 

@@ -6,9 +6,17 @@ const bound = z.custom<number>((value) => typeof value === "number");
 const wide = z.object({ mean: z.number(), low: bound, high: bound });
 const numbers = z.record(z.string(), z.number());
 const Report = z.object({
-  ...{ split: z.string(), tasks: z.number(), attempts: z.number(), success: wide, reward: wide },
-  ...{ passAtK: numbers, passHatK: numbers, stops: numbers, spoiled: z.number() },
-  ...{ turns: z.number(), sampledTokens: z.number() },
+  split: z.string(),
+  tasks: z.number(),
+  attempts: z.number(),
+  success: wide,
+  reward: wide,
+  passAtK: numbers,
+  passHatK: numbers,
+  stops: numbers,
+  spoiled: z.number(),
+  turns: z.number(),
+  sampledTokens: z.number(),
 });
 
 /** A report as it was stored: whole but for its rollouts. */

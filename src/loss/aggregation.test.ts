@@ -10,8 +10,12 @@ import { totalsOf } from "./totals.ts";
 
 const row = (group: string, rollout: string, mask: number[], turns = [{ start: 0, end: mask.length }]) =>
   makeRow({
-    ...{ id: rollout, group, rollout, turns },
-    ...{ mask_T: Uint8Array.from(mask), logprobs_T: new Float32Array(mask.length) },
+    id: rollout,
+    group,
+    rollout,
+    turns,
+    mask_T: Uint8Array.from(mask),
+    logprobs_T: new Float32Array(mask.length),
   });
 const twoTurns = [
   { start: 1, end: 2 },
@@ -39,7 +43,7 @@ describe("the coefficient of a token", () => {
   ])("%j", (aggregation, expected_B_T) => {
     const totals = totalsOf(rows);
     for (const [b, expected_T] of expected_B_T.entries()) {
-      const given_T = Array.from(coefficients(rows[b]!, totals, aggregation));
+      const given_T = Array.from(coefficients(rows[b], totals, aggregation));
       expect(given_T).toHaveLength(expected_T.length);
       for (const [t, expected] of expected_T.entries()) expect(given_T[t]).toBeCloseTo(expected, 12);
     }
@@ -100,7 +104,7 @@ describe.each<Aggregation>(["token-mean", "seq-mean-token-mean"])("%s", (aggrega
       const flat = (derivatives_B_T: readonly Float32Array[]) => derivatives_B_T.flatMap((array_T) => [...array_T]);
       const expected = flat(before.derivatives.logprobs_B_T);
       for (const [index, derivative] of flat(after.derivatives.logprobs_B_T).entries()) {
-        expect(derivative).toBeCloseTo(expected[index]!, 7);
+        expect(derivative).toBeCloseTo(expected[index], 7);
       }
     }
   });

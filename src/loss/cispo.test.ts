@@ -13,10 +13,10 @@ const withFixedWeights = (weightOf: (ratio: number, advantage: number) => number
   const { tokens } = totalsOf(at);
   return (rows: readonly LossRow[]) =>
     rows.reduce((sum, { logprobs_T, advantages_T, mask_T }, b) => {
-      const { logprobs_T: fixed_T, oldLogprobs_T } = at[b]!;
+      const { logprobs_T: fixed_T, oldLogprobs_T } = at[b];
       return logprobs_T.reduce((rowSum, logprob, t) => {
-        const weight = weightOf(Math.exp(fixed_T[t]! - oldLogprobs_T[t]!), advantages_T[t]!);
-        return rowSum - (mask_T[t]! * weight * advantages_T[t]! * logprob) / tokens;
+        const weight = weightOf(Math.exp(fixed_T[t] - oldLogprobs_T[t]), advantages_T[t]);
+        return rowSum - (mask_T[t] * weight * advantages_T[t] * logprob) / tokens;
       }, sum);
     }, 0);
 };
@@ -32,11 +32,12 @@ lossContract("CISPO in its unified form", () => cispo({ drop: { low: 0.2, high: 
 
 function ofToken(ratio: number, advantage: number, options: Partial<CispoOptions> = {}) {
   const row = makeRow({
-    ...{ logprobs_T: Float32Array.of(-2), oldLogprobs_T: Float32Array.of(-2 - Math.log(ratio)) },
+    logprobs_T: Float32Array.of(-2),
+    oldLogprobs_T: Float32Array.of(-2 - Math.log(ratio)),
     advantages_T: Float32Array.of(advantage),
   });
   const { loss, derivatives, metrics } = cispo(options).compute([row], totalsOf([row]));
-  return { loss, derivative: derivatives.logprobs_B_T[0]![0]!, clip: metrics["policy/clip-high"] };
+  return { loss, derivative: derivatives.logprobs_B_T[0][0], clip: metrics["policy/clip-high"] };
 }
 
 test("a ratio above the cap keeps its gradient at the cap's weight", () => {
@@ -57,7 +58,7 @@ test.each([1, 2, 3])("uncapped and dropping what PPO clips, the gradient is PPO'
   const ppo = ppoClip().compute(rows, totalsOf(rows));
   for (const [b, expected_T] of ppo.derivatives.logprobs_B_T.entries()) {
     for (const [t, expected] of expected_T.entries()) {
-      expect(unified.derivatives.logprobs_B_T[b]![t]).toBeCloseTo(expected, 6);
+      expect(unified.derivatives.logprobs_B_T[b][t]).toBeCloseTo(expected, 6);
     }
   }
   for (const name of ["policy/clip-low", "policy/clip-high"]) {

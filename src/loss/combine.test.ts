@@ -31,7 +31,7 @@ test("a sum needs what its parts need, and says what each contributed", () => {
     contributions.reduce((sum, each) => sum + each, 0),
     12,
   );
-  expect(metrics["loss/value-loss"]).toBeCloseTo(contributions[2]!, 12);
+  expect(metrics["loss/value-loss"]).toBeCloseTo(contributions[2], 12);
   expect(metrics).toHaveProperty("policy/ratio-max");
   expect(metrics).toHaveProperty("kl/policy-reference");
 });
@@ -42,7 +42,7 @@ test("scaling leaves the loss it was made of alone", () => {
   const scaled = scaleLoss(ppoClip(), 2).compute(rows, totalsOf(rows));
   expect(scaled.loss).toBe(2 * plain.loss);
   expect(scaled.metrics).toEqual(plain.metrics);
-  expect(scaled.derivatives.logprobs_B_T[0]).toEqual(plain.derivatives.logprobs_B_T[0]!.map((x) => 2 * x));
+  expect(scaled.derivatives.logprobs_B_T[0]).toEqual(plain.derivatives.logprobs_B_T[0].map((x) => 2 * x));
 });
 
 test("two losses of one name would hide each other's metrics", () => {
@@ -57,6 +57,8 @@ test("metrics of parts add up, greatest values excepted", () => {
       { "a/mean": 2, "a/ratio-max": 2, b: 1 },
     ]),
   ).toEqual({
-    ...{ "a/mean": 3, "a/ratio-max": 3, b: 1 },
+    "a/mean": 3,
+    "a/ratio-max": 3,
+    b: 1,
   });
 });

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { Loss, LossNeeds, LossResult, LossRow } from "./loss.ts";
 
@@ -51,22 +52,21 @@ export function addMetrics(parts: readonly LossResult["metrics"][]): Record<stri
 function addDerivatives(rows: readonly LossRow[], results: readonly LossResult[]): LossResult["derivatives"] {
   const sum = (kind: keyof LossResult["derivatives"]) => {
     const present = results.flatMap(({ derivatives }) => (derivatives[kind] === undefined ? [] : [derivatives[kind]]));
-    return present.length === 0 ? undefined : rows.map((_, b) => added(present.map((arrays_B_T) => arrays_B_T[b]!)));
+    return present.length === 0 ? undefined : rows.map((_, b) => added(present.map((arrays_B_T) => arrays_B_T[b])));
   };
   const entropies_B_T = sum("entropies_B_T");
   const values_B_T = sum("values_B_T");
   return {
     logprobs_B_T: sum("logprobs_B_T") ?? [],
-    ...(entropies_B_T === undefined ? {} : { entropies_B_T }),
-    ...(values_B_T === undefined ? {} : { values_B_T }),
+    ...defined({ entropies_B_T, values_B_T }),
   };
 }
 
 function added(arrays: readonly Float32Array[]): Float32Array {
   const [first, ...rest] = arrays;
-  const sum_T = first!.slice();
+  const sum_T = first.slice();
   for (const array_T of rest) {
-    for (let t = 0; t < sum_T.length; t++) sum_T[t]! += array_T[t]!;
+    for (let t = 0; t < sum_T.length; t++) sum_T[t] += array_T[t];
   }
   return sum_T;
 }
@@ -77,8 +77,10 @@ function scaled(derivatives: LossResult["derivatives"], factor: number): LossRes
   const { logprobs_B_T, entropies_B_T, values_B_T } = derivatives;
   return {
     logprobs_B_T: times(logprobs_B_T),
-    ...(entropies_B_T === undefined ? {} : { entropies_B_T: times(entropies_B_T) }),
-    ...(values_B_T === undefined ? {} : { values_B_T: times(values_B_T) }),
+    ...defined({
+      entropies_B_T: entropies_B_T === undefined ? undefined : times(entropies_B_T),
+      values_B_T: values_B_T === undefined ? undefined : times(values_B_T),
+    }),
   };
 }
 

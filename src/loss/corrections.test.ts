@@ -15,11 +15,10 @@ import { totalsOf } from "./totals.ts";
 // π_old/π_behaviour: not sampled, 4, 0.25, 1.2
 const ratios = [100, 4, 0.25, 1.2];
 const row = makeRow({
-  ...{ mask_T: Uint8Array.of(0, 1, 1, 1), logprobs_T: Float32Array.of(-1, -1, -1, -1) },
-  ...{
-    oldLogprobs_T: Float32Array.from(ratios, (ratio) => -2 + Math.log(ratio)),
-    advantages_T: Float32Array.of(1, 1, 1, 1),
-  },
+  mask_T: Uint8Array.of(0, 1, 1, 1),
+  logprobs_T: Float32Array.of(-1, -1, -1, -1),
+  oldLogprobs_T: Float32Array.from(ratios, (ratio) => -2 + Math.log(ratio)),
+  advantages_T: Float32Array.of(1, 1, 1, 1),
   behaviourLogprobs_T: Float32Array.of(-2, -2, -2, -2),
 });
 
@@ -54,7 +53,7 @@ test("the loss is weighted, the denominator is not, and what was rejected is cou
   const loss = reinforce({ corrections: [maskedRatio()] });
   const { loss: value, derivatives, metrics } = loss.compute([row], totalsOf([row]));
   expect(value).toBeCloseTo((4 + 0 + 1.2) / 3, 6);
-  expect(derivatives.logprobs_B_T[0]![1]).toBeCloseTo(-4 / 3, 6);
+  expect(derivatives.logprobs_B_T[0][1]).toBeCloseTo(-4 / 3, 6);
   expect(metrics["policy/correction-mean"]).toBeCloseTo(5.2 / 3, 6);
   expect(metrics["policy/correction-rejected"]).toBeCloseTo(1 / 3, 6);
 });
@@ -63,7 +62,7 @@ test("decoupled PPO inside the clip range is importance sampling from the behavi
   const near = { ...row, logprobs_T: row.oldLogprobs_T.map((logprob, t) => logprob + 0.01 * t) };
   const { derivatives } = ppoClip({ corrections: [fullRatio()] }).compute([near], totalsOf([near]));
   for (const t of [1, 2, 3]) {
-    const ratio = Math.exp(near.logprobs_T[t]! - near.behaviourLogprobs_T[t]!);
-    expect(derivatives.logprobs_B_T[0]![t]).toBeCloseTo(-ratio / 3, 5);
+    const ratio = Math.exp(near.logprobs_T[t] - near.behaviourLogprobs_T[t]);
+    expect(derivatives.logprobs_B_T[0][t]).toBeCloseTo(-ratio / 3, 5);
   }
 });

@@ -58,8 +58,8 @@ function ratioCorrection(name: string, level: CorrectionLevel, weightOf: (ratio:
       const ofSequence = level === "sequence" ? weightOf(Math.exp(bounded(sumOf(row, (logRatio) => logRatio)))) : 0;
       for (let t = 0; t < mask_T.length; t++) {
         if (mask_T[t] === 0) continue;
-        weights_T[t]! *=
-          level === "sequence" ? ofSequence : weightOf(Math.exp(bounded(oldLogprobs_T[t]! - behaviourLogprobs_T[t]!)));
+        weights_T[t] *=
+          level === "sequence" ? ofSequence : weightOf(Math.exp(bounded(oldLogprobs_T[t] - behaviourLogprobs_T[t])));
       }
     },
   };
@@ -82,7 +82,7 @@ function sumOf(row: TrainRow, measure: (logRatio: number) => number): number {
   const { mask_T, oldLogprobs_T, behaviourLogprobs_T } = row;
   let sum = 0;
   for (let t = 0; t < mask_T.length; t++) {
-    if (mask_T[t] !== 0) sum += measure(bounded(oldLogprobs_T[t]! - behaviourLogprobs_T[t]!));
+    if (mask_T[t] !== 0) sum += measure(bounded(oldLogprobs_T[t] - behaviourLogprobs_T[t]));
   }
   return sum;
 }

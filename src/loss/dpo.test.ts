@@ -12,7 +12,9 @@ lossContract("IPO", () => dpo({ beta: 0.5, variant: "ipo" }));
 /** A row of a pair whose tokens are this much likelier than under the reference. */
 const row = (id: string, pair: number, chosen: boolean, logRatios: number[]): LossRow =>
   makeRow({
-    ...{ id, preference: { pair, chosen }, referenceLogprobs_T: Float32Array.from(logRatios, () => -2) },
+    id,
+    preference: { pair, chosen },
+    referenceLogprobs_T: Float32Array.from(logRatios, () => -2),
     logprobs_T: Float32Array.from(logRatios, (logRatio) => -2 + logRatio),
   });
 
@@ -30,7 +32,7 @@ describe("a margin of 1", () => {
   test("-log σ(β)", () => {
     const { loss, derivatives, metrics } = compute({ beta: 0.5 });
     expect(loss).toBeCloseTo(0.474077, 6);
-    expect(derivatives.logprobs_B_T[0]![0]).toBeCloseTo(-0.5 * 0.377541, 6);
+    expect(derivatives.logprobs_B_T[0][0]).toBeCloseTo(-0.5 * 0.377541, 6);
     const expected = {
       "dpo/accuracy": 1,
       "dpo/margin": 0.5,
@@ -59,7 +61,7 @@ test("a trajectory in several rows is one trajectory", () => {
     const expected = dpo({ variant }).compute(whole, totalsOf(whole));
     const given = dpo({ variant }).compute(parts, totalsOf(parts));
     expect(given.loss).toBeCloseTo(expected.loss, 12);
-    expect(given.derivatives.logprobs_B_T[2]).toEqual(expected.derivatives.logprobs_B_T[0]!.slice(1));
+    expect(given.derivatives.logprobs_B_T[2]).toEqual(expected.derivatives.logprobs_B_T[0].slice(1));
   }
 });
 

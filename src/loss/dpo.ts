@@ -35,10 +35,10 @@ export function dpo(options: Partial<DpoOptions> = {}): Loss {
         sums.chosen += (chosen.beta * pair.chosen.logRatio) / totals.pairs;
         sums.rejected += (chosen.beta * pair.rejected.logRatio) / totals.pairs;
         for (const b of pair.chosen.rows) {
-          spread((slope * chosenScale) / totals.pairs, rows[b]!.mask_T, logprobs_B_T[b]!);
+          spread((slope * chosenScale) / totals.pairs, rows[b].mask_T, logprobs_B_T[b]);
         }
         for (const b of pair.rejected.rows) {
-          spread((-slope * rejectedScale) / totals.pairs, rows[b]!.mask_T, logprobs_B_T[b]!);
+          spread((-slope * rejectedScale) / totals.pairs, rows[b].mask_T, logprobs_B_T[b]);
         }
       }
       const metrics = {

@@ -9,7 +9,9 @@ lossContract("the entropy bonus over turns", () => entropyBonus({ coefficient: 0
 
 test("less the coefficient times the mean entropy", () => {
   const row = makeRow({
-    ...{ logprobs_T: new Float32Array(3), mask_T: Uint8Array.of(0, 1, 1), entropies_T: Float32Array.of(9, 1, 2) },
+    logprobs_T: new Float32Array(3),
+    mask_T: Uint8Array.of(0, 1, 1),
+    entropies_T: Float32Array.of(9, 1, 2),
   });
   const { loss, derivatives, metrics } = entropyBonus({ coefficient: 0.5 }).compute([row], totalsOf([row]));
   expect(loss).toBe(-0.75);

@@ -22,9 +22,9 @@ export function entropyBonus({ coefficient, aggregation = "token-mean" }: Entrop
         const derivatives_T = new Float32Array(entropies_T.length);
         for (let t = 0; t < entropies_T.length; t++) {
           if (row.mask_T[t] === 0) continue;
-          sum += entropies_T[t]!;
-          loss -= coefficient * scale_T[t]! * entropies_T[t]!;
-          derivatives_T[t] = -coefficient * scale_T[t]!;
+          sum += entropies_T[t];
+          loss -= coefficient * scale_T[t] * entropies_T[t];
+          derivatives_T[t] = -coefficient * scale_T[t];
         }
         return derivatives_T;
       });

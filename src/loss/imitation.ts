@@ -25,9 +25,9 @@ export function imitation(options: Partial<ImitationOptions> = {}): Loss {
         const derivatives_T = new Float32Array(scale_T.length);
         for (let t = 0; t < scale_T.length; t++) {
           if (row.mask_T[t] === 0) continue;
-          nll -= row.logprobs_T[t]!;
-          loss -= weight * scale_T[t]! * row.logprobs_T[t]!;
-          derivatives_T[t] = -weight * scale_T[t]!;
+          nll -= row.logprobs_T[t];
+          loss -= weight * scale_T[t] * row.logprobs_T[t];
+          derivatives_T[t] = -weight * scale_T[t];
         }
         return derivatives_T;
       });

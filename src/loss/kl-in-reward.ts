@@ -10,7 +10,7 @@ export function klInReward(row: TrainRow, rewards_T: Float32Array, coefficient: 
   const reference_T = present(row.referenceLogprobs_T, "referenceLogprobs_T", row);
   const penalised_T = new Float32Array(mask_T.length);
   for (let t = 0; t < mask_T.length; t++) {
-    if (mask_T[t] !== 0) penalised_T[t] = rewards_T[t]! - coefficient * (oldLogprobs_T[t]! - reference_T[t]!);
+    if (mask_T[t] !== 0) penalised_T[t] = rewards_T[t] - coefficient * (oldLogprobs_T[t] - reference_T[t]);
   }
   return penalised_T;
 }

@@ -47,8 +47,10 @@ test("the value of k3 with the gradient of k2", () => {
 
 test("in the reward: less k1 of the old policy, on sampled tokens alone", () => {
   const row = makeRow({
-    ...{ logprobs_T: Float32Array.of(-7, -7, -7), oldLogprobs_T: Float32Array.of(-1, -1, -2) },
-    ...{ referenceLogprobs_T: Float32Array.of(-5, -2, -1.5), mask_T: Uint8Array.of(0, 1, 1) },
+    logprobs_T: Float32Array.of(-7, -7, -7),
+    oldLogprobs_T: Float32Array.of(-1, -1, -2),
+    referenceLogprobs_T: Float32Array.of(-5, -2, -1.5),
+    mask_T: Uint8Array.of(0, 1, 1),
   });
   expect(klInReward(row, Float32Array.of(3, 0, 1), 0.5)).toEqual(Float32Array.of(0, -0.5, 1.25));
 });

@@ -35,11 +35,11 @@ export function klPenalty(options: Partial<KlOptions> & Pick<KlOptions, "coeffic
         const derivatives_T = new Float32Array(mask_T.length);
         for (let t = 0; t < mask_T.length; t++) {
           if (mask_T[t] === 0) continue;
-          const d = logprobs_T[t]! - reference_T[t]!;
+          const d = logprobs_T[t] - reference_T[t];
           const value = klValue(estimator, d);
           sum += value;
-          loss += coefficient * scale_T[t]! * value;
-          derivatives_T[t] = coefficient * scale_T[t]! * klSlope(slopeOf, d);
+          loss += coefficient * scale_T[t] * value;
+          derivatives_T[t] = coefficient * scale_T[t] * klSlope(slopeOf, d);
         }
         return derivatives_T;
       });

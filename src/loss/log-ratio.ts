@@ -5,7 +5,7 @@ import { present } from "./tokens.ts";
 export function referenceLogRatio(row: LossRow, start = 0, end = row.mask_T.length): number {
   const reference_T = present(row.referenceLogprobs_T, "referenceLogprobs_T", row);
   let sum = 0;
-  for (let t = start; t < end; t++) if (row.mask_T[t] !== 0) sum += row.logprobs_T[t]! - reference_T[t]!;
+  for (let t = start; t < end; t++) if (row.mask_T[t] !== 0) sum += row.logprobs_T[t] - reference_T[t];
   return sum;
 }
 
@@ -17,5 +17,5 @@ export function spread(
   start = 0,
   end = mask_T.length,
 ): void {
-  for (let t = start; t < end; t++) if (mask_T[t] !== 0) derivatives_T[t]! += each;
+  for (let t = start; t < end; t++) if (mask_T[t] !== 0) derivatives_T[t] += each;
 }

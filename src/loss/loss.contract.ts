@@ -32,7 +32,7 @@ export function lossContract(name: string, make: () => Loss, options: LossContra
       const rows = randomRows(rng);
       const result = loss.compute(rows, totalsOf(rows));
       forEachDerivative(rows, result, (b, t, derivative) => {
-        if (rows[b]!.mask_T[t] === 0) expect(derivative === 0).toBe(true);
+        if (rows[b].mask_T[t] === 0) expect(derivative === 0).toBe(true);
       });
       const disturbed = rows.map((row) => disturbOutside(row, rng));
       expect(plain(loss.compute(disturbed, totalsOf(disturbed)))).toEqual(plain(result));
@@ -59,7 +59,7 @@ export function lossContract(name: string, make: () => Loss, options: LossContra
       expect(other.loss).toBeCloseTo(result.loss, 10);
       expectClose(other.metrics, result.metrics);
       forEachDerivative(rows, result, (b, t, derivative, kind) => {
-        const same = other.derivatives[kind]![rows.length - 1 - b]![t]!;
+        const same = other.derivatives[kind]![rows.length - 1 - b][t];
         expect(Math.abs(same - derivative)).toBeLessThan(1e-6);
       });
     });
@@ -105,8 +105,8 @@ function checkDerivatives(loss: Loss, rows: readonly LossRow[], { primitive }: L
         if (inside === 0) continue;
         const [below, at, above] = [-step, 0, step].map((by) => {
           const array_T = row[input]!.slice();
-          array_T[t]! += by;
-          return { x: array_T[t]!, y: evaluate(rows.with(b, { ...row, [input]: array_T })) };
+          array_T[t] += by;
+          return { x: array_T[t], y: evaluate(rows.with(b, { ...row, [input]: array_T })) };
         }) as [Point, Point, Point];
         const [left, right] = [slope(below, at), slope(at, above)];
         const derivative = result.derivatives[derivativeOf[input]]?.[b]?.[t] ?? 0;

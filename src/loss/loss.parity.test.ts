@@ -21,7 +21,7 @@ const tolerance = 1e-5;
 const rng = createRng(11);
 const [B, T] = [8, 24];
 const numbers = (make: (t: number) => number) => Float32Array.from({ length: T }, (_, t) => make(t));
-const near = (array_T: Float32Array) => numbers((t) => Math.min(0, array_T[t]! + 0.4 * rng.normal()));
+const near = (array_T: Float32Array) => numbers((t) => Math.min(0, array_T[t] + 0.4 * rng.normal()));
 
 /** Chosen ones first, as DPOTrainer has them; token 0 is the prompt's, and every row has something to learn from. */
 const rows: LossRow[] = Array.from({ length: B }, (_, b) => {
@@ -32,8 +32,13 @@ const rows: LossRow[] = Array.from({ length: B }, (_, b) => {
     t > 0 && t < length && (t === 1 || rng.next() < 0.8) ? 1 : 0,
   );
   return makeRow({
-    ...{ id: `${b}`, logprobs_T, oldLogprobs_T, mask_T, behaviourLogprobs_T: near(oldLogprobs_T) },
-    ...{ referenceLogprobs_T: near(logprobs_T), entropies_T: numbers(() => 2 * rng.next()) },
+    id: `${b}`,
+    logprobs_T,
+    oldLogprobs_T,
+    mask_T,
+    behaviourLogprobs_T: near(oldLogprobs_T),
+    referenceLogprobs_T: near(logprobs_T),
+    entropies_T: numbers(() => 2 * rng.next()),
     advantages_T: new Float32Array(T).fill(rng.normal()),
     preference: { pair: b % (B / 2), chosen: b < B / 2 },
   });
@@ -104,10 +109,14 @@ describe.runIf(python)("losses against TRL", () => {
     const request = {
       cases: Object.values(cases).map(({ trl }) => trl),
       rows: {
-        ...{ logprobs: arrays((row) => row.logprobs_T), mask: arrays((row) => row.mask_T) },
-        ...{ old: arrays((row) => row.oldLogprobs_T), behaviour: arrays((row) => row.behaviourLogprobs_T) },
-        ...{ reference: arrays((row) => row.referenceLogprobs_T!), entropies: arrays((row) => row.entropies_T!) },
-        ...{ advantages: arrays((row) => row.advantages_T), chosen: rows.map((row) => row.preference!.chosen) },
+        logprobs: arrays((row) => row.logprobs_T),
+        mask: arrays((row) => row.mask_T),
+        old: arrays((row) => row.oldLogprobs_T),
+        behaviour: arrays((row) => row.behaviourLogprobs_T),
+        reference: arrays((row) => row.referenceLogprobs_T!),
+        entropies: arrays((row) => row.entropies_T!),
+        advantages: arrays((row) => row.advantages_T),
+        chosen: rows.map((row) => row.preference!.chosen),
       },
     };
     const script = fileURLToPath(new URL("./parity/trl_loss.py", import.meta.url));
@@ -117,8 +126,8 @@ describe.runIf(python)("losses against TRL", () => {
   });
 
   test.each(Object.keys(cases))("%s: the same value and gradients", (name) => {
-    const { loss } = cases[name]!;
-    const expected = answers[Object.keys(cases).indexOf(name)]!;
+    const { loss } = cases[name];
+    const expected = answers[Object.keys(cases).indexOf(name)];
     const given = loss.compute(rows, totalsOf(rows));
     // or clipping would not have been compared
     expect(given.metrics["policy/clip-high"] ?? 1).toBeGreaterThan(0);
@@ -133,7 +142,7 @@ function expectClose(given_B_T: readonly Float32Array[], expected_B_T: number[][
   expect(largest).toBeGreaterThan(0);
   for (const [b, expected_T] of expected_B_T.entries()) {
     for (const [t, expected] of expected_T.entries()) {
-      expect(Math.abs(given_B_T[b]![t]! - expected), `row ${b}, token ${t}`).toBeLessThan(tolerance * largest);
+      expect(Math.abs(given_B_T[b][t] - expected), `row ${b}, token ${t}`).toBeLessThan(tolerance * largest);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { TrainRow } from "../schema/train-batch.ts";
 import { type Aggregation, coefficients } from "./aggregation.ts";
 import type { Correction } from "./corrections.ts";
@@ -75,9 +76,19 @@ interface Pass {
 
 function newPass(options: PolicyGradientOptions, termOf: TermOf, totals: LossTotals): Pass {
   return {
-    ...{ options, termOf, totals, term: { value: 0, ratioSlope: 0, logprobSlope: 0, clip: "none" } },
-    ...{ clipped: { none: 0, low: 0, high: 0, dual: 0 }, loss: 0, ratio: 0, ratioMax: 0, klOldNew: 0 },
-    ...{ entropy: 0, hasEntropies: false, weight: 0, rejected: 0 },
+    options,
+    termOf,
+    totals,
+    term: { value: 0, ratioSlope: 0, logprobSlope: 0, clip: "none" },
+    clipped: { none: 0, low: 0, high: 0, dual: 0 },
+    loss: 0,
+    ratio: 0,
+    ratioMax: 0,
+    klOldNew: 0,
+    entropy: 0,
+    hasEntropies: false,
+    weight: 0,
+    rejected: 0,
   };
 }
 
@@ -94,11 +105,11 @@ function differentiate(row: LossRow, pass: Pass): Float32Array {
   for (let t = 0; t < mask_T.length; t++) {
     const isInside = mask_T[t] !== 0;
     if (!isInside && options.maskInside) continue;
-    const tokenLogRatio = logprobs_T[t]! - oldLogprobs_T[t]!;
+    const tokenLogRatio = logprobs_T[t] - oldLogprobs_T[t];
     const logRatio = bySequence ? sequenceLogRatio : tokenLogRatio;
     const ratio = Math.exp(clamp(logRatio, limit));
-    pass.termOf(ratio, advantages_T[t]!, logprobs_T[t]!, term);
-    const scale = scale_T[t]!;
+    pass.termOf(ratio, advantages_T[t], logprobs_T[t], term);
+    const scale = scale_T[t];
     pass.loss += scale * term.value;
     const through = Math.abs(logRatio) > limit ? 0 : scale * term.ratioSlope * ratio;
     derivatives_T[t] = scale * term.logprobSlope + (bySequence ? 0 : through);
@@ -113,7 +124,7 @@ const clamp = (value: number, limit: number) => Math.max(-limit, Math.min(limit,
 
 function meanLogRatio({ logprobs_T, oldLogprobs_T, mask_T }: LossRow): number {
   let sum = 0;
-  for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) sum += logprobs_T[t]! - oldLogprobs_T[t]!;
+  for (let t = 0; t < mask_T.length; t++) if (mask_T[t] !== 0) sum += logprobs_T[t] - oldLogprobs_T[t];
   return sum / Math.max(1, maskedTokens(mask_T));
 }
 
@@ -123,8 +134,8 @@ function correct(row: TrainRow, scale_T: Float64Array, pass: Pass): void {
   for (const correction of pass.options.corrections) correction.apply(row, weights_T);
   for (let t = 0; t < scale_T.length; t++) {
     if (row.mask_T[t] === 0) continue;
-    scale_T[t]! *= weights_T[t]!;
-    pass.weight += weights_T[t]!;
+    scale_T[t] *= weights_T[t];
+    pass.weight += weights_T[t];
     if (weights_T[t] === 0) pass.rejected++;
   }
 }
@@ -136,7 +147,7 @@ function observe(row: LossRow, t: number, ratio: number, logRatio: number, pass:
   pass.klOldNew += Math.expm1(logRatio) - logRatio;
   if (row.entropies_T === undefined) return;
   pass.hasEntropies = true;
-  pass.entropy += row.entropies_T[t]!;
+  pass.entropy += row.entropies_T[t];
 }
 
 /** Means over all tokens with mask 1, also where the ratio is of sequences. */
@@ -151,7 +162,7 @@ function metricsOf(pass: Pass): Record<string, number> {
     "policy/kl-old-new": pass.klOldNew / tokens,
     "policy/ratio-mean": pass.ratio / tokens,
     "policy/ratio-max": pass.ratioMax,
-    ...(pass.hasEntropies ? { "policy/entropy": pass.entropy / tokens } : {}),
+    ...defined({ "policy/entropy": pass.hasEntropies ? pass.entropy / tokens : undefined }),
     ...(options.corrections.length > 0
       ? { "policy/correction-mean": pass.weight / tokens, "policy/correction-rejected": pass.rejected / tokens }
       : {}),

@@ -23,7 +23,7 @@ export function positiveNll(options: Partial<PositiveNllOptions> = {}): Loss {
         if (!(row.reward > threshold)) return derivatives_T;
         for (let t = 0; t < derivatives_T.length; t++) {
           if (row.mask_T[t] === 0) continue;
-          nll -= row.logprobs_T[t]! / tokens;
+          nll -= row.logprobs_T[t] / tokens;
           derivatives_T[t] = -coefficient / tokens;
         }
         return derivatives_T;

@@ -28,10 +28,12 @@ for (const [name, options] of Object.entries(variants)) lossContract(name, () =>
 function ofToken(ratio: number, advantage: number, options: Partial<PpoClipOptions> = {}) {
   const logprobs_T = Float32Array.of(-1);
   const row = makeRow({
-    ...{ logprobs_T, oldLogprobs_T: Float32Array.of(-1 - Math.log(ratio)), advantages_T: Float32Array.of(advantage) },
+    logprobs_T,
+    oldLogprobs_T: Float32Array.of(-1 - Math.log(ratio)),
+    advantages_T: Float32Array.of(advantage),
   });
   const { loss, derivatives, metrics } = ppoClip(options).compute([row], totalsOf([row]));
-  return { loss, derivative: derivatives.logprobs_B_T[0]![0]!, metrics };
+  return { loss, derivative: derivatives.logprobs_B_T[0][0], metrics };
 }
 
 describe("one token", () => {
@@ -75,8 +77,10 @@ describe("one token", () => {
 
 test("GSPO's ratio is the geometric mean, and its gradient reaches every token alike", () => {
   const row = makeRow({
-    ...{ mask_T: Uint8Array.of(0, 1, 1), logprobs_T: Float32Array.of(-9, -1, -1) },
-    ...{ oldLogprobs_T: Float32Array.of(-1, -1.2, -1), advantages_T: Float32Array.of(0, 3, 1) },
+    mask_T: Uint8Array.of(0, 1, 1),
+    logprobs_T: Float32Array.of(-9, -1, -1),
+    oldLogprobs_T: Float32Array.of(-1, -1.2, -1),
+    advantages_T: Float32Array.of(0, 3, 1),
   });
   const loss = ppoClip({ ratio: "sequence" });
   const { loss: value, derivatives, metrics } = loss.compute([row], totalsOf([row]));
@@ -84,9 +88,9 @@ test("GSPO's ratio is the geometric mean, and its gradient reaches every token a
   expect(metrics["policy/ratio-mean"]).toBeCloseTo(ratio, 6);
   expect(value).toBeCloseTo(-2 * ratio, 6);
   // half of each of the two tokens' -ratio·A/2
-  expect(derivatives.logprobs_B_T[0]![0]).toBe(0);
-  expect(derivatives.logprobs_B_T[0]![1]).toBeCloseTo(-ratio, 6);
-  expect(derivatives.logprobs_B_T[0]![2]).toBeCloseTo(-ratio, 6);
+  expect(derivatives.logprobs_B_T[0][0]).toBe(0);
+  expect(derivatives.logprobs_B_T[0][1]).toBeCloseTo(-ratio, 6);
+  expect(derivatives.logprobs_B_T[0][2]).toBeCloseTo(-ratio, 6);
 });
 
 test.each([1, 2, 3])("the mask inside the ratio or when adding up: the same gradients (rows %i)", (seed) => {

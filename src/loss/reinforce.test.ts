@@ -11,7 +11,8 @@ lossContract("REINFORCE corrected", () => reinforce({ corrections: [truncatedRat
 test("the contract's worked example", () => {
   const rows = [
     makeRow({
-      ...{ mask_T: Uint8Array.of(0, 1, 1), advantages_T: Float32Array.of(0, 1, 1) },
+      mask_T: Uint8Array.of(0, 1, 1),
+      advantages_T: Float32Array.of(0, 1, 1),
       logprobs_T: Float32Array.of(0, -0.5, -1),
     }),
   ];

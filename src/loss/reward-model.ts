@@ -42,10 +42,10 @@ function classifier(
         const returns_T = present(row.returns_T, "returns_T", row);
         const derivatives_T = new Float32Array(values_T.length);
         visit(row, totals, (t, coefficient) => {
-          const value = values_T[t]!;
-          const label = returns_T[t]!;
+          const value = values_T[t];
+          const label = returns_T[t];
           loss += coefficient * (softplus(value) - label * value);
-          derivatives_T[t]! += coefficient * (sigmoid(value) - label);
+          derivatives_T[t] += coefficient * (sigmoid(value) - label);
           if (value > 0 === label > 0.5) accuracy += coefficient;
         });
         return derivatives_T;

@@ -9,15 +9,25 @@ test("counts tokens, rollouts, groups, turns and pairs with something to learn f
     { start: 3, end: 4 },
   ];
   const rows = [
-    makeRow({ ...{ id: "a", logprobs_T, turns, mask_T: Uint8Array.of(0, 1, 0, 1), reward: 1, weight: 0.25 } }),
+    makeRow({ id: "a", logprobs_T, turns, mask_T: Uint8Array.of(0, 1, 0, 1), reward: 1, weight: 0.25 }),
     makeRow({
-      ...{ id: "b", rollout: "a", group: "a", logprobs_T, turns, mask_T: Uint8Array.of(0, 1, 0, 0), weight: 0.75 },
+      id: "b",
+      rollout: "a",
+      group: "a",
+      logprobs_T,
+      turns,
+      mask_T: Uint8Array.of(0, 1, 0, 0),
+      weight: 0.75,
     }),
     makeRow({ id: "c", group: "a", logprobs_T, reward: 1, preference: { pair: 3, chosen: true } }),
     makeRow({ id: "d", logprobs_T, mask_T: new Uint8Array(4), reward: 2, preference: { pair: 3, chosen: false } }),
   ];
   expect(totalsOf(rows)).toEqual({
-    ...{ tokens: 7, sequences: 2, groups: 1, turns: 4, pairs: 1 },
+    tokens: 7,
+    sequences: 2,
+    groups: 1,
+    turns: 4,
+    pairs: 1,
     tokensOfGroup: new Map([["a", 7]]),
     turnsOfRollout: new Map([
       ["a", 3],

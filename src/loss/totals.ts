@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { TrainRow } from "../schema/train-batch.ts";
 import type { LossTotals } from "./loss.ts";
 import { maskedTokens } from "./tokens.ts";
@@ -34,9 +35,16 @@ export function totalsOf(rows: readonly CountedRow[]): LossTotals {
   const sequences = weightOfRollout.size;
   const logRatio = meanLogRatio(counted, weightOfRollout);
   return {
-    ...{ tokens, sequences, groups: tokensOfGroup.size, tokensOfGroup, turns, turnsOfRollout },
-    ...{ weightOfRollout, tokensOfReward, pairs: pairs.size },
-    ...(logRatio === undefined ? {} : { logRatio }),
+    tokens,
+    sequences,
+    groups: tokensOfGroup.size,
+    tokensOfGroup,
+    turns,
+    turnsOfRollout,
+    weightOfRollout,
+    tokensOfReward,
+    pairs: pairs.size,
+    ...defined({ logRatio }),
   };
 }
 
@@ -48,7 +56,7 @@ function meanLogRatio(rows: readonly CountedRow[], weightOfRollout: ReadonlyMap<
     const newest_T = logprobs_T ?? oldLogprobs_T;
     let sum = 0;
     for (let t = 0; t < mask_T.length; t++) {
-      if (mask_T[t] !== 0) sum += newest_T[t]! - referenceLogprobs_T[t]!;
+      if (mask_T[t] !== 0) sum += newest_T[t] - referenceLogprobs_T[t];
     }
     mean += ((weight / weightOfRollout.get(rollout)!) * sum) / weightOfRollout.size;
   }

@@ -41,15 +41,15 @@ function differentiate(
   const derivatives_T = new Float32Array(values_T.length);
   for (let t = 0; t < values_T.length; t++) {
     if (row.mask_T[t] === 0) continue;
-    const error = values_T[t]! - returns_T[t]!;
-    const clippedValue = Math.max(old_T[t]! - clipRange, Math.min(old_T[t]! + clipRange, values_T[t]!));
-    const clippedError = clippedValue - returns_T[t]!;
+    const error = values_T[t] - returns_T[t];
+    const clippedValue = Math.max(old_T[t] - clipRange, Math.min(old_T[t] + clipRange, values_T[t]));
+    const clippedError = clippedValue - returns_T[t];
     const isClipped = clippedError * clippedError > error * error;
     const counted = isClipped ? clippedError : error;
-    sums.loss += coefficient * scale_T[t]! * 0.5 * counted * counted;
+    sums.loss += coefficient * scale_T[t] * 0.5 * counted * counted;
     sums.squares += error * error;
     if (isClipped) sums.clipped++;
-    else derivatives_T[t] = coefficient * scale_T[t]! * error;
+    else derivatives_T[t] = coefficient * scale_T[t] * error;
   }
   return derivatives_T;
 }

@@ -18,22 +18,22 @@ const written = (options: Partial<WebRlSmoothOptions>) => (at: readonly LossRow[
     }),
   );
   const counted = actions.filter(({ n }) => n > 0);
-  const mean = (array_T: Float32Array, places: number[]) => sum(places.map((t) => array_T[t]!)) / places.length;
+  const mean = (array_T: Float32Array, places: number[]) => sum(places.map((t) => array_T[t])) / places.length;
   const delta = (row: LossRow, places: number[]) =>
     mean(row.logprobs_T, places) - mean(row.referenceLogprobs_T!, places);
   return (rows: readonly LossRow[]) =>
     sum(
       counted.map(({ b, places }) => {
-        const row = at[b]!;
+        const row = at[b];
         const isGood = mean(row.advantages_T, places) >= 0;
         if (!isGood && !options.learnFromBad) return 0;
         const target = isGood ? 1 : -0.6;
         const probability = Math.exp(mean(row.referenceLogprobs_T!, places));
         const raised = isGood ? probability >= 0.8 : probability < 0.9;
         const beta = Math.min(raised ? 5 : 1, Math.abs(target / delta(row, places)));
-        const error = Math.abs(beta * delta(rows[b]!, places) - target);
+        const error = Math.abs(beta * delta(rows[b], places) - target);
         const imitated = isGood && options.imitate ? Math.exp(1 - Math.exp(mean(row.logprobs_T, places))) : 0;
-        return (error < 1 ? error ** 2 / 2 : error - 0.5) / beta - imitated * mean(rows[b]!.logprobs_T, places);
+        return (error < 1 ? error ** 2 / 2 : error - 0.5) / beta - imitated * mean(rows[b].logprobs_T, places);
       }),
     ) / counted.length;
 };
@@ -46,7 +46,8 @@ lossContract("the same with bad actions and imitation", () => webRlSmooth(everyt
 /** Two tokens of one action, with these means. */
 const action = (delta: number, referenceLogprob: number, advantage: number) =>
   makeRow({
-    ...{ mask_T: Uint8Array.of(0, 1, 1), turns: [{ start: 1, end: 3 }] },
+    mask_T: Uint8Array.of(0, 1, 1),
+    turns: [{ start: 1, end: 3 }],
     logprobs_T: Float32Array.of(0, referenceLogprob + 2 * delta, referenceLogprob),
     referenceLogprobs_T: Float32Array.of(0, referenceLogprob, referenceLogprob),
     advantages_T: Float32Array.of(9, advantage, advantage),
@@ -83,7 +84,7 @@ describe("the code's", () => {
     const row = action(delta, reference, advantage);
     const result = webRlSmooth().compute([row], totalsOf([row]));
     expect(result.loss).toBeCloseTo(loss, 6);
-    expect(result.derivatives.logprobs_B_T[0]![1]).toBeCloseTo(derivative, 6);
+    expect(result.derivatives.logprobs_B_T[0][1]).toBeCloseTo(derivative, 6);
   });
 
   test.each([
@@ -107,7 +108,7 @@ describe("the code's", () => {
     const row = action(0.1, reference, advantage);
     const result = webRlSmooth({ learnFromBad: true }).compute([row], totalsOf([row]));
     expect(result.loss).toBeCloseTo(loss, 6);
-    expect(result.derivatives.logprobs_B_T[0]![1]).toBeCloseTo(derivative, 6);
+    expect(result.derivatives.logprobs_B_T[0][1]).toBeCloseTo(derivative, 6);
   });
 
   test("an action as likely as under the reference", () => {

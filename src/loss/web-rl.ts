@@ -30,8 +30,14 @@ export interface WebRlSmoothOptions {
 }
 
 const defaults: WebRlSmoothOptions = {
-  ...{ beta: 1, raisedBeta: 5, sureOfGood: 0.8, unsureOfBad: 0.9, good: 1, bad: -0.6 },
-  ...{ learnFromBad: false, imitate: false },
+  beta: 1,
+  raisedBeta: 5,
+  sureOfGood: 0.8,
+  unsureOfBad: 0.9,
+  good: 1,
+  bad: -0.6,
+  learnFromBad: false,
+  imitate: false,
 };
 
 /**
@@ -118,6 +124,6 @@ function differentiate(
 
 function masked(values_T: Float32Array, mask_T: Uint8Array, start: number, end: number): number {
   let sum = 0;
-  for (let t = start; t < end; t++) if (mask_T[t] !== 0) sum += values_T[t]!;
+  for (let t = start; t < end; t++) if (mask_T[t] !== 0) sum += values_T[t];
   return sum;
 }

@@ -1,5 +1,5 @@
+import { metric } from "../schema/metric-names.ts";
 import type { RunEvent } from "../schema/run-event.ts";
-import { metric } from "./metric-names.ts";
 import type { Monitor } from "./monitor.ts";
 import { sparkline } from "./sparkline.ts";
 

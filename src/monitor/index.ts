@@ -1,3 +1,4 @@
+export { metric } from "../schema/metric-names.ts";
 export { type ConsoleMonitorOptions, consoleMonitor, type Screen } from "./console-monitor.ts";
 export {
   builtinDetectors,
@@ -26,7 +27,6 @@ export {
   storedView,
 } from "./doctor/index.ts";
 export { type JsonlMonitorOptions, jsonlMonitor } from "./jsonl-monitor.ts";
-export { metric } from "./metric-names.ts";
 export type { FinishedRollout, Monitor } from "./monitor.ts";
 export { type OtelMonitorOptions, otelMonitor, type Tracer } from "./otel-monitor.ts";
 export { type TensorboardMonitorOptions, tensorboardMonitor } from "./tensorboard-monitor.ts";

@@ -12,8 +12,17 @@ const told = { reward: 0, observation: "" };
 function spoken(fields: Partial<Trajectory> = {}): Trajectory {
   const mask_T = Uint8Array.of(0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1);
   return makeTrajectory({
-    ...{ id: "r/agent", rollout: "r", taskId: "t", role: "agent", weights: "policy", weight: 1, temperature: 0.7 },
-    ...{ tokens_T: new Int32Array(11), mask_T, logprobs_T: new Float32Array(11), stop: "completed" },
+    id: "r/agent",
+    rollout: "r",
+    taskId: "t",
+    role: "agent",
+    weights: "policy",
+    weight: 1,
+    temperature: 0.7,
+    tokens_T: new Int32Array(11),
+    mask_T,
+    logprobs_T: new Float32Array(11),
+    stop: "completed",
     versions_T: Int32Array.from(mask_T, (mask) => (mask === 1 ? 5 : -1)),
     turns: [
       {
@@ -30,7 +39,10 @@ function spoken(fields: Partial<Trajectory> = {}): Trajectory {
 }
 
 const rollout: FinishedRollout = {
-  ...{ id: "step-3/0/1", task: { id: "t", seed: 1, data: {} }, trajectories: [spoken()], stop: "completed" },
+  id: "step-3/0/1",
+  task: { id: "t", seed: 1, data: {} },
+  trajectories: [spoken()],
+  stop: "completed",
   timing: {
     totalMs: 100,
     turns: [
@@ -56,7 +68,7 @@ async function sent(told: FinishedRollout, options: Partial<OtelMonitorOptions> 
       at: [milliseconds(span.startTime), milliseconds(span.endTime)],
       id: span.spanContext(),
     }))
-    .sort((a, b) => a.at[0]! - b.at[0]!);
+    .sort((a, b) => a.at[0] - b.at[0]);
 }
 
 test("a rollout is an agent's span with a chat for each turn and a tool for each call, at their times", async () => {
@@ -69,47 +81,58 @@ test("a rollout is an agent's span with a chat for each turn and a tool for each
     ["chat policy", [50, 90]],
   ]);
   const [root, ...inner] = spans;
-  expect(root!.parentSpanContext).toBeUndefined();
+  expect(root.parentSpanContext).toBeUndefined();
   for (const span of inner) {
-    expect(span.parentSpanContext?.spanId).toBe(root!.id.spanId);
-    expect(span.id.traceId).toBe(root!.id.traceId);
+    expect(span.parentSpanContext?.spanId).toBe(root.id.spanId);
+    expect(span.id.traceId).toBe(root.id.traceId);
   }
 });
 
 test("attributes have the names of the conventions", async () => {
   const [root, first, tool, broken, last] = await sent(rollout);
-  expect(root!.attributes).toMatchObject({
-    ...{ "gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "ludus", "gen_ai.agent.name": "search-qa" },
-    ...{ "gen_ai.conversation.id": "step-3/0/1", "gen_ai.request.model": "policy", "gen_ai.request.temperature": 0.7 },
-    ...{ "gen_ai.usage.input_tokens": 13, "gen_ai.usage.output_tokens": 5 },
-    ...{
-      "ludus.task.id": "t",
-      "ludus.stop": "completed",
-      "ludus.reward": 1.5,
-      "ludus.success": true,
-      "ludus.turns": 2,
-    },
+  expect(root.attributes).toMatchObject({
+    "gen_ai.operation.name": "invoke_agent",
+    "gen_ai.provider.name": "ludus",
+    "gen_ai.agent.name": "search-qa",
+    "gen_ai.conversation.id": "step-3/0/1",
+    "gen_ai.request.model": "policy",
+    "gen_ai.request.temperature": 0.7,
+    "gen_ai.usage.input_tokens": 13,
+    "gen_ai.usage.output_tokens": 5,
+    "ludus.task.id": "t",
+    "ludus.stop": "completed",
+    "ludus.reward": 1.5,
+    "ludus.success": true,
+    "ludus.turns": 2,
   });
-  expect(first!.attributes).toMatchObject({
-    ...{ "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 4, "gen_ai.usage.output_tokens": 3 },
-    ...{ "gen_ai.response.finish_reasons": ["tool_call"], "ludus.policy.version": 5 },
+  expect(first.attributes).toMatchObject({
+    "gen_ai.operation.name": "chat",
+    "gen_ai.usage.input_tokens": 4,
+    "gen_ai.usage.output_tokens": 3,
+    "gen_ai.response.finish_reasons": ["tool_call"],
+    "ludus.policy.version": 5,
   });
-  expect(last!.attributes).toMatchObject({ "gen_ai.response.finish_reasons": ["stop"], "ludus.reward": 1 });
-  expect(tool!.attributes).toEqual({
-    ...{ "gen_ai.operation.name": "execute_tool", "gen_ai.provider.name": "ludus", "gen_ai.tool.name": "search" },
-    ...{ "gen_ai.tool.type": "function", "gen_ai.tool.call.id": "call_0" },
+  expect(last.attributes).toMatchObject({ "gen_ai.response.finish_reasons": ["stop"], "ludus.reward": 1 });
+  expect(tool.attributes).toEqual({
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.provider.name": "ludus",
+    "gen_ai.tool.name": "search",
+    "gen_ai.tool.type": "function",
+    "gen_ai.tool.call.id": "call_0",
   });
   expect(broken).toMatchObject({ attributes: { "error.type": "malformed" }, status: { code: 2 } });
 });
 
 test("rewards are evaluation results", async () => {
   const [root] = await sent(rollout);
-  expect(root!.events.map(({ name, attributes }) => [name, attributes])).toEqual(
+  expect(root.events.map(({ name, attributes }) => [name, attributes])).toEqual(
     [
       { "gen_ai.evaluation.name": "outcome", "gen_ai.evaluation.score.value": 1, "ludus.role": "agent" },
       { "gen_ai.evaluation.name": "format", "gen_ai.evaluation.score.value": 0.5, "ludus.role": "agent" },
       {
-        ...{ "gen_ai.evaluation.name": "total", "gen_ai.evaluation.score.value": 1.5, "ludus.role": "agent" },
+        "gen_ai.evaluation.name": "total",
+        "gen_ai.evaluation.score.value": 1.5,
+        "ludus.role": "agent",
         "gen_ai.evaluation.score.label": "pass",
       },
     ].map((attributes) => ["gen_ai.evaluation.result", attributes]),
@@ -120,11 +143,11 @@ test("what was said is in them only where it is asked for", async () => {
   const silent = JSON.stringify((await sent(rollout)).map(({ attributes }) => attributes));
   expect(silent).not.toMatch(/tea|green/);
   const [, first, tool] = await sent(rollout, { content: true, model: "mine" });
-  expect(first!.name).toBe("chat mine");
-  expect(JSON.parse(String(first!.attributes["gen_ai.output.messages"]))).toEqual([
+  expect(first.name).toBe("chat mine");
+  expect(JSON.parse(String(first.attributes["gen_ai.output.messages"]))).toEqual([
     { role: "assistant", parts: [{ type: "text", content: "search tea" }], finish_reason: "tool_call" },
   ]);
-  expect(tool!.attributes).toMatchObject({
+  expect(tool.attributes).toMatchObject({
     "gen_ai.tool.call.arguments": '{"query":"tea"}',
     "gen_ai.tool.call.result": "green",
   });
@@ -147,5 +170,5 @@ test("turns of several roles follow each other as they were taken", async () => 
   const game = { ...rollout, trajectories: [one("white", "w"), one("black", "b")], timing: { totalMs: 9, turns } };
   const [root, ...inner] = await sent(game);
   expect(inner.map(({ attributes }) => attributes["ludus.role"])).toEqual(["black", "white"]);
-  expect(root!.events).toHaveLength(6);
+  expect(root.events).toHaveLength(6);
 });

@@ -38,7 +38,7 @@ describe("records", () => {
 
   test("with a bit flipped are refused", () => {
     const flipped = Uint8Array.from(file);
-    flipped[13]! ^= 1;
+    flipped[13] ^= 1;
     expect(() => readTfRecords(flipped)).toThrow(/wrong checksum in the record at byte 0/);
   });
 });
@@ -51,7 +51,7 @@ test("a run's metrics are in the event file by step", async () => {
   await monitor.close?.();
   const [name] = readdirSync(directory);
   expect(name).toMatch(/^events\.out\.tfevents\.1700000000\.ludus\.\d+$/);
-  expect(readTfRecords(readFileSync(join(directory, name!))).map(readEvent)).toEqual([
+  expect(readTfRecords(readFileSync(join(directory, name))).map(readEvent)).toEqual([
     { wallTime: 1_700_000_000.5, version: "brain.Event:2" },
     {
       wallTime: 1_700_000_000.5,

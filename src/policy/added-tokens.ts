@@ -95,7 +95,7 @@ function finder(tokens: readonly AddedTokenConfig[]): (text: string, plain: read
       const fits = (token: AddedTokenConfig) =>
         text.startsWith(token.content, at) &&
         !plain.some((range) => range.start < at + token.content.length && at < range.end);
-      const token = byFirst.get(text[at]!)?.find(fits);
+      const token = byFirst.get(text[at])?.find(fits);
       if (token === undefined) {
         at++;
         continue;

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { type ControlTokenOptions, roleTokens } from "./control-tokens.ts";
 import { defaultChatTemplate } from "./default-chat-template.ts";
 import type { TokenizerFiles } from "./tokenizer.ts";
@@ -57,6 +58,6 @@ export function byteLevelFiles(
   return {
     "tokenizer.json": JSON.stringify(json),
     "tokenizer_config.json": JSON.stringify(config, null, 2),
-    ...(chatTemplate === undefined ? {} : { "chat_template.jinja": chatTemplate }),
+    ...defined({ "chat_template.jinja": chatTemplate }),
   };
 }

@@ -31,7 +31,7 @@ function makeByteCharacters(): string[] {
 /** Text in the byte alphabet: `" é"` becomes `"ĠÃ©"`. */
 export function toByteCharacters(text: string): string {
   let characters = "";
-  for (const byte of utf8(text)) characters += byteCharacters[byte]!;
+  for (const byte of utf8(text)) characters += byteCharacters[byte];
   return characters;
 }
 
@@ -39,7 +39,7 @@ export function toByteCharacters(text: string): string {
 export function fromByteCharacters(token: string): Uint8Array {
   const bytes = new Uint8Array(token.length);
   for (let index = 0; index < token.length; index++) {
-    const byte = byteOfCharacter.get(token[index]!);
+    const byte = byteOfCharacter.get(token[index]);
     if (byte === undefined) return utf8(token);
     bytes[index] = byte;
   }

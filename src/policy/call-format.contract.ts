@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { ToolCall, ToolSpec } from "../schema/message.ts";
@@ -118,7 +119,7 @@ export const contractTools: readonly ToolSpec[] = [
 
 function meaning({ thought = "", calls = [], answer = "" }: WantToSay) {
   return {
-    ...(thought.trim() === "" ? {} : { thought: thought.trim() }),
+    ...defined({ thought: thought.trim() === "" ? undefined : thought.trim() }),
     calls: calls.map((call) => ({ kind: "call", ...call })),
     answer: answer.trim(),
     isWellFormed: true,
@@ -130,9 +131,11 @@ function randomWish(rng: Rng, options: CallFormatContractOptions, withTags: bool
   const calls = Array.from({ length: rng.integer(options.maxCalls + 1) }, () => call(rng));
   const hasAnswer = calls.length === 0 || (options.answersBesideCalls && rng.next() < 0.5);
   return {
-    ...(options.hasThoughts && rng.next() < 0.5 ? { thought: randomText(rng, withTags) } : {}),
-    ...(calls.length > 0 || rng.next() < 0.1 ? { calls } : {}),
-    ...(hasAnswer ? { answer: randomText(rng, withTags) } : {}),
+    ...defined({
+      thought: options.hasThoughts && rng.next() < 0.5 ? randomText(rng, withTags) : undefined,
+      calls: calls.length > 0 || rng.next() < 0.1 ? calls : undefined,
+      answer: hasAnswer ? randomText(rng, withTags) : undefined,
+    }),
   };
 }
 
@@ -213,7 +216,7 @@ function randomText(rng: Rng, withTags: boolean): string {
   const [noise] = randomTexts(1 + rng.integer(1e6), 1);
   const text = Array.from({ length: rng.integer(6) }, () => pieces[rng.integer(pieces.length)]).join("");
   // at the beginning, a brace is a call to formats without tags
-  return withTags ? text + noise! : (text + noise!.replaceAll(/<[^>]*>/g, "")).replace(/^[\s{}]+/, "");
+  return withTags ? text + noise : (text + noise.replaceAll(/<[^>]*>/g, "")).replace(/^[\s{}]+/, "");
 }
 
 /** Something a confused policy might say: words of the format in any order, valid turns cut and joined. */

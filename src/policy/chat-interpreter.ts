@@ -51,8 +51,8 @@ function strip(node: TemplateNode, evaluate: (node: unknown) => TemplateValue): 
   const letters = Array.from(text.value as string);
   const unwanted = new Set(characters.value as string);
   let [start, end] = [0, letters.length];
-  while (method !== "rstrip" && start < end && unwanted.has(letters[start]!)) start++;
-  while (method !== "lstrip" && end > start && unwanted.has(letters[end - 1]!)) end--;
+  while (method !== "rstrip" && start < end && unwanted.has(letters[start])) start++;
+  while (method !== "lstrip" && end > start && unwanted.has(letters[end - 1])) end--;
   return stringValue(letters.slice(start, end).join(""));
 }
 

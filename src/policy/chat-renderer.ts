@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import { type ChatSuffix, chatSuffix, question, toolAnswer } from "./chat-suffix.ts";
@@ -103,7 +104,7 @@ function chatMessages(messages: readonly Message[], hasToolTurns: boolean): Chat
   for (const { calls, ...message } of messages) {
     if (message.role !== "tool" || hasToolTurns) {
       const toolCalls = calls?.map((call) => ({ type: "function", function: call }));
-      chat.push({ ...message, ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }) });
+      chat.push({ ...message, ...defined({ tool_calls: toolCalls }) });
       continue;
     }
     const content = `<tool_response>\n${message.content}\n</tool_response>`;

@@ -26,8 +26,8 @@ export function chatSuffix({ tokenizer, ...options }: ChatSuffixOptions): ChatSu
   const words = ownWords(tokenizer);
   const rest = (before: readonly ChatMessage[], after: readonly ChatMessage[], addGenerationPrompt: boolean) => {
     const [mark] = unusedCharacters(JSON.stringify([before, after, options.template]), 1);
-    const messages = [...before, { role: "assistant", content: mark! }, ...after];
-    return textAfter(mark!, renderGuarded(tokenizer, { ...options, messages, addGenerationPrompt }));
+    const messages = [...before, { role: "assistant", content: mark }, ...after];
+    return textAfter(mark, renderGuarded(tokenizer, { ...options, messages, addGenerationPrompt }));
   };
   const longHistory = [question, { role: "assistant", content: "answer" }, question];
   const checkSuffix = (message: ChatMessage) => {

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { ChatInterpreter } from "./chat-interpreter.ts";
 import { formatTime } from "./format-time.ts";
@@ -65,7 +66,9 @@ function environmentOf(options: RenderChatOptions): TemplateEnvironment {
     raise_exception: (message: unknown) => {
       throw new TemplateRefusal(String(message));
     },
-    ...(options.now === undefined ? {} : { strftime_now: (format: string) => formatTime(options.now!, format) }),
+    ...defined({
+      strftime_now: options.now === undefined ? undefined : (format: string) => formatTime(options.now!, format),
+    }),
     ...Object.fromEntries(
       Object.entries(options.specialTokens ?? {}).map(([role, token]) => [`${role}_token`, token.text]),
     ),
@@ -97,7 +100,7 @@ function templateError(options: RenderChatOptions, error: unknown): LudusError {
   );
   const place = line === undefined ? "" : ` on line ${line}`;
   const source =
-    line === undefined ? "" : ` (${JSON.stringify(options.template.split("\n")[line - 1]!.trim().slice(0, 80))})`;
+    line === undefined ? "" : ` (${JSON.stringify(options.template.split("\n")[line - 1].trim().slice(0, 80))})`;
   if (error instanceof TemplateRefusal) {
     return new LudusError("chat-refused", {
       got: `messages of the roles ${options.messages.map((entry) => entry.role).join(", ")}`,
@@ -109,7 +112,9 @@ function templateError(options: RenderChatOptions, error: unknown): LudusError {
   return new LudusError("template-failed", {
     got: `"${message}" from the chat template${place}${source}`,
     expected: "a Jinja template that renders these messages",
-    ...(needsTime ? { hint: "It tells the date: pass now, fixed for a run, so that prompts can be repeated." } : {}),
+    ...defined({
+      hint: needsTime ? "It tells the date: pass now, fixed for a run, so that prompts can be repeated." : undefined,
+    }),
     cause: error,
   });
 }

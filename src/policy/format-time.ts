@@ -8,10 +8,10 @@ const months = [
 export function formatTime(time: Date, format: string): string {
   const two = (value: number) => String(value).padStart(2, "0");
   const values: Record<string, () => string> = {
-    a: () => days[time.getDay()]!.slice(0, 3),
-    A: () => days[time.getDay()]!,
-    b: () => months[time.getMonth()]!.slice(0, 3),
-    B: () => months[time.getMonth()]!,
+    a: () => days[time.getDay()].slice(0, 3),
+    A: () => days[time.getDay()],
+    b: () => months[time.getMonth()].slice(0, 3),
+    B: () => months[time.getMonth()],
     d: () => two(time.getDate()),
     H: () => two(time.getHours()),
     m: () => two(time.getMonth() + 1),

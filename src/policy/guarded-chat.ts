@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { type RenderChatOptions, renderChat } from "./chat-template.ts";
 import type { TextRange, Tokenizer } from "./tokenizer.ts";
 
@@ -14,12 +15,12 @@ export interface GuardedText {
 export function renderGuarded(tokenizer: Tokenizer, options: Omit<RenderChatOptions, "specialTokens">): GuardedText {
   const { all, turns } = controlTexts(tokenizer);
   const [open, close] = unusedCharacters(JSON.stringify([options.messages, options.tools ?? [], options.template]), 2);
-  const marks = { open: open!, close: close! };
+  const marks = { open: open, close: close };
   const marked = renderChat({
     ...options,
     specialTokens: tokenizer.specialTokens,
     messages: options.messages.map((message) => mark(message, message.role === "assistant" ? turns : all, marks)),
-    ...(options.tools === undefined ? {} : { tools: mark(options.tools, all, marks) }),
+    ...defined({ tools: options.tools === undefined ? undefined : mark(options.tools, all, marks) }),
   });
   return unmark(marked, all, marks);
 }

@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { addedTokenSplitter, isControlToken } from "./added-tokens.ts";
 import { fromUtf8, utf8 } from "./byte-level.ts";
@@ -27,7 +28,7 @@ export async function loadTokenizer(directory: string): Promise<Tokenizer> {
   }
   const names = fileNames.filter((name) => present.includes(name));
   const contents = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
-  return tokenizerFromFiles(Object.fromEntries(names.map((name, index) => [name, contents[index]!])));
+  return tokenizerFromFiles(Object.fromEntries(names.map((name, index) => [name, contents[index]])));
 }
 
 /** The tokenizer whose `files()` these are. Plain strings, so they can be sent to a worker thread. */
@@ -36,7 +37,7 @@ export function tokenizerFromFiles(files: TokenizerFiles): Tokenizer {
   const config = {
     ...parseObject(files, "special_tokens_map.json"),
     ...parseObject(files, "tokenizer_config.json"),
-    ...(template === undefined ? {} : { chat_template: template }),
+    ...defined({ chat_template: template }),
   };
   return { ...tokenizerFromJson(parseObject(files, "tokenizer.json"), config), files: () => files };
 }
@@ -76,7 +77,7 @@ export function tokenizerFromJson(json: unknown, config: unknown = {}): Tokenize
     vocabularySize: tokens.length,
     specialTokens,
     controlTokens,
-    ...(chatTemplate === undefined ? {} : { chatTemplate }),
+    ...defined({ chatTemplate }),
     encode(text: string, options: EncodeOptions = {}) {
       const ids: number[] = [];
       for (const section of split(text.toWellFormed(), options)) {

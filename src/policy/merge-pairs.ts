@@ -33,7 +33,7 @@ export function mergePairs(
   while (tokens.length < vocabularySize) {
     const pair = state.takeMostFrequent();
     if (pair === undefined || pair.count < 2) break;
-    const [left, right] = [tokens[pair.left]!, tokens[pair.right]!];
+    const [left, right] = [tokens[pair.left], tokens[pair.right]];
     // "aaaa" can come of aa+aa and of aaa+a: two merges, one token
     const id = ids.get(left + right) ?? tokens.push(left + right) - 1;
     ids.set(left + right, id);
@@ -74,7 +74,7 @@ class PairCounts {
     const words = [...pair.words];
     pair.words.clear();
     for (const word of words) {
-      const symbols = this.#words[word]!;
+      const symbols = this.#words[word];
       const merged = mergeInWord(symbols, pair, id);
       if (merged.length === symbols.length) continue;
       this.#add(word, -1, remember);
@@ -85,11 +85,11 @@ class PairCounts {
   }
 
   #add(word: number, sign: 1 | -1, remember?: (pair: Pair) => void): void {
-    const symbols = this.#words[word]!;
+    const symbols = this.#words[word];
     for (let index = 1; index < symbols.length; index++) {
-      const pair = this.#pairOf(symbols[index - 1]!, symbols[index]!);
+      const pair = this.#pairOf(symbols[index - 1], symbols[index]);
       remember?.(pair);
-      pair.count += sign * this.#counts[word]!;
+      pair.count += sign * this.#counts[word];
       if (sign === 1) pair.words.add(word);
     }
   }
@@ -109,8 +109,8 @@ class PairCounts {
     let at = heap.push({ pair, count: pair.count }) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (!isBefore(heap[at]!, heap[parent]!)) break;
-      [heap[at], heap[parent]] = [heap[parent]!, heap[at]!];
+      if (!isBefore(heap[at], heap[parent])) break;
+      [heap[at], heap[parent]] = [heap[parent], heap[at]];
       at = parent;
     }
   }
@@ -123,9 +123,9 @@ class PairCounts {
     heap[0] = last;
     for (let at = 0; ; ) {
       let child = 2 * at + 1;
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
-      if (child >= heap.length || !isBefore(heap[child]!, heap[at]!)) return top;
-      [heap[at], heap[child]] = [heap[child]!, heap[at]!];
+      if (child + 1 < heap.length && isBefore(heap[child + 1], heap[child])) child++;
+      if (child >= heap.length || !isBefore(heap[child], heap[at])) return top;
+      [heap[at], heap[child]] = [heap[child], heap[at]];
       at = child;
     }
   }
@@ -141,7 +141,7 @@ function mergeInWord(symbols: readonly number[], pair: Pair, id: number): number
     if (symbols[index] === pair.left && symbols[index + 1] === pair.right) {
       merged.push(id);
       index++;
-    } else merged.push(symbols[index]!);
+    } else merged.push(symbols[index]);
   }
   return merged;
 }

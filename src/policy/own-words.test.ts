@@ -4,8 +4,13 @@ import { tokenizerFromJson } from "./load-tokenizer.ts";
 import { ownWords } from "./own-words.ts";
 
 const special = (id: number, content: string, rstrip = false) => ({
-  ...{ id, content, rstrip, special: true },
-  ...{ single_word: false, lstrip: false, normalized: false },
+  id,
+  content,
+  rstrip,
+  special: true,
+  single_word: false,
+  lstrip: false,
+  normalized: false,
 });
 /** Puts a space in front of a text, as SentencePiece does. */
 const withSpaceInFront = tokenizerFromJson({

@@ -43,7 +43,7 @@ function cut(text: string, pattern: RegExp, invert: boolean): Piece[] {
 function join(pieces: readonly Piece[], belongs: (previous: Piece, piece: Piece) => boolean): string[] {
   const joined: string[] = [];
   pieces.forEach((piece, index) => {
-    if (index > 0 && belongs(pieces[index - 1]!, piece)) joined[joined.length - 1] += piece.text;
+    if (index > 0 && belongs(pieces[index - 1], piece)) joined[joined.length - 1] += piece.text;
     else joined.push(piece.text);
   });
   return joined;

@@ -74,7 +74,7 @@ function decoderStep(step: DecoderStep): Chain {
 
 function byteOf(token: string): number | undefined {
   const match = /^<0x([0-9a-fA-F]{2})>$/.exec(token);
-  return match === null ? undefined : Number.parseInt(match[1]!, 16);
+  return match === null ? undefined : Number.parseInt(match[1], 16);
 }
 
 function byteFallback(tokens: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { SpecialTokenRole, SpecialTokens } from "./tokenizer.ts";
 import { type AddedTokenConfig, check, type TokenizerPipeline } from "./tokenizer-json.ts";
@@ -62,7 +63,7 @@ export function parseTokenizerConfig(raw: unknown, pipeline: TokenizerPipeline):
     addedTokens,
     specialTokens,
     cleanUpSpaces: config.clean_up_tokenization_spaces ?? false,
-    ...(chatTemplate === undefined ? {} : { chatTemplate }),
+    ...defined({ chatTemplate }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 
 // The parts of tokenizer.json and tokenizer_config.json that decide what a text's tokens are. Sequences are flattened: a
@@ -115,7 +116,7 @@ export function parseTokenizerJson(json: unknown): TokenizerPipeline {
     normalizer: steps(parsed.normalizer, "normalizers", NormalizerStep, "normalizer"),
     preTokenizer: steps(parsed.pre_tokenizer, "pretokenizers", PreTokenizerStep, "pre_tokenizer"),
     model: check(Model, { ...parsed.model, type: parsed.model.type ?? inferModelType(parsed.model) }, "model"),
-    ...(parsed.decoder == null ? {} : { decoder }),
+    ...defined({ decoder: parsed.decoder == null ? undefined : decoder }),
   };
 }
 
@@ -138,7 +139,7 @@ function inferModelType(model: Readonly<Record<string, unknown>>): string {
 export function check<Value>(schema: z.ZodType<Value>, value: unknown, part: string): Value {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
+  const issue = result.error.issues[0];
   const type =
     typeof value === "object" && value !== null && "type" in value ? ` of type ${JSON.stringify(value.type)}` : "";
   throw new LudusError("tokenizer-unsupported", {

@@ -130,7 +130,7 @@ describe.runIf(python)("parity with transformers", () => {
       const answer = answers.get(name)!;
       const differing = texts.filter((text, index) => {
         const special = Array.from(tokenizer.encode(text, { special: true }));
-        return !equal(special, answer.special[index]!);
+        return !equal(special, answer.special[index]);
       });
       expect(differing).toEqual([]);
       const controls = new Set(tokenizer.controlTokens.values());
@@ -146,7 +146,7 @@ describe.runIf(python)("parity with transformers", () => {
       const answer = answers.get(name)!;
       answer.special.forEach((ids, index) => {
         // Rust writes a token that is matched in normalized text as normalized, here [tool]; ours keeps its text
-        if (name === "wordpiece" && texts[index]!.includes("[TOOL]")) return;
+        if (name === "wordpiece" && texts[index].includes("[TOOL]")) return;
         expect(tokenizer.decode(ids)).toBe(answer.decoded[index]);
         expect(tokenizer.decode(ids, { special: true })).toBe(answer.decodedSpecial[index]);
       });
@@ -188,7 +188,7 @@ describe.runIf(python)("parity with transformers", () => {
       const cut = preTokenizer(pipeline.preTokenizer);
       texts.forEach((text, row) => {
         const normalized = normalize(text);
-        const expected = words[index]![row]!.filter((word) => word !== "");
+        const expected = words[index][row].filter((word) => word !== "");
         expect(cut(normalized, true), JSON.stringify(text)).toEqual(expected);
       });
     },
@@ -201,8 +201,8 @@ describe.runIf(python)("parity with transformers", () => {
       template: chat.template ?? tokenizer.chatTemplate!,
       specialTokens: tokenizer.specialTokens,
     });
-    expect(text).toBe(chats[index]!.text);
-    expect(Array.from(tokenizer.encode(text, { special: true }))).toEqual(chats[index]!.ids);
+    expect(text).toBe(chats[index].text);
+    expect(Array.from(tokenizer.encode(text, { special: true }))).toEqual(chats[index].ids);
   });
 });
 

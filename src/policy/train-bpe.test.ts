@@ -73,14 +73,14 @@ function countAgain(
     current.forEach((word, index) => {
       for (let at = 1; at < word.length; at++) {
         const key = `${word[at - 1]} ${word[at]}`;
-        pairs.set(key, (pairs.get(key) ?? 0) + counts[index]!);
+        pairs.set(key, (pairs.get(key) ?? 0) + counts[index]);
       }
     });
     const ranked = [...pairs].map(([key, count]) => ({ pair: key.split(" ").map(Number), count }));
-    ranked.sort((a, b) => b.count - a.count || a.pair[0]! - b.pair[0]! || a.pair[1]! - b.pair[1]!);
+    ranked.sort((a, b) => b.count - a.count || a.pair[0] - b.pair[0] || a.pair[1] - b.pair[1]);
     const best = ranked[0];
     if (best === undefined || best.count < 2) break;
-    const [left, right] = best.pair.map((id) => tokens[id]!) as [string, string];
+    const [left, right] = best.pair.map((id) => tokens[id]) as [string, string];
     if (!tokens.includes(left + right)) tokens.push(left + right);
     if (!merges.some(([a, b]) => a === left && b === right)) merges.push([left, right]);
     const id = tokens.indexOf(left + right);
@@ -88,7 +88,7 @@ function countAgain(
       const merged: number[] = [];
       for (let at = 0; at < word.length; at++) {
         const matches = word[at] === best.pair[0] && word[at + 1] === best.pair[1];
-        merged.push(matches ? id : word[at]!);
+        merged.push(matches ? id : word[at]);
         if (matches) at++;
       }
       return merged;

@@ -1,4 +1,5 @@
 import type { CreditRow } from "../credit/credit.ts";
+import { defined } from "../defined.ts";
 import { delegate } from "../engine/delegate.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Loss } from "../loss/loss.ts";
@@ -25,8 +26,8 @@ export function withoutActionMask(policy: LearningPolicy, algorithm: Algorithm):
         const mask_T = fromFirstSampled(row.mask_T);
         const advantage = row.advantages_T[row.mask_T.indexOf(1)] ?? 0;
         const said = (values_T: Float32Array) =>
-          values_T.map((value, t) => (row.mask_T[t] === 1 ? value : row.logprobs_T[t]!));
-        const advantages_T = row.advantages_T.map((value, t) => (row.mask_T[t] === 1 ? value : mask_T[t]! * advantage));
+          values_T.map((value, t) => (row.mask_T[t] === 1 ? value : row.logprobs_T[t]));
+        const advantages_T = row.advantages_T.map((value, t) => (row.mask_T[t] === 1 ? value : mask_T[t] * advantage));
         return { ...row, mask_T, advantages_T, oldLogprobs_T: said(row.oldLogprobs_T) };
       });
       return loss.compute(whole, totalsOf(whole));
@@ -46,10 +47,11 @@ export function withoutAdvantageMask(policy: LearningPolicy, algorithm: Algorith
     assign(rows) {
       const { advantages_B_T, returns_B_T, metrics } = credit.assign(rows.map(widenedRow));
       const masked = (arrays: readonly Float32Array[]) =>
-        arrays.map((array_T, b) => array_T.map((value, t) => value * rows[b]!.mask_T[t]!));
+        arrays.map((array_T, b) => array_T.map((value, t) => value * rows[b].mask_T[t]));
       return {
-        ...{ metrics, advantages_B_T: masked(advantages_B_T) },
-        ...(returns_B_T === undefined ? {} : { returns_B_T: masked(returns_B_T) }),
+        metrics,
+        advantages_B_T: masked(advantages_B_T),
+        ...defined({ returns_B_T: returns_B_T === undefined ? undefined : masked(returns_B_T) }),
       };
     },
   };
@@ -58,7 +60,7 @@ export function withoutAdvantageMask(policy: LearningPolicy, algorithm: Algorith
 
 /** Turns begin where the turn before ended, so that what was read in between is within one. */
 function widenedRow(row: CreditRow): CreditRow {
-  const turns = row.turns.map((turn, i) => ({ ...turn, start: i === 0 ? turn.start : row.turns[i - 1]!.end }));
+  const turns = row.turns.map((turn, i) => ({ ...turn, start: i === 0 ? turn.start : row.turns[i - 1].end }));
   return { ...row, mask_T: fromFirstSampled(row.mask_T), turns };
 }
 

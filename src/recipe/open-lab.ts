@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LudusError } from "../errors.ts";
 import { evaluate } from "../eval/evaluate.ts";
-import { metric } from "../monitor/metric-names.ts";
 import type { Monitor } from "../monitor/monitor.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { LearningPolicy } from "../train/learning-policy.ts";
 import { grpo } from "../train/presets/grpo.ts";
 import { train } from "../train/train-sync.ts";
@@ -60,7 +60,8 @@ export function openLab({ seed, signal, measure, curve, onProgress }: LabOptions
     }
     await policy.engine.save(folder);
     return {
-      ...{ policy, seconds },
+      policy,
+      seconds,
       restore: () => policy.engine.load(folder),
       async train(arm, config) {
         await policy.engine.load(folder);
@@ -71,7 +72,10 @@ export function openLab({ seed, signal, measure, curve, onProgress }: LabOptions
   }
 
   return {
-    ...{ seed, begin, measure, curve },
+    seed,
+    begin,
+    measure,
+    curve,
     async close() {
       for (const close of closers.splice(0)) await close();
     },

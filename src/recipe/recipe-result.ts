@@ -42,7 +42,7 @@ export function compareArms(comparison: Comparison, trials: readonly Trial[]): C
   const baselineInterval = intervalOf(trials, baseline, measure);
   const isMore = methodInterval.low > baselineInterval.high;
   const isLess = methodInterval.high < baselineInterval.low;
-  const difference = meanInterval(trials.map(({ arms }) => arms[method]![measure]! - arms[baseline]![measure]!));
+  const difference = meanInterval(trials.map(({ arms }) => arms[method][measure] - arms[baseline][measure]));
   return { ...comparison, methodInterval, baselineInterval, difference, holds: want === "more" ? isMore : isLess };
 }
 
@@ -60,13 +60,24 @@ export function intervalOf(trials: readonly Trial[], arm: string, measure: strin
 
 /** The one object that `ludus recipe run --json` prints last. */
 export function shortResult({ system, claim, comparisons, holds, trials, seconds }: RecipeResult) {
-  const { method, baseline, measure, methodInterval, baselineInterval } = comparisons[0]!;
+  const { method, baseline, measure, methodInterval, baselineInterval } = comparisons[0];
   const side = (name: string, interval: Interval) => ({ name, measure, ...boundsOf(interval) });
   return {
-    ...{ system, claim, baseline: side(baseline, baselineInterval), method: side(method, methodInterval), holds },
-    ...{ difference: boundsOf(comparisons[0]!.difference), seeds: trials.length, seconds: Math.round(seconds) },
+    system,
+    claim,
+    baseline: side(baseline, baselineInterval),
+    method: side(method, methodInterval),
+    holds,
+    difference: boundsOf(comparisons[0].difference),
+    seeds: trials.length,
+    seconds: Math.round(seconds),
     also: comparisons.slice(1).map(({ method, baseline, measure, want, difference, holds }) => ({
-      ...{ method, baseline, measure, want, difference: boundsOf(difference), holds },
+      method,
+      baseline,
+      measure,
+      want,
+      difference: boundsOf(difference),
+      holds,
     })),
   };
 }
@@ -85,7 +96,7 @@ export function resultTable({ measures, trials }: RecipeResult): string[][] {
   const arms = [...new Set(trials.flatMap((trial) => Object.keys(trial.arms)))];
   const keys = Object.keys(measures);
   return [
-    ["", ...keys.map((key) => measures[key]!)],
+    ["", ...keys.map((key) => measures[key])],
     ...arms.map((arm) => [arm, ...keys.map((key) => cell(trials, arm, key))]),
   ];
 }

@@ -5,7 +5,10 @@ import { runRecipe } from "./run-recipe.ts";
 
 // what a seed "measures" is its number
 const counting: Recipe = {
-  ...{ system: "counting", title: "Counting", claim: "more is more", measures: { score: "score", only: "only" } },
+  system: "counting",
+  title: "Counting",
+  claim: "more is more",
+  measures: { score: "score", only: "only" },
   compare: [
     { method: "more", baseline: "less", measure: "score", want: "more" },
     { method: "more", baseline: "less", measure: "score", want: "less" },
@@ -22,7 +25,7 @@ test("every seed is measured, and a claim holds where intervals are apart", asyn
   expect(result.trials.map(({ seed }) => seed)).toEqual([5, 6, 7]);
   expect(result.holds).toBe(true);
   expect(result.comparisons.map(({ holds }) => holds)).toEqual([true, false]);
-  expect(result.trials[0]!.curves).toEqual({ more: { reward: [0, 5] } });
+  expect(result.trials[0].curves).toEqual({ more: { reward: [0, 5] } });
   const short = shortResult(result);
   expect(short).toMatchObject({ system: "counting", holds: true, seeds: 3, method: { name: "more", mean: 1.06 } });
   // Student's t for two degrees of freedom: 4.303 * 0.01 / sqrt(3)
@@ -32,7 +35,7 @@ test("every seed is measured, and a claim holds where intervals are apart", asyn
     ["less", "0.06 [0.04, 0.08]", ""],
     ["more", "1.06 [1.04, 1.08]", "7.00 [7.00, 7.00]"],
   ]);
-  expect(comparisonText(result.comparisons[1]!)).toBe(
+  expect(comparisonText(result.comparisons[1])).toBe(
     "more 1.06 against less 0.06 (score, less): does not hold; within seeds 1.00 [1.00, 1.00]",
   );
 });

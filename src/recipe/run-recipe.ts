@@ -16,9 +16,12 @@ export interface RunRecipeOptions {
 }
 
 const defaults: RunRecipeOptions = {
-  ...{ seeds: 3, firstSeed: 0, budgetSeconds: Number.POSITIVE_INFINITY },
+  seeds: 3,
+  firstSeed: 0,
+  budgetSeconds: Number.POSITIVE_INFINITY,
   signal: new AbortController().signal,
-  ...{ onProgress: () => {}, onSeed: () => {} },
+  onProgress: () => {},
+  onSeed: () => {},
 };
 
 /** Trains a recipe's arms for each seed and tells what came of it. */
@@ -45,7 +48,9 @@ async function runTrial(
   const arms: Record<string, Record<string, number>> = {};
   const curves: Record<string, Record<string, readonly number[]>> = {};
   const lab = openLab({
-    ...{ seed, signal, onProgress },
+    seed,
+    signal,
+    onProgress,
     measure: (arm, measures) => {
       arms[arm] = { ...arms[arm], ...measures };
     },

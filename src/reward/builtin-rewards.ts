@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
 import { parseWith } from "../schema/parse-with.ts";
 import { agentR1 } from "./agent-r1.ts";
 import { codeTests } from "./code-tests.ts";
@@ -35,7 +36,7 @@ const Box = z.tuple([z.number(), z.number(), z.number(), z.number()]);
 const Boxed = z.object({ box: Box });
 const UiStep = z
   .object({ action: z.string(), box: Box.optional() })
-  .transform(({ action, box }) => ({ action, ...(box === undefined ? {} : { box }) }));
+  .transform(({ action, box }) => ({ action, ...defined({ box }) }));
 const Change = z.object({ files: z.record(z.string(), z.string()), goldFiles: z.record(z.string(), z.string()) });
 const Json: z.ZodType<JsonValue> = z.json();
 const Calls = z.object({
@@ -44,7 +45,7 @@ const Calls = z.object({
 });
 const Test = z
   .object({ name: z.string(), expression: z.string(), expected: Json.optional() })
-  .transform(({ expected, ...test }) => ({ ...test, ...(expected === undefined ? {} : { expected }) }));
+  .transform(({ expected, ...test }) => ({ ...test, ...defined({ expected }) }));
 const Tests = z.object({ tests: z.array(Test).min(1) });
 
 const read =

@@ -24,6 +24,6 @@ export function fuzzyJudge(options: JudgeClientOptions): FuzzyJudge<Pick<ScoredE
       { label: "STUDENT", text: prediction },
     ];
     const verdicts = await client.ask({ instructions, rubric: [{ id: "same", text }], sections }, signal);
-    return verdicts.reduce((sum, [met]) => sum + met!, 0) / verdicts.length;
+    return verdicts.reduce((sum, [met]) => sum + met, 0) / verdicts.length;
   };
 }

@@ -37,7 +37,12 @@ export function judgeAgreement(cases: readonly JudgedCase[]): JudgeAgreement {
   const trulyYes = (truePositives + falseNegatives) / count;
   const byChance = judgedYes * trulyYes + (1 - judgedYes) * (1 - trulyYes);
   return {
-    ...{ count, truePositives, falsePositives, trueNegatives, falseNegatives, accuracy },
+    count,
+    truePositives,
+    falsePositives,
+    trueNegatives,
+    falseNegatives,
+    accuracy,
     precision: ratio(truePositives, truePositives + falsePositives),
     recall: ratio(truePositives, truePositives + falseNegatives),
     kappa: ratio(accuracy - byChance, 1 - byChance),

@@ -57,15 +57,15 @@ export function scoreOf(verdicts: readonly Verdict[], rubric: Rubric, { vote, su
   const weights = rubric.map(({ weight = 1 }) => weight);
   const sum = weights.reduce((all, weight) => all + weight, 0);
   const shares = weights.map((weight) => weight / sum);
-  const totalOf = (verdict: Verdict) => verdict.reduce((all, met, index) => all + met * shares[index]!, 0);
+  const totalOf = (verdict: Verdict) => verdict.reduce((all, met, index) => all + met * shares[index], 0);
   const joined = rubric.map((_, index) => {
-    const votes = verdicts.map((verdict) => verdict[index]!);
+    const votes = verdicts.map((verdict) => verdict[index]);
     return vote === "mean" ? votes.reduce((all, one) => all + one, 0) / votes.length : mostFrequent(votes);
   });
   const solved = verdicts.filter((verdict) => totalOf(verdict) > successAt - 1e-9).length;
   return {
     total: totalOf(joined),
-    parts: Object.fromEntries(rubric.map(({ id }, index) => [id, joined[index]! * shares[index]!])),
+    parts: Object.fromEntries(rubric.map(({ id }, index) => [id, joined[index] * shares[index]])),
     success: solved > verdicts.length / 2,
   };
 }

@@ -1,8 +1,10 @@
+import { defined } from "../defined.ts";
 import { makeScore } from "../schema/score.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 import {
   type FuzzyJudge,
+  type FuzzyQuestion,
   type HtmlTarget,
   htmlMatch,
   type ReferenceAnswers,
@@ -52,7 +54,7 @@ function answerScore<Data, State>(
   { judge, intent, note }: WebArenaOptions<Data, State>,
 ): Promise<number> {
   return stringMatch(episode.answer, answers, {
-    ...(judge === undefined ? {} : { judge: (question) => judge(question, episode) }),
+    ...defined({ judge: judge === undefined ? undefined : (question: FuzzyQuestion) => judge(question, episode) }),
     intent: intent?.(episode.task) ?? "",
     note: note?.(episode.task) ?? "",
   });

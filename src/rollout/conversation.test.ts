@@ -9,7 +9,12 @@ const tokenizer = byteTokenizer();
 const plain = compactRenderer({ tokenizer });
 
 const fields: TrajectoryFields = {
-  ...{ rollout: "r", taskId: "t", role: "agent", weights: "policy", stop: "completed", temperature: 1 },
+  rollout: "r",
+  taskId: "t",
+  role: "agent",
+  weights: "policy",
+  stop: "completed",
+  temperature: 1,
   score: { total: 1, parts: {}, success: true },
 };
 
@@ -30,11 +35,11 @@ function watched(): { renderer: Renderer; asked: string[] } {
   const renderer: Renderer = {
     ...plain,
     start(messages, tools) {
-      asked.push(`start ${messages[0]!.content}`);
+      asked.push(`start ${messages[0].content}`);
       return plain.start(messages, tools);
     },
     next(messages, given) {
-      asked.push(`next ${messages[0]!.content} ${given.ended}`);
+      asked.push(`next ${messages[0].content} ${given.ended}`);
       return plain.next(messages, given);
     },
   };
@@ -58,8 +63,8 @@ test("what was read after the last turn is not in the trajectory", () => {
   conversation.say(said(3, 0));
   conversation.read(user("two"), true);
   const [trajectory] = conversation.trajectories(fields, [turn("AAA")]);
-  expect([...trajectory!.tokens_T]).toEqual([...prompt, 65, 65, 65]);
-  expect(trajectory!.turns).toEqual([
+  expect([...trajectory.tokens_T]).toEqual([...prompt, 65, 65, 65]);
+  expect(trajectory.turns).toEqual([
     { text: "AAA", calls: [], reward: 0, observation: "", span: { start: prompt.length, end: prompt.length + 3 } },
   ]);
 });
@@ -79,8 +84,8 @@ test("pieces weigh as many tokens as were sampled in them: forced ones do not co
   conversation.say(said(3, 1));
   const pieces = conversation.trajectories(fields, [turn("A"), turn("B")]);
   expect(pieces.map(({ weight }) => weight)).toEqual([0.25, 0.75]);
-  expect(pieces.map(({ turns }) => turns[0]!.text)).toEqual(["A", "B"]);
-  expect(pieces[0]!.turns[0]!.span.end - pieces[0]!.turns[0]!.span.start).toBe(5);
+  expect(pieces.map(({ turns }) => turns[0].text)).toEqual(["A", "B"]);
+  expect(pieces[0].turns[0].span.end - pieces[0].turns[0].span.start).toBe(5);
 });
 
 test("long conversations do not overflow the stack", () => {
@@ -90,5 +95,5 @@ test("long conversations do not overflow the stack", () => {
     conversation.say(said(1, i % 50));
   }
   const turns = Array.from({ length: 50 }, () => turn("A"));
-  expect(conversation.trajectories(fields, turns)[0]!.turns).toHaveLength(3_000);
+  expect(conversation.trajectories(fields, turns)[0].turns).toHaveLength(3_000);
 });

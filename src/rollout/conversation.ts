@@ -85,7 +85,7 @@ export class Conversation {
     const total = sampled.reduce((a, b) => a + b, 0);
     return spoken.map((piece, i) => {
       const id = `${fields.rollout}/${fields.role}${spoken.length > 1 ? `/${i}` : ""}`;
-      const weight = total === 0 ? 1 / spoken.length : sampled[i]! / total;
+      const weight = total === 0 ? 1 / spoken.length : sampled[i] / total;
       const guidance = this.#guidanceOf(piece);
       const spans = { turns: pieceTurns(piece, turns) };
       return makeTrajectory({ ...fields, ...guidance, id, weight, ...pieceTokens(piece), ...spans });
@@ -136,7 +136,7 @@ function pieceTurns({ segments, own }: Piece, turns: readonly EpisodeTurn[]): Tu
   let at = 0;
   for (const segment of segments) {
     if (segment.kind === "said" && own.has(segment)) {
-      const { role: _role, ...turn } = turns[segment.turn]!;
+      const { role: _role, ...turn } = turns[segment.turn];
       found.push({ ...turn, span: { start: at, end: at + segment.tokens.length } });
     }
     at += segment.tokens.length;

@@ -8,7 +8,7 @@ import { type DemonstrateOptions, demonstrate } from "./demonstrate.ts";
 
 const tokenizer = byteTokenizer();
 const renderer = compactRenderer({ tokenizer });
-const seat = { renderer, engine: { info: { contextLength: 2000 } } };
+const renderContext = { renderer, engine: { info: { contextLength: 2000 } } };
 
 interface Walk {
   goal: number;
@@ -34,7 +34,11 @@ function walk(changes: Partial<WalkDefinition> = {}) {
 
 async function show(changes: Partial<WalkDefinition> = {}, options: Partial<DemonstrateOptions> = {}) {
   const env = walk(changes);
-  const rollout = await demonstrate(env, await env.tasks.at("train", 1), seat, { id: "d", seed: 4, ...options });
+  const rollout = await demonstrate(env, await env.tasks.at("train", 1), renderContext, {
+    id: "d",
+    seed: 4,
+    ...options,
+  });
   return { ...rollout, words: rollout.trajectories[0]?.turns.map(({ text }) => text).join("") ?? "" };
 }
 
@@ -45,11 +49,11 @@ describe("a demonstration", () => {
     expect(words).toBe("R".repeat(task.data.goal));
     const [trajectory] = trajectories;
     expect(trajectory).toMatchObject({ weight: 1, score: { success: true } });
-    for (const { span } of trajectory!.turns) {
-      expect(trajectory!.tokens_T.slice(span.start, span.end)).toEqual(renderer.say("R"));
-      expect([...trajectory!.mask_T.slice(span.start, span.end)]).toEqual([1, 1]);
+    for (const { span } of trajectory.turns) {
+      expect(trajectory.tokens_T.slice(span.start, span.end)).toEqual(renderer.say("R"));
+      expect([...trajectory.mask_T.slice(span.start, span.end)]).toEqual([1, 1]);
     }
-    expect(trajectory!.mask_T.reduce((a, b) => a + b, 0)).toBe(2 * task.data.goal);
+    expect(trajectory.mask_T.reduce((a, b) => a + b, 0)).toBe(2 * task.data.goal);
   });
 
   test("is written in the format that is asked for", async () => {
@@ -70,10 +74,11 @@ describe("a demonstration", () => {
     expect(stuck).toMatchObject({ stop: "max-turns", words: "L".repeat(12) });
     // and says nothing at all where nothing is known
     const { actions: _actions, ...silent } = walk();
-    const nothing = await demonstrate({ ...silent, expert: () => undefined }, (await show()).task, seat, {
-      ...{ id: "d", seed: 1 },
+    const nothing = await demonstrate({ ...silent, expert: () => undefined }, (await show()).task, renderContext, {
+      id: "d",
+      seed: 1,
     });
-    expect(nothing.trajectories[0]!.turns.map(({ text }) => text)).toEqual(Array(12).fill(""));
+    expect(nothing.trajectories[0].turns.map(({ text }) => text)).toEqual(Array(12).fill(""));
   });
 
   test("by an expert that breaks is not to be learned from", async () => {
@@ -91,6 +96,6 @@ describe("a demonstration", () => {
     const small = { renderer, engine: { info: { contextLength: 9 } } };
     const rollout = await demonstrate(env, await env.tasks.at("train", 1), small, { id: "d", seed: 4 });
     expect(rollout.stop).toBe("context-full");
-    expect(rollout.trajectories[0]!.tokens_T.length).toBeLessThanOrEqual(9);
+    expect(rollout.trajectories[0].tokens_T.length).toBeLessThanOrEqual(9);
   });
 });

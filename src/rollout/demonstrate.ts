@@ -2,7 +2,7 @@ import type { Env } from "../env/env.ts";
 import type { Episode } from "../env/episode.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { Task } from "../schema/task.ts";
-import type { Rollout, RolloutOptions, Seat } from "./rollout.ts";
+import type { RenderContext, Rollout, RolloutOptions } from "./rollout.ts";
 import { runTurns } from "./run-rollout.ts";
 import { runsItself } from "./self-run.ts";
 import { scriptedSpeaker } from "./speaker.ts";
@@ -16,28 +16,28 @@ export interface DemonstrateOptions extends RolloutOptions {
 export function demonstrate<Data, State>(
   env: Env<Data, State>,
   task: Task<Data>,
-  seat: Seat,
+  renderContext: RenderContext,
   options: DemonstrateOptions,
 ): Promise<Rollout<Data>> {
-  if (runsItself(env)) return env.demonstrate(task, seat, options);
+  if (runsItself(env)) return env.demonstrate(task, renderContext, options);
   const rng = createRng(options.seed);
   const { noise = 0 } = options;
   return runTurns(
     env,
     task,
-    seat,
+    renderContext,
     options,
-    scriptedSpeaker(seat.renderer, (episode) => nextWords(episode, rng, noise)),
+    scriptedSpeaker(renderContext.renderer, (episode) => nextWords(episode, rng, noise)),
   );
 }
 
 function nextWords(episode: Episode, rng: Rng, noise: number): string {
   const isNoisy = rng.next() < noise;
   const choices = isNoisy ? episode.possibleTexts() : [];
-  if (choices.length > 0) return choices[rng.integer(choices.length)]!;
+  if (choices.length > 0) return choices[rng.integer(choices.length)];
   const words = episode.expertSays();
   if (words !== undefined) return words;
   // an expert that is stuck says something that may be said, so that the episode goes on to its limits
   const fallback = episode.possibleTexts();
-  return fallback.length > 0 ? fallback[rng.integer(fallback.length)]! : "";
+  return fallback.length > 0 ? fallback[rng.integer(fallback.length)] : "";
 }

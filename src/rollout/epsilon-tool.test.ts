@@ -35,7 +35,7 @@ async function explore(renderer: Renderer, options: Partial<RolloutOptions>, say
   const task = await shop.tasks.at("train", 0);
   const rollout = await runRollout(shop, task, policy, { id: "r", seed: 3, ...options });
   checkTokens(rollout.trajectories, policy.samples);
-  return { ...rollout, ...rollout.trajectories[0]!, samples: policy.samples };
+  return { ...rollout, ...rollout.trajectories[0], samples: policy.samples };
 }
 
 const renderers: [string, Renderer][] = [
@@ -53,7 +53,7 @@ test.each(renderers)("a forced beginning is said, not learned (%s)", async (_, r
   expect(new Set(openings)).toEqual(new Set(["look", "buy"]));
   for (const { span, text, calls } of turns) {
     expect(text).toMatch(/^(look|buy) tea/);
-    expect(calls[0]!.outcome).toBe("ok");
+    expect(calls[0].outcome).toBe("ok");
     const forced = text.indexOf(" ") + 1;
     const at = span.start + forced;
     expect(tokenizer.decode(tokens_T.slice(span.start, at))).toBe(text.slice(0, forced));
@@ -65,7 +65,7 @@ test.each(renderers)("a forced beginning is said, not learned (%s)", async (_, r
 });
 
 test("it happens as often as asked, by the rollout's chance", async () => {
-  const [, renderer] = renderers[0]!;
+  const [, renderer] = renderers[0];
   const forced = async (epsilonTool: number, seed: number) => {
     const { turns } = await explore(renderer, { epsilonTool, seed, format: compact() }, "look tea");
     return turns.map(({ text }) => (text === "look tea" ? "." : "x")).join("");
@@ -81,23 +81,23 @@ test("it happens as often as asked, by the rollout's chance", async () => {
 });
 
 test("a call in JSON is begun up to its arguments", async () => {
-  const [, renderer] = renderers[1]!;
+  const [, renderer] = renderers[1];
   const { turns } = await explore(renderer, { epsilonTool: 1, format: hermes() }, '{"query": "tea"}}</tool_call>');
   expect(turns).toHaveLength(40);
   for (const { calls } of turns) expect(calls).toMatchObject([{ outcome: "ok", arguments: { query: "tea" } }]);
 });
 
 test("what is forced counts as said, and leaves room to sample a token", async () => {
-  const [, renderer] = renderers[0]!;
+  const [, renderer] = renderers[0];
   for (const turnTokens of [1, 2, 3, 4, 5, 6]) {
     const { turns, samples } = await explore(renderer, { epsilonTool: 1, format: compact(), limits: { turnTokens } });
-    expect(turns[0]!.span.end - turns[0]!.span.start).toBe(turnTokens);
-    expect(samples[0]!.sample.tokens.length).toBeGreaterThan(0);
+    expect(turns[0].span.end - turns[0].span.start).toBe(turnTokens);
+    expect(samples[0].sample.tokens.length).toBeGreaterThan(0);
   }
 });
 
 test("a format that cannot begin a call is left alone", async () => {
-  const [, renderer] = renderers[0]!;
+  const [, renderer] = renderers[0];
   const { turns } = await explore(renderer, { epsilonTool: 1, format: plain() });
   expect(turns.map(({ text }) => text)).toEqual(["tea"]);
 });

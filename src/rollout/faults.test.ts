@@ -62,7 +62,7 @@ async function inject(fault: Fault, signal: AbortSignal) {
   return runRollout(fault.env, task, policy, { id: "faulty", seed: 1, signal, ...fault.options });
 }
 
-const toolOf = (fault: Fault) => fault.env.tools!.try_it!;
+const toolOf = (fault: Fault) => fault.env.tools!.try_it;
 
 beforeAll(async () => {
   // everything that is made once is made before the heap is measured
@@ -95,9 +95,9 @@ describe("while others are in flight", () => {
       rows.push({ fault, stop, afterMs: timing.totalMs, disturbed });
 
       expect({ stop, disturbed }, failure).toEqual({ stop: fault.stop, disturbed: 0 });
-      if (stop === "completed") expect(trajectories[0]!.score.total).toBe(1);
+      if (stop === "completed") expect(trajectories[0].score.total).toBe(1);
       if (fault.outcome !== undefined)
-        expect(trajectories[0]!.turns[0]!.calls).toMatchObject([{ outcome: fault.outcome }]);
+        expect(trajectories[0].turns[0].calls).toMatchObject([{ outcome: fault.outcome }]);
       expect(timing.totalMs).toBeLessThan(faultLimits.episodeMs);
       expect(toolOf(fault).isolated?.stats.live ?? 0).toBe(0);
       for (const { signal } of [all, own]) expect(getEventListeners(signal, "abort")).toEqual([]);

@@ -33,7 +33,7 @@ const opening: Message[] = [
   { role: "system", content: "Say the word." },
   { role: "user", content: "A door. Say the word." },
 ];
-const guidedOpening: Message[] = [opening[0]!, { role: "user", content: `A door. Say the word.\n${hint.text}` }];
+const guidedOpening: Message[] = [opening[0], { role: "user", content: `A door. Say the word.\n${hint.text}` }];
 
 const bytes = byteTokenizer();
 const bpe = trainBpe({
@@ -61,8 +61,8 @@ describe.each(renderers)("a hint, with %s", (_, tokenizer, renderer) => {
     const prompt = renderer.start(guidedOpening, []);
     const said = says.map((text) => renderer.say(text));
     const between = renderer.next([{ role: "user", content: "no, say the word again" }], { ended: true });
-    expect([...trajectory.tokens_T]).toEqual([...prompt, ...said[0]!, ...between, ...said[1]!]);
-    const mask = [prompt, said[0]!, between, said[1]!].flatMap((part, i) => [...part].map(() => i % 2));
+    expect([...trajectory.tokens_T]).toEqual([...prompt, ...said[0], ...between, ...said[1]]);
+    const mask = [prompt, said[0], between, said[1]].flatMap((part, i) => [...part].map(() => i % 2));
     expect([...trajectory.mask_T]).toEqual(mask);
     expect(trajectory.guidance).toEqual({ ...hint, prompt_P: renderer.start(opening, []) });
     expect(trajectory.score.success).toBe(true);
@@ -72,9 +72,9 @@ describe.each(renderers)("a hint, with %s", (_, tokenizer, renderer) => {
   test("leaves the unguided prompt as a rollout without it has it", async () => {
     const task = await env.tasks.at("train", 0);
     const policy = () => scriptedEngine({ tokenizer, renderer, says });
-    const plain = (await runRollout(env, task, policy(), { id: "r", seed: 1 })).trajectories[0]!;
-    const guided = (await runRollout(env, await guidedTask(), policy(), { id: "r", seed: 1 })).trajectories[0]!;
-    const first = guided.turns[0]!.span.start;
+    const plain = (await runRollout(env, task, policy(), { id: "r", seed: 1 })).trajectories[0];
+    const guided = (await runRollout(env, await guidedTask(), policy(), { id: "r", seed: 1 })).trajectories[0];
+    const first = guided.turns[0].span.start;
     expect([...guided.guidance!.prompt_P, ...guided.tokens_T.subarray(first)]).toEqual([...plain.tokens_T]);
     expect(plain.guidance).toBeUndefined();
   });
@@ -83,7 +83,7 @@ describe.each(renderers)("a hint, with %s", (_, tokenizer, renderer) => {
 test.each([lastTurns(0), lastTurns(1), observationStubs("-"), keepAll()])(
   "where the past is rewritten ($name), every piece knows its prompt without the hint",
   async (context) => {
-    const [, tokenizer, renderer] = renderers[0]!;
+    const [, tokenizer, renderer] = renderers[0];
     const says = ["a", "b", "c", "open sesame"];
     const run = async (task: Task<{ word: string }>) =>
       (await runRollout(env, task, scriptedEngine({ tokenizer, renderer, says }), { id: "r", seed: 1, context }))
@@ -92,25 +92,25 @@ test.each([lastTurns(0), lastTurns(1), observationStubs("-"), keepAll()])(
     const guided = await run(await guidedTask());
     expect(guided).toHaveLength(plain.length);
     for (const [i, { guidance, tokens_T, turns }] of guided.entries()) {
-      const rest = tokens_T.subarray(turns[0]!.span.start);
-      expect([...guidance!.prompt_P, ...rest]).toEqual([...plain[i]!.tokens_T]);
+      const rest = tokens_T.subarray(turns[0].span.start);
+      expect([...guidance!.prompt_P, ...rest]).toEqual([...plain[i].tokens_T]);
     }
   },
 );
 
 test("every attempt of a group has it, and so has a demonstration", async () => {
-  const [, tokenizer, renderer] = renderers[0]!;
+  const [, tokenizer, renderer] = renderers[0];
   const task = await guidedTask();
   const policy = scriptedEngine({ tokenizer, renderer, says: ["open sesame"] });
   const group = await runGroup(env, task, policy, { id: "g", seed: 1, size: 3 });
   expect(group.task.guidance).toEqual({ ...hint, failures: [0, 0] });
   expect(group.trajectories.map(({ guidance }) => guidance?.kind)).toEqual(Array(3).fill("environment"));
   const { trajectories } = await demonstrate(env, task, policy, { id: "d", seed: 1 });
-  expect(trajectories[0]!.guidance?.text).toBe(hint.text);
+  expect(trajectories[0].guidance?.text).toBe(hint.text);
 });
 
 test("of several roles the one that begins is told", async () => {
-  const [, tokenizer, renderer] = renderers[0]!;
+  const [, tokenizer, renderer] = renderers[0];
   const two = defineEnv<object, object>({
     name: "two",
     tasks: generated(() => ({})),

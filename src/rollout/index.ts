@@ -2,7 +2,7 @@ export { type Context, type ContextRender, keepAll, lastTurns, observationStubs,
 export { type DemonstrateOptions, demonstrate } from "./demonstrate.ts";
 export { type Attempt, group } from "./group.ts";
 export { mapWithLimit } from "./map-with-limit.ts";
-export type { Policy, Rollout, RolloutOptions, Seat } from "./rollout.ts";
+export type { Policy, RenderContext, Rollout, RolloutOptions } from "./rollout.ts";
 export { type GroupOptions, type RolloutGroup, runGroup } from "./run-group.ts";
 export { runRollout, runTurns } from "./run-rollout.ts";
 export type { SelfRunEnv } from "./self-run.ts";

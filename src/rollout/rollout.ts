@@ -19,7 +19,7 @@ export interface Policy {
 }
 
 /** What a rollout needs of a policy when somebody else speaks. */
-export type Seat = Pick<Policy, "renderer" | "weights" | "tokenizer"> & {
+export type RenderContext = Pick<Policy, "renderer" | "weights" | "tokenizer"> & {
   readonly engine: { readonly info: { readonly contextLength: number } };
 };
 

@@ -24,7 +24,7 @@ const dice = defineEnv<{ side: number }, { thrown: number[] }>({
     state.thrown.push(rng.integer(1_000_000));
     return { say: `${state.thrown.at(-1)}` };
   },
-  score: ({ turns }) => Number(turns[0]!.text),
+  score: ({ turns }) => Number(turns[0].text),
   limits: { turns: 3 },
 });
 
@@ -89,7 +89,7 @@ describe("a group", () => {
       [2, 0.5],
       [2, 0.5],
     ]);
-    expect(samples[0]!.request.temperature).toBe(0.5);
+    expect(samples[0].request.temperature).toBe(0.5);
   });
 });
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { defined } from "../defined.ts";
 import { fakeEngine } from "../engine/fake-engine.ts";
 import { defineEnv, type EnvDefinition } from "../env/define-env.ts";
 import type { Env, Limits } from "../env/env.ts";
@@ -47,11 +48,11 @@ async function attempt(
   says: ScriptedEngineOptions["says"],
   { env = guess(), contextLength, ...options }: Attempt = {},
 ) {
-  const given = { tokenizer, renderer, says, ...(contextLength === undefined ? {} : { contextLength }) };
+  const given = { tokenizer, renderer, says, ...defined({ contextLength }) };
   const policy = scriptedEngine(given);
   const task = await env.tasks.at("train", 0);
   const rollout = await runRollout(env, task, policy, { id: "r", seed: 5, ...options });
-  return { ...rollout, policy, first: rollout.trajectories[0]! };
+  return { ...rollout, policy, first: rollout.trajectories[0] };
 }
 
 describe("a rollout", () => {
@@ -65,8 +66,14 @@ describe("a rollout", () => {
     ]);
     expect([...first.mask_T]).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
     expect(first).toMatchObject({
-      ...{ id: "r/agent", rollout: "r", taskId: "generated/train/0", role: "agent", weights: "policy", weight: 1 },
-      ...{ score: { total: 0.875, parts: { outcome: 1, turns: -0.125 }, success: true }, temperature: 1 },
+      id: "r/agent",
+      rollout: "r",
+      taskId: "generated/train/0",
+      role: "agent",
+      weights: "policy",
+      weight: 1,
+      score: { total: 0.875, parts: { outcome: 1, turns: -0.125 }, success: true },
+      temperature: 1,
       turns: [
         { text: "50", span: { start: 5, end: 8 }, observation: "up", reward: -0.125 },
         { text: "70", span: { start: 11, end: 14 }, observation: "", reward: 0 },
@@ -87,8 +94,8 @@ describe("a rollout", () => {
       rollout: "r/agent",
       stopTokens: [end],
     });
-    expect(two!.rollout).toBe("r/agent");
-    expect(two!.seed).not.toBe(one!.seed);
+    expect(two.rollout).toBe("r/agent");
+    expect(two.seed).not.toBe(one.seed);
     expect(policy.released).toEqual(["r/agent"]);
   });
 
@@ -105,7 +112,7 @@ describe("a rollout", () => {
     const [{ span }] = first.turns as [(typeof first.turns)[0]];
     expect([...first.tokens_T.slice(span.end, span.end + 3)]).toEqual([end, ...bytes("up")]);
     expect([...first.mask_T.slice(span.end - 1, span.end + 1)]).toEqual([1, 0]);
-    expect(policy.samples[0]!.sample.stop).toBe("stop-string");
+    expect(policy.samples[0].sample.stop).toBe("stop-string");
     checkTokens(trajectories, policy.samples);
   });
 
@@ -126,8 +133,8 @@ describe("a rollout", () => {
       const requests = engine.samples.slice(before);
       expect(turns).toHaveLength(requests.length);
       for (const [k, { tokens }] of requests.entries()) {
-        expect(tokens_T.slice(0, turns[k]!.span.start)).toEqual(tokens);
-        expect(renderer.read(tokens_T.slice(turns[k]!.span.start, turns[k]!.span.end))).toBe(turns[k]!.text);
+        expect(tokens_T.slice(0, turns[k].span.start)).toEqual(tokens);
+        expect(renderer.read(tokens_T.slice(turns[k].span.start, turns[k].span.end))).toBe(turns[k].text);
       }
       const { logprobs_B_T } = await engine.forward({ rows: [{ tokens: tokens_T, mask: mask_T }] });
       expect(logprobs_T).toEqual(logprobs_B_T[0]);
@@ -156,7 +163,7 @@ describe("a rollout", () => {
       );
       checkPromptsGrow(samples);
     }
-    expect(rollout.trajectories[0]!.turns.map(({ reward }) => reward)).toEqual([0, 1]);
+    expect(rollout.trajectories[0].turns.map(({ reward }) => reward)).toEqual([0, 1]);
     expect(policy.released).toEqual(["r/agent", "r/rival"]);
   });
 });
@@ -210,8 +217,11 @@ describe("a rollout ends", () => {
     const env = guess();
     const { engine } = scriptedEngine({ tokenizer, renderer, says: [""] });
     const sample = async () => ({
-      ...{ tokens: Int32Array.of(end), logprobs: Float32Array.of(-1), versions: Int32Array.of(0) },
-      ...{ stop: "stop-token" as const, ...wrong },
+      tokens: Int32Array.of(end),
+      logprobs: Float32Array.of(-1),
+      versions: Int32Array.of(0),
+      stop: "stop-token" as const,
+      ...wrong,
     });
     const policy = { renderer, engine: { ...engine, sample } };
     const rollout = await runRollout(env, await env.tasks.at("train", 0), policy, { id: "r", seed: 1 });
@@ -299,24 +309,24 @@ test("an engine that cannot release its cache does not hold the rollout", async 
 });
 
 describe("runTurns", () => {
-  const seat = { renderer, engine: { info: { contextLength: 30 } } };
+  const renderContext = { renderer, engine: { info: { contextLength: 30 } } };
   const run = async (says: string, limits: Partial<Limits>) => {
     const env = guess();
     const speaker = scriptedSpeaker(renderer, () => says);
-    return runTurns(env, await env.tasks.at("train", 0), seat, { id: "r", seed: 1, limits }, speaker);
+    return runTurns(env, await env.tasks.at("train", 0), renderContext, { id: "r", seed: 1, limits }, speaker);
   };
 
   test("lets anybody speak, with certainty", async () => {
     const { trajectories, stop } = await run("70", {});
     expect(stop).toBe("completed");
-    expect([...trajectories[0]!.logprobs_T]).toEqual(Array(8).fill(0));
-    expect([...trajectories[0]!.versions_T]).toEqual([-1, -1, -1, -1, -1, 0, 0, 0]);
+    expect([...trajectories[0].logprobs_T]).toEqual(Array(8).fill(0));
+    expect([...trajectories[0].versions_T]).toEqual([-1, -1, -1, -1, -1, 0, 0, 0]);
   });
 
   test("holds them to the limits as well", async () => {
     const { trajectories, stop } = await run("123456", { turnTokens: 4 });
     expect(stop).toBe("max-tokens");
-    expect(trajectories[0]!.turns[0]!.text).toBe("1234");
+    expect(trajectories[0].turns[0].text).toBe("1234");
     expect(await run("1".repeat(40), {})).toMatchObject({ stop: "context-full" });
   });
 });

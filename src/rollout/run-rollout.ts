@@ -8,7 +8,7 @@ import { lazySignal, runWithin } from "../tool/run-within.ts";
 import { keepAll } from "./context.ts";
 import { Conversation } from "./conversation.ts";
 import { DeadlineSignal } from "./deadline-signal.ts";
-import type { Policy, Rollout, RolloutOptions, Seat, TurnTiming } from "./rollout.ts";
+import type { Policy, RenderContext, Rollout, RolloutOptions, TurnTiming } from "./rollout.ts";
 import { runsItself } from "./self-run.ts";
 import { engineSpeaker, type Speaker, type Utterance } from "./speaker.ts";
 import { startGate } from "./start-gate.ts";
@@ -35,7 +35,7 @@ export async function runRollout<Data, State>(
 export async function runTurns<Data, State>(
   env: Env<Data, State>,
   task: Task<Data>,
-  seat: Seat,
+  renderContext: RenderContext,
   options: RolloutOptions,
   speaker: Speaker,
 ): Promise<Rollout<Data>> {
@@ -48,15 +48,15 @@ export async function runTurns<Data, State>(
   try {
     const episode = new Episode(env, task, { signal, limits, format });
     const hint = task.guidance === undefined ? {} : { guidance: task.guidance };
-    const play = new Play(episode as Episode, seat, { ...options, format, limits, signal, ...hint }, speaker);
+    const play = new Play(episode as Episode, renderContext, { ...options, format, limits, signal, ...hint }, speaker);
     const { turns, scores, ...end } = await episode.finish(await play.run());
     const { stop, failure } = end.stop === "cancelled" && deadline.isTimeUp ? timeIsUp : end;
     const why = failure === undefined ? {} : { failure };
     const common = { rollout: options.id, taskId: task.id, stop, temperature: options.temperature ?? 1, ...why };
     const domain = task.domain === undefined ? {} : { domain: task.domain };
     const trajectories = [...play.conversations].flatMap(([role, conversation]) => {
-      const weights = seat.weights?.[role] ?? "policy";
-      return conversation.trajectories({ ...common, ...domain, role, weights, score: scores[role]! }, turns);
+      const weights = renderContext.weights?.[role] ?? "policy";
+      return conversation.trajectories({ ...common, ...domain, role, weights, score: scores[role] }, turns);
     });
     const timing = { sampleMs: play.sampleMs, totalMs: performance.now() - started, turns: play.turnsSince(started) };
     return { id: options.id, task, trajectories, stop, timing, ...why };
@@ -78,7 +78,7 @@ class Play {
   readonly conversations = new Map<string, Conversation>();
   sampleMs = 0;
   readonly #episode: Episode;
-  readonly #seat: Seat;
+  readonly #renderContext: RenderContext;
   readonly #options: PlayOptions;
   readonly #speaker: Speaker;
   /** Whether the last turn of each role ended by itself. */
@@ -86,9 +86,9 @@ class Play {
   readonly #times: TurnTiming[] = [];
   #sampled = 0;
 
-  constructor(episode: Episode, seat: Seat, options: PlayOptions, speaker: Speaker) {
+  constructor(episode: Episode, renderContext: RenderContext, options: PlayOptions, speaker: Speaker) {
     this.#episode = episode;
-    this.#seat = seat;
+    this.#renderContext = renderContext;
     this.#options = options;
     this.#speaker = speaker;
   }
@@ -112,7 +112,7 @@ class Play {
   }
 
   async #takeTurn({ role, messages }: Move): Promise<Move | EpisodeEnd> {
-    const { renderer, engine } = this.#seat;
+    const { renderer, engine } = this.#renderContext;
     const { limits, signal, context = keepAll(), guidance } = this.#options;
     if (signal.aborted) return { stop: "cancelled" };
     const hint = this.conversations.size === 0 ? guidance : undefined;
@@ -152,7 +152,7 @@ class Play {
 
   async #hear(conversation: Conversation, role: string, spoken: Utterance, isContextShort: boolean) {
     const { tokens, mask, logprobs, versions, stop } = spoken;
-    const text = this.#seat.renderer.read(tokens);
+    const text = this.#renderContext.renderer.read(tokens);
     conversation.say({ kind: "said", tokens, mask, logprobs, versions, turn: this.#episode.turns.length });
     this.#sampled += tokens.length;
     this.#ended.set(role, stop === "stop-token");
@@ -168,8 +168,8 @@ class Play {
     if (epsilonTool === 0 || tools.length === 0 || format.open === undefined) return none;
     const rng = createRng(seedOf(seed, "epsilon", 0));
     if (rng.next() >= epsilonTool) return none;
-    const { renderer } = this.#seat;
-    const opening = renderer.say(format.open(tools[rng.integer(tools.length)]!.name));
+    const { renderer } = this.#renderContext;
+    const opening = renderer.say(format.open(tools[rng.integer(tools.length)].name));
     return opening.slice(0, Math.min(most, opening.length - renderer.say("").length));
   }
 }

@@ -1,6 +1,6 @@
 import type { Env } from "../env/env.ts";
 import type { Task } from "../schema/task.ts";
-import type { Policy, Rollout, RolloutOptions, Seat } from "./rollout.ts";
+import type { Policy, RenderContext, Rollout, RolloutOptions } from "./rollout.ts";
 
 /**
  * A world that makes attempts itself, because somebody else holds the loop: an agent that exists already, and asks the policy
@@ -10,7 +10,11 @@ export interface SelfRunEnv<Data = unknown, State = unknown> extends Env<Data, S
   /** Never throws for what happens in an attempt: that is the rollout's stop reason. */
   attempt(task: Task<Data>, policy: Policy, options: RolloutOptions): Promise<Rollout<Data>>;
   /** The same with its expert in place of the policy. */
-  demonstrate(task: Task<Data>, seat: Seat, options: RolloutOptions & { noise?: number }): Promise<Rollout<Data>>;
+  demonstrate(
+    task: Task<Data>,
+    renderContext: RenderContext,
+    options: RolloutOptions & { noise?: number },
+  ): Promise<Rollout<Data>>;
 }
 
 export function runsItself<Data, State>(env: Env<Data, State>): env is SelfRunEnv<Data, State> {

@@ -20,23 +20,23 @@ import { engineSpeaker } from "./speaker.ts";
 
 const bytes = byteTokenizer();
 const bpe = trainBpe({ texts: ["Up Down Left Right search the answer is <answer> think"], vocabularySize: 320 });
-const seats = [
+const renderContexts = [
   { tokenizer: bytes, renderer: compactRenderer({ tokenizer: bytes }) },
   { tokenizer: bpe, renderer: compactRenderer({ tokenizer: bpe }) },
   { tokenizer: bytes, renderer: chatRenderer({ tokenizer: bytes }) },
   { tokenizer: bpe, renderer: chatRenderer({ tokenizer: bpe }) },
 ];
-type Seat = (typeof seats)[number];
+type RenderContext = (typeof renderContexts)[number];
 const strangeTexts = [...awkwardTexts, ...randomTexts(5, 50)];
 const environments = await shippedEnvironments();
 
 /** Whatever comes to mind, through an engine: the renderer may make tokens of what is read, never of what was said. */
-async function play(env: Env, seat: Seat, seed: number, options: Partial<RolloutOptions>) {
-  const { tokenizer } = seat;
+async function play(env: Env, renderContext: RenderContext, seed: number, options: Partial<RolloutOptions>) {
+  const { tokenizer } = renderContext;
   const rng = createRng(seed);
   let words = new Int32Array(0);
   const renderer: Renderer = {
-    ...seat.renderer,
+    ...renderContext.renderer,
     say: () => {
       throw new Error("what was said was made into tokens again");
     },
@@ -47,7 +47,7 @@ async function play(env: Env, seat: Seat, seed: number, options: Partial<Rollout
   const given = { id: "r", seed, limits: { turns: 8, turnTokens: 24 + rng.integer(60) }, ...options };
   const speak = engineSpeaker(policy, given);
   const rollout = await runTurns(env, task, policy, given, (request, episode) => {
-    words = babble(rng, episode, { ...seat, strangeTexts }) as typeof words;
+    words = babble(rng, episode, { ...renderContext, strangeTexts }) as typeof words;
     return speak(request, episode);
   });
   return { rollout, samples: policy.samples, contextLength };
@@ -67,8 +67,8 @@ describe.each(environments)("%s", (_, env) => {
 
   test("in every format, whatever is said is recorded as it was sampled", async () => {
     for (const [f, format] of formats.entries()) {
-      const seat = seats[f % 2]!;
-      for (const [s, { tokenizer, renderer }] of [seat, seats[2 + (f % 2)]!].entries()) {
+      const renderContext = renderContexts[f % 2];
+      for (const [s, { tokenizer, renderer }] of [renderContext, renderContexts[2 + (f % 2)]].entries()) {
         const { rollout, samples } = await play(env, { tokenizer, renderer }, f * 10 + s, {
           format,
           context: keepAll(),
@@ -85,8 +85,8 @@ describe.each(environments)("%s", (_, env) => {
 
   test("whatever of the past it sees, a turn is learned from once, under its own prompt", async () => {
     for (const [c, context] of [lastTurns(0), lastTurns(1), lastTurns(3), observationStubs()].entries()) {
-      for (const [s, seat] of seats.entries()) {
-        const { rollout, samples, contextLength } = await play(env, seat, 100 + c * 10 + s, { context });
+      for (const [s, renderContext] of renderContexts.entries()) {
+        const { rollout, samples, contextLength } = await play(env, renderContext, 100 + c * 10 + s, { context });
         checkEnd(rollout);
         checkTokens(rollout.trajectories, samples);
         for (const { tokens_T } of rollout.trajectories) expect(tokens_T.length).toBeLessThanOrEqual(contextLength);

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { policyWeights, type Sample, type SampleStop } from "../engine/engine.ts";
 import type { Episode } from "../env/episode.ts";
 import { LudusError } from "../errors.ts";
@@ -31,12 +32,13 @@ export function engineSpeaker({ engine, renderer, weights }: Policy, options: Ro
     const sample = await engine.sample(
       {
         tokens: forced.length === 0 ? prompt : joinTokens(prompt, forced),
-        ...{ maxTokens, seed, temperature, stopTokens: renderer.stopTokens },
+        maxTokens,
+        seed,
+        temperature,
+        stopTokens: renderer.stopTokens,
         rollout: `${options.id}/${role}`,
         weights: weights?.[role] ?? policyWeights,
-        ...(stopStrings.length === 0 ? {} : { stopStrings }),
-        ...(topP === undefined ? {} : { topP }),
-        ...(topK === undefined ? {} : { topK }),
+        ...defined({ stopStrings: stopStrings.length === 0 ? undefined : stopStrings, topP, topK }),
       },
       signal,
     );

@@ -52,7 +52,7 @@ export class ByteReader {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
       if (this.remaining === 0) throw new BytesExhausted("a number is cut off");
-      const byte = this.#bytes[this.#position++]!;
+      const byte = this.#bytes[this.#position++];
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value;
     }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { defined } from "../defined.ts";
 import { createRng, type Rng } from "../random.ts";
 import { conversationFromChat, conversationToChat, readChatJsonl, writeChatJsonl } from "./chat-jsonl.ts";
 import { collect } from "./collect.ts";
@@ -55,7 +56,7 @@ test("a conversation is written in OpenAI's form", () => {
 
 test("arguments may be written as JSON text", () => {
   const row = conversationToChat(conversation, { arguments: "json" });
-  expect(row.messages[2]!.tool_calls![0]!.function.arguments).toBe('{"query":"a"}');
+  expect(row.messages[2].tool_calls![0].function.arguments).toBe('{"query":"a"}');
   expect(conversationFromChat(row)).toEqual(conversation);
 });
 
@@ -146,10 +147,14 @@ function fakeConversation(rng: Rng): Conversation {
   for (let turn = rng.integer(5); turn > 0; turn--) {
     messages.push({ role: "user", content: fakeText(rng) });
     const calls = Array.from({ length: rng.integer(3) }, () => ({
-      name: ["search", "browse"][rng.integer(2)]!,
+      name: ["search", "browse"][rng.integer(2)],
       arguments: { query: fakeText(rng), depth: rng.integer(9) },
     }));
-    messages.push({ role: "assistant", content: fakeText(rng), ...(calls.length > 0 ? { calls } : {}) });
+    messages.push({
+      role: "assistant",
+      content: fakeText(rng),
+      ...defined({ calls: calls.length > 0 ? calls : undefined }),
+    });
     for (const { name } of calls) messages.push({ role: "tool", content: fakeText(rng), name });
   }
   return { messages, tools: rng.next() < 0.5 ? [search] : [] };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
 import type { Conversation } from "./conversation.ts";
 import { ForeignCall, ForeignTools, type OpenAiTool, OpenCalls, toOpenAiTool } from "./foreign-json.ts";
 import { jsonLine, type LineReader, type Lines, type ReadLinesOptions, readJsonLines } from "./json-lines.ts";
@@ -78,8 +79,7 @@ export function conversationFromChat(value: unknown): Conversation {
     return {
       role,
       content,
-      ...(calls === undefined || calls.length === 0 ? {} : { calls }),
-      ...(named === undefined ? {} : { name: named }),
+      ...defined({ calls: calls === undefined || calls.length === 0 ? undefined : calls, name: named }),
     };
   });
   return { messages: read, tools };
@@ -105,12 +105,10 @@ export function conversationToChat(
     return {
       role,
       content,
-      ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-      ...(name === undefined ? {} : { name }),
-      ...(answered === undefined ? {} : { tool_call_id: answered }),
+      ...defined({ tool_calls: toolCalls.length === 0 ? undefined : toolCalls, name, tool_call_id: answered }),
     };
   });
-  return { messages: rows, ...(tools.length === 0 ? {} : { tools: tools.map(toOpenAiTool) }) };
+  return { messages: rows, ...defined({ tools: tools.length === 0 ? undefined : tools.map(toOpenAiTool) }) };
 }
 
 /** Conversations from the lines of a Hugging Face chat dataset. */

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { Rng } from "../random.ts";
 import { type InfrastructureStop, infrastructureStops, policyStops, type StopReason } from "./stop-reason.ts";
 import type { Task } from "./task.ts";
@@ -52,7 +53,7 @@ export function fakeTrajectory(
     turns,
     score: fakeScore(rng),
     stop,
-    ...(infrastructureStops.includes(stop as InfrastructureStop) ? { failure: fakeText(rng) } : {}),
+    ...defined({ failure: infrastructureStops.includes(stop as InfrastructureStop) ? fakeText(rng) : undefined }),
     temperature: pick(rng, [0.7, 1, 1.2]),
     ...fields,
   });
@@ -81,8 +82,10 @@ function fakeTurn(rng: Rng, start: number, end: number): Turn {
     calls,
     reward: pick(rng, [0, 0, -0, 0.25, -1, rng.normal()]),
     observation: fakeText(rng),
-    ...(rng.next() < 0.3 ? { stateKey: `state-${rng.integer(5)}` } : {}),
-    ...(rng.next() < 0.3 ? { info: { depth: rng.integer(9), kind: "left", isEnd: rng.next() < 0.5 } } : {}),
+    ...defined({
+      stateKey: rng.next() < 0.3 ? `state-${rng.integer(5)}` : undefined,
+      info: rng.next() < 0.3 ? { depth: rng.integer(9), kind: "left", isEnd: rng.next() < 0.5 } : undefined,
+    }),
   };
 }
 

@@ -67,7 +67,7 @@ export async function* textLines(
   let pieces: string[] = [];
   for await (const chunk of chunks) {
     const [first, ...rest] = (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true })).split("\n");
-    pieces.push(first!);
+    pieces.push(first);
     for (const piece of rest) {
       yield pieces.join("");
       pieces = [piece];

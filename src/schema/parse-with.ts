@@ -5,7 +5,7 @@ import { LudusError } from "../errors.ts";
 export function parseWith<Value>(schema: z.ZodType<Value>, value: unknown, what: string, code: string): Value {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
+  const issue = result.error.issues[0];
   const field = issue.path.length > 0 ? `${issue.path.join(".")} = ` : "";
   throw new LudusError(code, {
     got: `${what} with ${field}${shortened(valueAt(value, issue.path))}`,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
 import type { Conversation } from "./conversation.ts";
 import { ForeignCall, ForeignTools, OpenCalls, perhapsText } from "./foreign-json.ts";
 import { jsonLine, type LineReader, type Lines, type ReadLinesOptions, readJsonLines } from "./json-lines.ts";
@@ -30,7 +31,7 @@ const Calls = z.union([z.array(ForeignCall), ForeignCall.transform((call) => [ca
 const Turn = z
   .object({ from: z.enum(Object.keys(speakers)), value: z.string().nullish() })
   .transform(({ from, value }, context) => {
-    const speaker = speakers[from]!;
+    const speaker = speakers[from];
     if (speaker !== "call") return { role: speaker, content: value ?? "", calls: [] as readonly ToolCall[] };
     const calls = perhapsText(Calls).safeParse(value);
     if (!calls.success) {
@@ -53,11 +54,11 @@ export function conversationFromShareGpt(value: unknown): Conversation {
     if (role === "assistant") open.ask(calls);
     if (role === "tool") {
       const name = open.answer(() => true)?.name;
-      messages.push({ role, content, ...(name === undefined ? {} : { name }) });
+      messages.push({ role, content, ...defined({ name }) });
     } else if (calls.length > 0 && last?.role === "assistant" && last.calls === undefined) {
       messages[messages.length - 1] = { ...last, calls };
     } else {
-      messages.push({ role, content, ...(calls.length === 0 ? {} : { calls }) });
+      messages.push({ role, content, ...defined({ calls: calls.length === 0 ? undefined : calls }) });
     }
   }
   return { messages, tools };
@@ -78,7 +79,7 @@ export function conversationToShareGpt({ messages, tools }: Conversation): Share
     const asked = { from: "function_call", value: JSON.stringify(calls.length === 1 ? calls[0] : calls) };
     return content === "" ? [asked] : [said, asked];
   });
-  return { conversations, ...(tools.length === 0 ? {} : { tools: JSON.stringify(tools) }) };
+  return { conversations, ...defined({ tools: tools.length === 0 ? undefined : JSON.stringify(tools) }) };
 }
 
 /** Conversations from the lines of a ShareGPT dataset. */

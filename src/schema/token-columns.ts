@@ -37,8 +37,8 @@ export function readTokenColumns(reader: ByteReader): TokenColumns {
   let s = 0;
   for (let t = 0; t < T; t++) {
     if (mask_T[t] === 0) continue;
-    versions_T[t] = versions_S[s]!;
-    logprobs_T[t] = logprobs_S[s++]!;
+    versions_T[t] = versions_S[s];
+    logprobs_T[t] = logprobs_S[s++];
   }
   let position = 0;
   for (let left = reader.varint(); left > 0; left--) {
@@ -53,7 +53,7 @@ function writeRuns(writer: ByteWriter, values: Uint8Array | Int32Array): void {
   for (let start = 0; start < values.length; ) {
     let end = start + 1;
     while (end < values.length && values[end] === values[start]) end++;
-    writer.varint(values[start]! >>> 0);
+    writer.varint(values[start] >>> 0);
     writer.varint(end - start);
     start = end;
   }
@@ -85,7 +85,7 @@ function fromBytePlanes(planes: Uint8Array): Float32Array {
   const view = new DataView(new ArrayBuffer(4));
   const values_S = new Float32Array(planes.length / 4);
   for (let s = 0; s < values_S.length; s++) {
-    for (let plane = 0; plane < 4; plane++) view.setUint8(plane, planes[plane * values_S.length + s]!);
+    for (let plane = 0; plane < 4; plane++) view.setUint8(plane, planes[plane * values_S.length + s]);
     values_S[s] = view.getFloat32(0, true);
   }
   return values_S;

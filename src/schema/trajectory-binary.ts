@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { ByteReader, ByteWriter } from "./byte-stream.ts";
 import { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";
@@ -67,6 +68,6 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
 }
 
 function refuse(got: string, expected: string, cause?: unknown, hint?: string): never {
-  const details = { got, expected, ...(hint === undefined ? {} : { hint }), ...(cause === undefined ? {} : { cause }) };
+  const details = { got, expected, ...defined({ hint, cause }) };
   throw new LudusError("bad-trajectory-bytes", details);
 }

@@ -18,7 +18,7 @@ test("trajectories come back from their lines", async () => {
 
 test("a line that is no trajectory is named, or skipped and counted", async () => {
   const lines = await collect(writeTrajectoryJsonl(trajectories.slice(0, 2)));
-  const damaged = [lines[0]!, lines[1]!.replace('"stop":"', '"stop":"not-'), "", lines[1]!.slice(0, -9), lines[1]!];
+  const damaged = [lines[0], lines[1].replace('"stop":"', '"stop":"not-'), "", lines[1].slice(0, -9), lines[1]];
   await expect(collect(readTrajectoryJsonl(damaged))).rejects.toThrow(/bad-line: got line 2: .*stop = "not-/);
   const reader = readTrajectoryJsonl(damaged, { badLines: "skip" });
   expect(await collect(reader)).toEqual(trajectories.slice(0, 2));

@@ -58,7 +58,7 @@ export function makeTrajectory(fields: Trajectory): Trajectory {
     throw new LudusError("bad-trajectory", { got: lengths, expected: `${T} each, as many as tokens` });
   }
   for (let t = 0; t < T; t++) {
-    const wrong = wrongToken(mask_T[t]!, logprobs_T[t]!, versions_T[t]!);
+    const wrong = wrongToken(mask_T[t], logprobs_T[t], versions_T[t]);
     if (wrong === undefined) continue;
     throw new LudusError("bad-trajectory", { got: `${wrong} at token ${t} of ${fields.id}`, expected: expectations });
   }
@@ -90,7 +90,7 @@ function checkTurns({ id, turns, mask_T }: Trajectory): void {
       const got = `turn of tokens ${span.start} to ${span.end} in ${id}`;
       throw new LudusError("bad-trajectory", { got, expected: "turns in order, apart, within the tokens" });
     }
-    for (let t = span.start; t < span.end; t++) covered += mask_T[t]!;
+    for (let t = span.start; t < span.end; t++) covered += mask_T[t];
     last = span.end;
   }
   const sampled = mask_T.reduce((sum, m) => sum + m, 0);

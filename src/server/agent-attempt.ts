@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { Limits, ScoreParts } from "../env/env.ts";
 import { withTurnRewards } from "../env/episode-score.ts";
 import { LudusError } from "../errors.ts";
@@ -12,7 +13,7 @@ import type { Task } from "../schema/task.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { seedOf } from "../task/seeds.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
-import type { AgentDoor } from "./agent-door.ts";
+import type { AgentGateway } from "./agent-gateway.ts";
 import { runInScope } from "./captured-fetch.ts";
 import type { ChatSampling, ChatTurn } from "./model/chat-turn.ts";
 import { modelApp } from "./model/model-app.ts";
@@ -36,7 +37,7 @@ interface Agent<Data> {
   /** What it calls the model. */
   readonly model: string;
   run(task: Data, attempt: AgentAttempt): Promise<ScoreParts | undefined> | ScoreParts | undefined;
-  readonly door: AgentDoor | undefined;
+  readonly gateway: AgentGateway | undefined;
 }
 
 interface AttemptOptions extends RolloutOptions {
@@ -64,9 +65,9 @@ export async function runAttempt<Data>(
   const { id } = options;
   const deadline = new DeadlineSignal(options.limits.episodeMs, options.signal);
   const { signal } = deadline;
-  const app = modelApp({ ...call.desk, now: wallClock, load, ...(words && { words }) }, undefined);
+  const app = modelApp({ ...call.handler, now: wallClock, load, ...defined({ words }) }, undefined);
   try {
-    const base = (await agent.door?.open(id, app)) ?? nowhere;
+    const base = (await agent.gateway?.open(id, app)) ?? nowhere;
     const attempt = { id, url: `${base}/v1`, rewardUrl: `${base}/reward`, seed: options.seed, signal };
     const run = async () => (await agent.run(task.data, attempt)) ?? (await call.posted);
     const within = { parent: signal, own: lazySignal(), timeoutMs: Number.POSITIVE_INFINITY };
@@ -79,7 +80,7 @@ export async function runAttempt<Data>(
     const timing = { sampleMs: call.sampleMs, totalMs: performance.now() - started };
     return { id, task, trajectories, stop: end.stop, timing, ...why };
   } finally {
-    agent.door?.close(id);
+    agent.gateway?.close(id);
     deadline.clear();
   }
 }
@@ -92,7 +93,7 @@ class Attempt {
   readonly rollout: RecordedRollout;
   /** The score, where the agent posts it. */
   readonly posted: Promise<ScoreParts>;
-  readonly desk;
+  readonly handler;
   sampleMs = 0;
   readonly #options: AttemptOptions;
   #turns = 0;
@@ -111,8 +112,11 @@ class Attempt {
     this.#options = options;
     const sample: typeof engine.sample = (request, signal) => this.#sample(engine, request, signal);
     const model: ServedModel = {
-      ...{ name: agent.model, renderer, tokenizer, format: options.format },
-      ...(weights === undefined ? {} : { weights }),
+      name: agent.model,
+      renderer,
+      tokenizer,
+      format: options.format,
+      ...defined({ weights }),
       engine: { info: engine.info, sample, release: (kept) => engine.release(kept) },
     };
     const posted = Promise.withResolvers<ScoreParts>();
@@ -123,7 +127,7 @@ class Attempt {
     const onError = (error: unknown) => {
       if (error instanceof LudusError && error.code === "context-too-long") this.#over ??= "context-full";
     };
-    this.desk = { model, rollouts, onError, sampling: (asked: ChatSampling) => this.#sampling(asked) };
+    this.handler = { model, rollouts, onError, sampling: (asked: ChatSampling) => this.#sampling(asked) };
   }
 
   /** As the run says, whatever the agent asks for: what is learned from must be sampled as the algorithm expects. */

@@ -28,7 +28,7 @@ async function agent(word: string, baseURL: string): Promise<string> {
   for (;;) {
     // a temperature of its own, which training must not follow
     const options = { model: "clerk", messages, tools: [tool], temperature: 0.1 };
-    const { message } = (await client.chat.completions.create(options)).choices[0]!;
+    const { message } = (await client.chat.completions.create(options)).choices[0];
     if (message.tool_calls === undefined) return message.content ?? "";
     messages.push(message);
     for (const { id } of message.tool_calls) messages.push({ role: "tool", tool_call_id: id, content: secretOf(word) });
@@ -66,9 +66,9 @@ test("an attempt of an agent is a rollout: its calls, its tokens, its score", as
   const [trajectory, ...others] = rollout.trajectories;
   expect(others).toEqual([]);
   expect(trajectory).toMatchObject({ rollout: options.id, taskId: "t", domain: "d", temperature: 0, weight: 1 });
-  expect(trajectory!.score).toEqual({ total: 1, parts: { outcome: 1 }, success: true });
-  expect(trajectory!.turns.map(({ text }) => text)).toEqual(["look ab", "=bc"]);
-  const decoded = byteTokenizer().decode(trajectory!.tokens_T, { special: true });
+  expect(trajectory.score).toEqual({ total: 1, parts: { outcome: 1 }, success: true });
+  expect(trajectory.turns.map(({ text }) => text)).toEqual(["look ab", "=bc"]);
+  const decoded = byteTokenizer().decode(trajectory.tokens_T, { special: true });
   expect(decoded).toBe("ab?<|im_start|>look ab<|im_end|>bc<|im_start|>=bc<|im_end|>");
   expect(rollout.timing.sampleMs).toBeGreaterThan(0);
 });
@@ -106,7 +106,7 @@ test("an agent that asks for more than its limits has failed, and that is the po
   );
   expect(endless).toMatchObject({ stop: "max-turns" });
   expect(endless.trajectories[0]).toMatchObject({ stop: "max-turns", score: { total: 0, success: false } });
-  expect(endless.trajectories[0]!.turns).toHaveLength(4);
+  expect(endless.trajectories[0].turns).toHaveLength(4);
   const spent = await runRollout(
     env,
     task,
@@ -124,7 +124,9 @@ test("what goes wrong elsewhere spoils the attempt, and says what it was", async
   const broken = agentEnv({ ...definition, run: () => Promise.reject(new Error("the tool is down")) });
   const policy = policyOf(rightScript);
   expect(await runRollout(broken, task, policy, options)).toMatchObject({
-    ...{ stop: "env-crash", failure: expect.stringContaining("the tool is down"), trajectories: [] },
+    stop: "env-crash",
+    failure: expect.stringContaining("the tool is down"),
+    trajectories: [],
   });
   const silent = await runRollout(agentEnv({ ...definition, run: async () => 1 }), task, policy, options);
   expect(silent).toMatchObject({ stop: "env-crash", failure: expect.stringContaining("asked no model") });
@@ -132,7 +134,8 @@ test("what goes wrong elsewhere spoils the attempt, and says what it was", async
   expect((await runRollout(odd, task, policy, options)).failure).toContain("not a finite number");
   const failing = scriptedModel(rightScript, { beforeSample: () => Promise.reject(new Error("no memory")) });
   expect(await runRollout(agentEnv(definition), task, failing, options)).toMatchObject({
-    ...{ stop: "engine-error", failure: expect.stringContaining("no memory") },
+    stop: "engine-error",
+    failure: expect.stringContaining("no memory"),
   });
 });
 
@@ -147,15 +150,15 @@ test("time and an abort end an attempt, whether the agent listens or not", async
 
 test("its expert's words are demonstrations, with noise where it is wanted", async () => {
   const env = agentEnv(definition);
-  const seat = policyOf(rightScript);
-  const { trajectories } = await demonstrate(env, task, seat, options);
-  expect(trajectories[0]!.turns.map(({ text }) => text)).toEqual(["look ab", "=bc"]);
-  expect(trajectories[0]!.score.success).toBe(true);
-  expect(seat.engine.samples).toEqual([]);
-  const noisy = await demonstrate(env, task, seat, { ...options, noise: 1 });
-  expect(["=zz", "=yy"]).toContain(noisy.trajectories[0]!.turns[0]!.text);
+  const renderContext = policyOf(rightScript);
+  const { trajectories } = await demonstrate(env, task, renderContext, options);
+  expect(trajectories[0].turns.map(({ text }) => text)).toEqual(["look ab", "=bc"]);
+  expect(trajectories[0].score.success).toBe(true);
+  expect(renderContext.engine.samples).toEqual([]);
+  const noisy = await demonstrate(env, task, renderContext, { ...options, noise: 1 });
+  expect(["=zz", "=yy"]).toContain(noisy.trajectories[0].turns[0].text);
   const { expert: _expert, ...without } = definition;
-  expect(() => agentEnv(without).demonstrate(task, seat, options)).toThrow("no expert");
+  expect(() => agentEnv(without).demonstrate(task, renderContext, options)).toThrow("no expert");
 });
 
 test("what means nothing to an agent is refused, not ignored", async () => {
@@ -189,13 +192,13 @@ test("over HTTP each attempt has an address, and a reward that is posted ends it
     temperature: 0,
   });
   expect(new Set(seen.map(({ url }) => url)).size).toBe(8);
-  expect(seen[0]!.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rollouts\/step-2%2F7%2F\d\/v1$/);
+  expect(seen[0].url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rollouts\/step-2%2F7%2F\d\/v1$/);
   for (const { trajectories, stop } of rollouts) {
     expect(stop).toBe("completed");
-    expect(trajectories[0]!.score).toEqual({ total: 1.5, parts: { outcome: 1, speed: 0.5 }, success: true });
-    expect(trajectories[0]!.turns.map(({ text }) => text)).toEqual(["look ab", "=bc"]);
+    expect(trajectories[0].score).toEqual({ total: 1.5, parts: { outcome: 1, speed: 0.5 }, success: true });
+    expect(trajectories[0].turns.map(({ text }) => text)).toEqual(["look ab", "=bc"]);
   }
-  const late = await fetch(`${seen[0]!.url}/models`);
+  const late = await fetch(`${seen[0].url}/models`);
   expect(late.status).toBe(404);
   expect(await late.json()).toMatchObject({ error: { code: "rollout_not_found" } });
 });
@@ -212,7 +215,9 @@ test("train takes it: warm start, groups, updates, evaluation", async () => {
     policy: { engine, tokenizer, renderer: compactRenderer({ tokenizer }) },
     warmStart: imitate({ demonstrations: 8, steps: 2, batchSize: 4 }),
     algorithm: grpo({ groupSize: 4 }),
-    ...{ steps: 2, tasksPerStep: 4, eval: { tasks: 5 } },
+    steps: 2,
+    tasksPerStep: 4,
+    eval: { tasks: 5 },
   });
   expect(result).toMatchObject({ reason: "finished", steps: 4 });
   expect(result.metrics["imitate/expert-success"] ?? 1).toBe(1);

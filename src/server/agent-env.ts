@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { defineEnv } from "../env/define-env.ts";
 import type { Limits, ScoreParts } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
@@ -10,7 +11,7 @@ import type { Message, ToolSpec } from "../schema/message.ts";
 import type { Task } from "../schema/task.ts";
 import type { TaskSource } from "../task/task-source.ts";
 import { type AgentAttempt, runAttempt } from "./agent-attempt.ts";
-import { AgentDoor, type AgentDoorOptions } from "./agent-door.ts";
+import { AgentGateway, type AgentGatewayOptions } from "./agent-gateway.ts";
 import { patchFetch } from "./captured-fetch.ts";
 import type { ChatTurn } from "./model/chat-turn.ts";
 
@@ -35,7 +36,7 @@ export interface AgentDefinition<Data> {
   /** What could be said as well, for noisy demonstrations. */
   actions?(context: AgentExpertContext<Data>): readonly (WantToSay | string)[];
   /** For agents of other processes: the policy is served over HTTP too, each attempt under its own `url`. */
-  serve?: AgentDoorOptions;
+  serve?: AgentGatewayOptions;
 }
 
 export interface AgentExpertContext<Data> {
@@ -61,9 +62,10 @@ export interface AgentExpertContext<Data> {
 export function agentEnv<Data>(definition: AgentDefinition<Data>): SelfRunEnv<Data, undefined> {
   const { name, description, tasks, run, limits, format = hermes(), expert, actions, serve } = definition;
   const base = defineEnv<Data, undefined>({
-    ...{ name, tasks, format },
-    ...(description === undefined ? {} : { description }),
-    ...(limits === undefined ? {} : { limits }),
+    name,
+    tasks,
+    format,
+    ...defined({ description, limits }),
     start() {
       throw new LudusError("no-episode", {
         got: `a step of ${name} by hand`,
@@ -71,8 +73,8 @@ export function agentEnv<Data>(definition: AgentDefinition<Data>): SelfRunEnv<Da
       });
     },
   });
-  const door = serve === undefined ? undefined : new AgentDoor(serve);
-  const agent = { model: definition.model ?? name, run, door };
+  const gateway = serve === undefined ? undefined : new AgentGateway(serve);
+  const agent = { model: definition.model ?? name, run, gateway };
   const common = (task: Task<Data>, options: RolloutOptions) => {
     refuseUnheard(name, task, options);
     return { ...options, format: options.format ?? format, limits: { ...base.limits, ...options.limits } };
@@ -81,7 +83,7 @@ export function agentEnv<Data>(definition: AgentDefinition<Data>): SelfRunEnv<Da
   return {
     ...base,
     attempt: (task, policy, options) => runAttempt(agent, task, policy, common(task, options)),
-    demonstrate(task, { engine, ...seat }, options) {
+    demonstrate(task, { engine, ...renderContext }, options) {
       if (expert === undefined) {
         throw new LudusError("no-demonstrations", {
           got: `${name}, which has no expert`,
@@ -93,11 +95,11 @@ export function agentEnv<Data>(definition: AgentDefinition<Data>): SelfRunEnv<Da
       const words = ({ messages, tools }: ChatTurn): string => {
         const context = { task: task.data, messages, tools, rng };
         const choices = rng.next() < (options.noise ?? 0) ? (actions?.(context) ?? []) : [];
-        const said = choices.length > 0 ? choices[rng.integer(choices.length)]! : expert(context);
+        const said = choices.length > 0 ? choices[rng.integer(choices.length)] : expert(context);
         return typeof said === "string" ? said : chosen.format.write(said, tools);
       };
       const silent = { info: engine.info, sample: neverAsked, release: async () => {} };
-      return runAttempt(agent, task, { ...seat, engine: silent }, chosen, words);
+      return runAttempt(agent, task, { ...renderContext, engine: silent }, chosen, words);
     },
   };
 }

@@ -68,7 +68,9 @@ async function aiSdkAgent(question: string): Promise<string> {
   const schema = z.object({ who: z.string() });
   const { text } = await generateText({
     model: createOpenAICompatible({ name: "x", baseURL })("tiny"),
-    ...{ prompt: question, temperature: 0, stopWhen: isStepCount(3) },
+    prompt: question,
+    temperature: 0,
+    stopWhen: isStepCount(3),
     tools: { find: tool({ description: "Finds", inputSchema: schema, execute: find }) },
   });
   return text;
@@ -77,7 +79,9 @@ async function aiSdkAgent(question: string): Promise<string> {
 async function openAiAgent(question: string): Promise<string> {
   const client = new OpenAI({ baseURL, apiKey: "none" });
   const run = client.chat.completions.runTools({
-    ...{ model: "tiny", temperature: 0, messages: [{ role: "user", content: question }] },
+    model: "tiny",
+    temperature: 0,
+    messages: [{ role: "user", content: question }],
     tools: [
       {
         type: "function",
@@ -128,7 +132,7 @@ test("LangGraph's graphs are captured: model, tools, model", async () => {
 test("a hundred agents of five kinds at once are never mixed up", async () => {
   const kinds = [openAiAgent, aiSdkAgent, anthropicAgent, langGraphAgent(), fetchAgent];
   const all = await Promise.all(
-    Array.from({ length: 100 }, (_, i) => capturing.capture(() => kinds[i % 5]!(`Find user-${i}`))),
+    Array.from({ length: 100 }, (_, i) => capturing.capture(() => kinds[i % 5](`Find user-${i}`))),
   );
   for (const [i, captured] of all.entries()) {
     const isPlain = i % 5 === 4;

@@ -62,11 +62,14 @@ describe("OpenAI's SDK", () => {
   };
   const weigh: OpenAI.ChatCompletionTool = { ...search, function: { ...search.function, name: "weigh" } };
   const ask = (content: string) => ({
-    ...{ model: "tiny", messages: [{ role: "user" as const, content }], tools: [search, weigh], temperature: 0 },
+    model: "tiny",
+    messages: [{ role: "user" as const, content }],
+    tools: [search, weigh],
+    temperature: 0,
   });
 
   test("several calls at once, and their results fed back", async () => {
-    const { message, finish_reason } = (await openai.chat.completions.create(ask("two tools"))).choices[0]!;
+    const { message, finish_reason } = (await openai.chat.completions.create(ask("two tools"))).choices[0];
     expect(finish_reason).toBe("tool_calls");
     expect(message.content).toBe("Let me look.");
     const calls = message.tool_calls!.flatMap((call) => (call.type === "function" ? [call] : []));
@@ -76,13 +79,15 @@ describe("OpenAI's SDK", () => {
     ]);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
     const results = calls.map((call, i) => ({
-      ...{ role: "tool" as const, tool_call_id: call.id, content: i === 0 ? "green" : "scarlet" },
+      role: "tool" as const,
+      tool_call_id: call.id,
+      content: i === 0 ? "green" : "scarlet",
     }));
     const asked = ask("two tools");
     const next = await openai.chat.completions.create({ ...asked, messages: [...asked.messages, message, ...results] });
-    expect(next.choices[0]!.message.content).toBe("Both are known.");
+    expect(next.choices[0].message.content).toBe("Both are known.");
     const one = await openai.chat.completions.create({ ...asked, parallel_tool_calls: false });
-    expect(one.choices[0]!.message.tool_calls).toHaveLength(1);
+    expect(one.choices[0].message.tool_calls).toHaveLength(1);
   });
 
   test("text streams as it comes, each call when it is whole, and all of it is what comes unstreamed", async () => {
@@ -90,11 +95,11 @@ describe("OpenAI's SDK", () => {
     const runner = openai.chat.completions.stream(ask("two tools"));
     for await (const { choices } of runner) {
       if (choices[0]?.delta.content) seen.push("text");
-      if (choices[0]?.delta.tool_calls) seen.push(`call ${choices[0].delta.tool_calls[0]!.index}`);
+      if (choices[0]?.delta.tool_calls) seen.push(`call ${choices[0].delta.tool_calls[0].index}`);
     }
     expect(seen.filter((part) => part === "text").length).toBeGreaterThan(1);
     expect(seen.slice(-2)).toEqual(["call 0", "call 1"]);
-    const { message } = (await runner.finalChatCompletion()).choices[0]!;
+    const { message } = (await runner.finalChatCompletion()).choices[0];
     expect(message.content).toBe("Let me look.");
     expect(message.tool_calls!.map((call) => call.type === "function" && call.function.arguments)).toEqual([
       '{"query":"tea"}',
@@ -102,8 +107,8 @@ describe("OpenAI's SDK", () => {
     ]);
     const broken = await openai.chat.completions.stream(ask("broken call")).finalChatCompletion();
     const whole = await openai.chat.completions.create(ask("broken call"));
-    expect(broken.choices[0]!.message.content).toBe("Let me look.\n<tool_call>\n{search tea}\n</tool_call>");
-    expect(whole.choices[0]!.message.content).toBe(broken.choices[0]!.message.content);
+    expect(broken.choices[0].message.content).toBe("Let me look.\n<tool_call>\n{search tea}\n</tool_call>");
+    expect(whole.choices[0].message.content).toBe(broken.choices[0].message.content);
   });
 
   test("a tool that must be called is called; a choice that cannot be enforced is refused", async () => {
@@ -111,16 +116,17 @@ describe("OpenAI's SDK", () => {
     const first = model.engine.samples.length;
     const chosen = await openai.chat.completions.create({ ...ask("use the tool"), tool_choice: named, max_tokens: 4 });
     expect(chosen.usage!.completion_tokens).toBeGreaterThan(4);
-    const prompt = model.tokenizer.decode(model.engine.samples[first]!.tokens, { special: true });
+    const prompt = model.tokenizer.decode(model.engine.samples[first].tokens, { special: true });
     expect(prompt.endsWith('<|im_start|><tool_call>\n{"name": "search", "arguments": ')).toBe(true);
     await openai.chat.completions.create({ ...ask("use the tool"), tool_choice: "required", max_tokens: 4 });
     const open = model.tokenizer.decode(model.engine.samples.at(-1)!.tokens, { special: true });
     expect(open).toContain('<tool_call>\n{"name": "');
     const none = await openai.chat.completions.create({ ...ask("use the tool"), tool_choice: "none" });
-    expect(none.choices[0]!.message).toMatchObject({ content: callOf("tea") });
+    expect(none.choices[0].message).toMatchObject({ content: callOf("tea") });
     const other = { type: "function" as const, function: { name: "fly" } };
     await expect(openai.chat.completions.create({ ...ask("x"), tool_choice: other })).rejects.toMatchObject({
-      ...{ status: 400, param: "tool_choice" },
+      status: 400,
+      param: "tool_choice",
     });
   });
 
@@ -129,15 +135,16 @@ describe("OpenAI's SDK", () => {
     const options = { ...plain, logprobs: true, top_logprobs: 2 };
     const streamed = await openai.chat.completions.stream(options).finalChatCompletion();
     const whole = await openai.chat.completions.create(options);
-    expect(streamed.choices[0]!.logprobs).toEqual(whole.choices[0]!.logprobs);
-    expect(whole.choices[0]!.logprobs!.content!.length).toBeGreaterThan(20);
+    expect(streamed.choices[0].logprobs).toEqual(whole.choices[0].logprobs);
+    expect(whole.choices[0].logprobs!.content!.length).toBeGreaterThan(20);
   });
 
   test("each error is of its class, streamed or not", async () => {
     const long = ask("x".repeat(5000));
     await expect(openai.chat.completions.create(long)).rejects.toBeInstanceOf(OpenAI.BadRequestError);
     await expect(openai.chat.completions.create({ ...long, stream: true })).rejects.toMatchObject({
-      ...{ status: 400, code: "context_length_exceeded" },
+      status: 400,
+      code: "context_length_exceeded",
     });
     await expect(openai.chat.completions.create({ ...ask("x"), model: "other" })).rejects.toBeInstanceOf(
       OpenAI.NotFoundError,
@@ -213,8 +220,8 @@ describe("the AI SDK", () => {
     expect(result.text).toBe("It is green.");
     expect(result.steps.map(({ toolCalls }) => toolCalls.map(({ toolName }) => toolName))).toEqual([["search"], []]);
     const both = await generateText({ ...common(), tools, prompt: "two tools", stopWhen: isStepCount(4) });
-    expect(both.steps[0]!.text).toBe("Let me look.");
-    expect(both.steps[0]!.toolResults.map(({ output }) => output)).toEqual(["green", "scarlet"]);
+    expect(both.steps[0].text).toBe("Let me look.");
+    expect(both.steps[0].toolResults.map(({ output }) => output)).toEqual(["green", "scarlet"]);
     expect(both.text).toBe("Both are known.");
   });
 
@@ -255,7 +262,10 @@ describe("Anthropic's SDK", () => {
     { name: "weigh", input_schema: inputSchema },
   ];
   const ask = (content: string) => ({
-    ...{ model: "tiny", max_tokens: 300, messages: [{ role: "user" as const, content }], temperature: 0 },
+    model: "tiny",
+    max_tokens: 300,
+    messages: [{ role: "user" as const, content }],
+    temperature: 0,
   });
 
   test("talks, with tools and their results", async () => {

@@ -82,8 +82,8 @@ describe(`${trajectories} trajectories`, () => {
     const { trajectories: page, next } = await timed<TrajectoriesAnswer>(`${list}${filter}`);
     expect(page.length).toBeGreaterThan(0);
     if (next !== undefined) await timed(`${list}${filter}&after=${next}`);
-    await timed(`/runs/large/trajectories/${page[0]!.key}`);
-    await timed(`/runs/large/groups/${page[0]!.group}`);
+    await timed(`/runs/large/trajectories/${page[0].key}`);
+    await timed(`/runs/large/groups/${page[0].group}`);
     await timed(`/runs/large/count?${filter.slice(1)}`);
   });
 });

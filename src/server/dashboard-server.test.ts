@@ -63,12 +63,10 @@ beforeAll(async () => {
       return id === 57 ? 0.1 : 0;
     });
   dashboard = await serveDashboard({
-    ...{
-      runs: join(folder, "runs"),
-      token: "secret-token",
-      environments: { guess: { description: "Find a number", make: guess } },
-      liveMs: 20,
-    },
+    runs: join(folder, "runs"),
+    token: "secret-token",
+    environments: { guess: { description: "Find a number", make: guess } },
+    liveMs: 20,
     diagnose: async () => [{ code: "flat", severity: "error", message: "No gain.", remedy: "Look.", step: 9 }],
     loadEngine: async () => fakeEngine({ vocabularySize: tokenizer.vocabularySize, distribution }),
   });
@@ -123,7 +121,7 @@ describe("who may look", () => {
     const cookie = first.headers.get("set-cookie")!;
     expect(cookie).toMatch(/HttpOnly/);
     expect(cookie).toMatch(/SameSite=Strict/);
-    expect((await fetch(address("/api/runs"), { headers: { cookie: cookie.split(";")[0]! } })).status).toBe(200);
+    expect((await fetch(address("/api/runs"), { headers: { cookie: cookie.split(";")[0] } })).status).toBe(200);
     const wrong = await fetch(address("/?token=wrong"), { redirect: "manual" });
     expect(wrong.headers.get("set-cookie")).toBeNull();
   });
@@ -180,8 +178,8 @@ describe("runs", () => {
       ["sweep/lr 1e-3", "rollout/reward", 3],
       ["sweep/lr 1e-3", "policy/entropy", 3],
     ]);
-    expect(series[0]!.counts).toEqual([4, 4, 4, 4, 4]);
-    expect(series[0]!.steps).toEqual([3, 7, 11, 15, 19]);
+    expect(series[0].counts).toEqual([4, 4, 4, 4, 4]);
+    expect(series[0].steps).toEqual([3, 7, 11, 15, 19]);
   });
 
   test("tell what was found, marked at its step", async () => {
@@ -219,7 +217,7 @@ describe("trajectories", () => {
     const second = await get<TrajectoriesAnswer>(
       `/runs/first/trajectories?limit=10&success=true&min=0.9&after=${first.next}`,
     );
-    expect(second.trajectories[0]!.key).toBeLessThan(first.trajectories.at(-1)!.key);
+    expect(second.trajectories[0].key).toBeLessThan(first.trajectories.at(-1)!.key);
     const { count } = await get<{ count: number }>("/runs/first/count?tool=search&text=search");
     expect(count).toBeGreaterThan(0);
   });
@@ -230,7 +228,7 @@ describe("trajectories", () => {
     const { tokens, turns, summary } = await get<TrajectoryAnswer>(`/runs/first/trajectories/${key}`);
     expect(tokens.total).toBe(summary.tokens);
     expect(tokens.texts!.join("")).toBe(tokenizer.decode(tokens.ids as number[], { special: true }));
-    expect(tokens.mask.slice(turns[0]!.start, turns[0]!.end).every((mask) => mask === 1)).toBe(true);
+    expect(tokens.mask.slice(turns[0].start, turns[0].end).every((mask) => mask === 1)).toBe(true);
     const part = await get<TrajectoryAnswer>(`/runs/first/trajectories/${key}?first=2&tokens=3`);
     expect(part.tokens.ids).toEqual(tokens.ids.slice(2, 5));
   });
@@ -251,7 +249,7 @@ describe("trajectories", () => {
     const { trajectories } = await get<TrajectoriesAnswer>(
       "/runs/first/trajectories?task=train/0&order=oldest&limit=1",
     );
-    const path = `/runs/first/trajectories/${trajectories[0]!.key}`;
+    const path = `/runs/first/trajectories/${trajectories[0].key}`;
     expect((await get<TrajectoryAnswer>(path)).failure).toMatchObject({ length: 50_000 });
     expect((await get<TrajectoryAnswer>(path)).failure!.text).toHaveLength(20_000);
     expect((await get<TrajectoryAnswer>(`${path}?full=true`)).failure!.text).toHaveLength(50_000);
@@ -260,7 +258,7 @@ describe("trajectories", () => {
   test("that had a hint say so, in lists and by themselves", async () => {
     const { trajectories } = await get<TrajectoriesAnswer>("/runs/first/trajectories?guided=true&limit=2");
     expect(trajectories.map((summary) => summary.guidance)).toEqual(["plan", "plan"]);
-    const shown = await get<TrajectoryAnswer>(`/runs/first/trajectories/${trajectories[0]!.key}`);
+    const shown = await get<TrajectoryAnswer>(`/runs/first/trajectories/${trajectories[0].key}`);
     expect(shown.guidance).toEqual({ kind: "plan", text: { text: "y".repeat(20_000), length: 30_000 } });
     expect(await get<{ count: number }>("/runs/first/count?guided=true")).toEqual({ count: 20 });
     expect(await get<{ count: number }>("/runs/first/count?guided=false")).toEqual({ count: 140 });
@@ -268,7 +266,7 @@ describe("trajectories", () => {
 
   test("a group has its members and their mean", async () => {
     const { trajectories } = await get<TrajectoriesAnswer>("/runs/first/trajectories?limit=1");
-    const group = await get<GroupAnswer>(`/runs/first/groups/${trajectories[0]!.group}`);
+    const group = await get<GroupAnswer>(`/runs/first/groups/${trajectories[0].group}`);
     expect(group.members).toHaveLength(4);
     const mean = group.members.reduce((sum, { reward }) => sum + reward!, 0) / 4;
     expect(group.meanReward).toBeCloseTo(mean, 6);
@@ -297,11 +295,11 @@ describe("playing by hand", () => {
     const suggestion = await post<SuggestionAnswer>(path, { temperature: 0 });
     expect(suggestion).toMatchObject({ text: "4", stop: "stop-token" });
     expect(suggestion.tokens.map(({ text }) => text)).toEqual(["4", "<|im_end|>"]);
-    expect(suggestion.tokens[0]!.choices.slice(0, 2)).toMatchObject([
+    expect(suggestion.tokens[0].choices.slice(0, 2)).toMatchObject([
       { id: four, text: "4" },
       { id: 57, text: "9" },
     ]);
-    expect(suggestion.tokens[0]!.logprob).toBeCloseTo(Math.log(0.9), 5);
+    expect(suggestion.tokens[0].logprob).toBeCloseTo(Math.log(0.9), 5);
     const other = await post<SuggestionAnswer>(path, { temperature: 0, given: [57] });
     expect(other.tokens.map(({ text, isGiven }) => [text, isGiven])).toEqual([
       ["9", true],
@@ -321,7 +319,7 @@ test("whoever watches a run hears of each write", async () => {
   let text = "";
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
     text += chunk;
-    const found = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!).step as number);
+    const found = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data).step as number);
     if (found.length > steps.length) {
       steps.push(...found.slice(steps.length));
       if (steps.length === 2) break;

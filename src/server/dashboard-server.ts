@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { isLoopback, onlyLoopbackNames, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
 import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
@@ -90,7 +91,8 @@ function openParts(root: string, options: Partial<DashboardOptions>) {
   const runs = new RunFolder(root, clock);
   const policies = new CheckpointPolicies(loadEngine);
   return {
-    ...{ runs, policies },
+    runs,
+    policies,
     summaries: new RunSummaries(runs, now),
     findings: new Findings(runs, diagnose, clock),
     room: new PlayRoom(environments, runs, policies),
@@ -140,7 +142,7 @@ function cannotListen(error: Error, host: string, port: number): Error {
   return new LudusError("cannot-listen", {
     got: error.message,
     expected: `to listen on ${host} port ${port}`,
-    ...(isTaken ? { hint: "Choose another with --port, or 0 for any that is free." } : {}),
+    ...defined({ hint: isTaken ? "Choose another with --port, or 0 for any that is free." : undefined }),
     cause: error,
   });
 }

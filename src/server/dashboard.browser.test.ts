@@ -31,7 +31,10 @@ beforeAll(async () => {
   await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), { steps: 1, groupsPerStep: 1, fields: hostile() });
   await writeCheckpoint(join(folder, "runs/second/checkpoints/step-000029"));
   dashboard = await serveDashboard({
-    ...{ runs: join(folder, "runs"), assets: join(folder, "page"), liveMs: 100, environments: shippedEnvs },
+    runs: join(folder, "runs"),
+    assets: join(folder, "page"),
+    liveMs: 100,
+    environments: shippedEnvs,
     loadEngine: async () => fakeEngine({ vocabularySize: tokenizer.vocabularySize, distribution: saysOne }),
   });
   const executablePath = process.env.LUDUS_BROWSER!;
@@ -92,7 +95,10 @@ function hostile(): Partial<Trajectory> {
   });
   const mask_T = new Uint8Array(T).fill(1, 10, 9000).fill(1, 9010);
   return {
-    ...{ taskId: script, role: script, stop: "tool-crash", failure: `${text} ${"long ".repeat(100_000)}` },
+    taskId: script,
+    role: script,
+    stop: "tool-crash",
+    failure: `${text} ${"long ".repeat(100_000)}`,
     tokens_T: Int32Array.from({ length: T }, (_, i) => 32 + (i % 90)),
     mask_T,
     logprobs_T: Float32Array.from(mask_T, (mask) => -mask),
@@ -216,7 +222,7 @@ describe("curves", () => {
             const context = (canvas as unknown as { getContext(kind: "2d"): ImageContext }).getContext("2d");
             return [...context.getImageData(Math.round(width / 2) + 3, Math.round(height * 0.78), 1, 1).data];
           })) as number[];
-          expect(pixel[2]! - pixel[0]!, colorScheme).toBeGreaterThan(30);
+          expect(pixel[2] - pixel[0], colorScheme).toBeGreaterThan(30);
         },
         { colorScheme },
       );

@@ -1,6 +1,6 @@
 export type { AgentAttempt } from "./agent-attempt.ts";
-export type { AgentDoorOptions } from "./agent-door.ts";
 export { type AgentDefinition, type AgentExpertContext, agentEnv } from "./agent-env.ts";
+export type { AgentGatewayOptions } from "./agent-gateway.ts";
 export { type Capture, type Captured, createCapture } from "./capture.ts";
 export type { Environments } from "./dashboard/play-routes.ts";
 export { type Dashboard, type DashboardOptions, serveDashboard } from "./dashboard-server.ts";

@@ -41,7 +41,8 @@ function clientAt(path: string): OpenAI {
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`http://127.0.0.1:${server.port}${path}`, {
-    ...{ method: "POST", body: JSON.stringify(body) },
+    method: "POST",
+    body: JSON.stringify(body),
     headers: { "content-type": "application/json", ...headers },
   });
 }
@@ -57,7 +58,9 @@ describe("OpenAI's own client", () => {
 
   test("streams the same, in whole characters and several parts", async () => {
     const stream = await client.chat.completions.create({
-      ...{ ...ask("hello"), stream: true as const, stream_options: { include_usage: true } },
+      ...ask("hello"),
+      stream: true as const,
+      stream_options: { include_usage: true },
     });
     const parts: string[] = [];
     let [finish, total] = ["", 0];
@@ -74,20 +77,21 @@ describe("OpenAI's own client", () => {
 
   test("the same seed says the same, streamed or not, and n answers differ", async () => {
     const options = { ...ask("hello"), temperature: 1.5, seed: 7, max_tokens: 20 };
-    const once = (await client.chat.completions.create(options)).choices[0]!.message.content;
+    const once = (await client.chat.completions.create(options)).choices[0].message.content;
     const again = await client.chat.completions.create({ ...options, stream: true });
     let streamed = "";
     for await (const { choices } of again) streamed += choices[0]?.delta.content ?? "";
     expect(streamed).toBe(once);
     const { choices } = await client.chat.completions.create({ ...options, n: 4 });
-    expect(choices[0]!.message.content).toBe(once);
+    expect(choices[0].message.content).toBe(once);
     expect(new Set(choices.map(({ message }) => message.content)).size).toBeGreaterThan(1);
   });
 
   test("stop strings end the answer and are not in it, streamed or not; too few tokens say so", async () => {
     const options = { ...ask("stop"), stop: [", th", "xyz"] };
     expect((await client.chat.completions.create(options)).choices[0]).toMatchObject({
-      ...{ finish_reason: "stop", message: { content: "one, two" } },
+      finish_reason: "stop",
+      message: { content: "one, two" },
     });
     let streamed = "";
     for await (const { choices } of await client.chat.completions.create({ ...options, stream: true })) {
@@ -100,22 +104,26 @@ describe("OpenAI's own client", () => {
 
   test("log-probabilities come with their alternatives", async () => {
     const { choices } = await client.chat.completions.create({ ...ask("stop"), logprobs: true, top_logprobs: 2 });
-    const content = choices[0]!.logprobs!.content!;
+    const content = choices[0].logprobs!.content!;
     expect(content.map(({ token }) => token).join("")).toBe("one, two, three");
-    expect(content[0]!.logprob).toBeCloseTo(Math.log(0.75), 5);
-    expect(content[0]!.top_logprobs).toMatchObject([{ token: "o" }, { token: "!" }]);
-    expect(content[0]!.bytes).toEqual([111]);
+    expect(content[0].logprob).toBeCloseTo(Math.log(0.75), 5);
+    expect(content[0].top_logprobs).toMatchObject([{ token: "o" }, { token: "!" }]);
+    expect(content[0].bytes).toEqual([111]);
   });
 
   test("errors are of its own classes, and say what was wrong", async () => {
     await expect(client.chat.completions.create({ ...ask("hello"), model: "other" })).rejects.toMatchObject({
-      ...{ status: 404, code: "model_not_found", type: "invalid_request_error" },
+      status: 404,
+      code: "model_not_found",
+      type: "invalid_request_error",
     });
     await expect(client.chat.completions.create({ ...ask("hello"), temperature: 9 })).rejects.toMatchObject({
-      ...{ status: 400, param: "temperature" },
+      status: 400,
+      param: "temperature",
     });
     await expect(client.chat.completions.create(ask("x".repeat(5000)))).rejects.toMatchObject({
-      ...{ status: 400, code: "context_length_exceeded" },
+      status: 400,
+      code: "context_length_exceeded",
     });
     await expect(client.embeddings.create({ model: "tiny", input: "a" })).rejects.toMatchObject({ status: 404 });
     const form = await fetch(`${server.url}/chat/completions`, { method: "POST", body: "{}" });
@@ -130,7 +138,7 @@ describe("recording", () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: question }];
     for (let turn = 0; turn < 3; turn++) {
       const { choices } = await own.chat.completions.create({ model: "tiny", messages, tools, temperature: 0 });
-      const { message } = choices[0]!;
+      const { message } = choices[0];
       messages.push(message);
       for (const each of message.tool_calls ?? []) {
         messages.push({ role: "tool", tool_call_id: each.id, content: "green" });
@@ -145,7 +153,7 @@ describe("recording", () => {
     expect(await (await post("/rollouts/a/reward", { reward: 1, task: "tea" })).json()).toEqual({ trajectories: 1 });
     const [trajectory] = recorded.at(-1)!;
     expect(trajectory).toMatchObject({ rollout: "a", taskId: "tea", weight: 1, score: { total: 1, success: true } });
-    const { tokens_T, mask_T, logprobs_T, turns } = trajectory!;
+    const { tokens_T, mask_T, logprobs_T, turns } = trajectory;
     expect(turns.map(({ text, calls }) => [text, calls])).toEqual([
       [call, [{ name: "search", arguments: { query: "tea" }, outcome: "ok", observation: "green" }]],
       ["It is green.", []],
@@ -156,8 +164,8 @@ describe("recording", () => {
     expect(said).toEqual([`${call}<|im_end|>`, "It is green.<|im_end|>"]);
     // the second prompt was the first, what was sampled, and what is new: nothing was made into tokens twice
     const second = model.engine.samples.at(-1)!.tokens;
-    expect(Array.from(tokens_T.subarray(0, turns[1]!.span.start))).toEqual(Array.from(second));
-    expect(logprobs_T[turns[0]!.span.start]).toBeCloseTo(Math.log(0.75), 5);
+    expect(Array.from(tokens_T.subarray(0, turns[1].span.start))).toEqual(Array.from(second));
+    expect(logprobs_T[turns[0].span.start]).toBeCloseTo(Math.log(0.75), 5);
     expect(mask_T.reduce((a, b) => a + b)).toBe(turns.reduce((sum, { span }) => sum + span.end - span.start, 0));
     const taken = (await (await fetch(`http://127.0.0.1:${server.port}/rollouts/a`)).json()) as {
       trajectories: unknown[];
@@ -179,7 +187,7 @@ describe("recording", () => {
     const trajectories = recorded.at(-1)!;
     expect(trajectories.map(({ turns }) => turns.length)).toEqual([2, 1, 1]);
     expect(trajectories.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1);
-    expect(trajectories[0]!.score).toMatchObject({ total: 0.6, success: false });
+    expect(trajectories[0].score).toMatchObject({ total: 0.6, success: false });
     const sampled = trajectories.map(({ mask_T }) => mask_T.reduce((a, b) => a + b));
     const length = (text: string) => new TextEncoder().encode(text).length + 1;
     expect(sampled).toEqual([
@@ -193,11 +201,11 @@ describe("recording", () => {
     const forced = { type: "function" as const, function: { name: "search" } };
     const asked = { ...ask("use the tool"), tools, tool_choice: forced };
     const { choices } = await clientAt("/rollouts/f/v1").chat.completions.create(asked);
-    expect(choices[0]!.message.tool_calls).toMatchObject([
+    expect(choices[0].message.tool_calls).toMatchObject([
       { function: { name: "search", arguments: '{"query":"tea"}' } },
     ]);
     await post("/rollouts/f/reward", { reward: 1 });
-    const { tokens_T, mask_T, versions_T, turns } = recorded.at(-1)![0]!;
+    const { tokens_T, mask_T, versions_T, turns } = recorded.at(-1)![0];
     expect(turns.map(({ text }) => text)).toEqual([call]);
     const sampled = tokens_T.filter((_, t) => mask_T[t] === 1);
     expect(model.tokenizer.decode(sampled)).toBe('{"query": "tea"}}\n</tool_call>');
@@ -263,17 +271,17 @@ test("captured agents of this process are never mixed up, and ask nobody else", 
         const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: `user-${i}` }];
         for (let turn = 0; turn < 2; turn++) {
           const { choices } = await own.chat.completions.create({ model: "tiny", messages, temperature: 0 });
-          messages.push(choices[0]!.message, { role: "user", content: "again" });
+          messages.push(choices[0].message, { role: "user", content: "again" });
         }
         return messages;
       }),
     ),
   );
   for (const [i, { value, rollout }] of results.entries()) {
-    expect(value[1]!.content).toBe(`you said user-${i}`);
+    expect(value[1].content).toBe(`you said user-${i}`);
     const [trajectory, ...others] = rollout.trajectories({ taskId: `${i}`, score: makeScore({ outcome: 1 }) });
     expect(others).toEqual([]);
-    expect(trajectory!.turns.map(({ text }) => text)).toEqual([`you said user-${i}`, `you said user-${i}`]);
+    expect(trajectory.turns.map(({ text }) => text)).toEqual([`you said user-${i}`, `you said user-${i}`]);
   }
   await expect(own.chat.completions.create({ model: "tiny", messages: [] })).rejects.toThrow();
   close();

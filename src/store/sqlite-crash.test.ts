@@ -69,7 +69,7 @@ test("a writer killed at any moment leaves whole steps, all it had reported, and
     expect((await run.events()).map(({ step }) => step)).toEqual(Array.from({ length: last + 1 }, (_, step) => step));
     expect(await run.countTrajectories()).toBe(4 * (last + 1));
     const newest = await run.trajectories({ steps: { from: last } });
-    expect((await run.group(newest.trajectories[0]!.group)).trajectories).toHaveLength(4);
+    expect((await run.group(newest.trajectories[0].group)).trajectories).toHaveLength(4);
     await run.close();
     expect(integrity()).toBe("ok");
     earlier = last;

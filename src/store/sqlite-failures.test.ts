@@ -80,7 +80,7 @@ test("a full disk loses the transaction that did not fit, and nothing before it"
 
 test("a file that is no database is named, with a way to save what is left", async () => {
   await writeSteps(await open(), 0, 2);
-  await opened[0]!.close();
+  await opened[0].close();
   const bytes = readFileSync(file);
   bytes.fill(0x55, 0, 64);
   writeFileSync(file, bytes);
@@ -94,10 +94,10 @@ test("a file that is no database is named, with a way to save what is left", asy
 
 test("damaged pages are an error or harmless, never another trajectory", async () => {
   await writeSteps(await open(), 0, 5);
-  const { trajectories: before } = await opened[0]!.trajectories({}, { limit: 1000 });
-  const whole = await Promise.all(before.map(({ key }) => opened[0]!.trajectory(key)));
+  const { trajectories: before } = await opened[0].trajectories({}, { limit: 1000 });
+  const whole = await Promise.all(before.map(({ key }) => opened[0].trajectory(key)));
   const bytesOf = new Map(whole.map(({ summary, trajectory }) => [summary.key, encodeTrajectory(trajectory)]));
-  await opened[0]!.close();
+  await opened[0].close();
   const bytes = readFileSync(file);
   const rng = createRng(1);
   let damaged = 0;
@@ -153,11 +153,11 @@ test("a newer version is refused", async () => {
 
 test("a run from before advantages were kept is read as it is, and gone on with", async () => {
   await writeSteps(await open(), 0, 0);
-  await opened[0]!.close();
+  await opened[0].close();
   alter("DROP TABLE trajectory_advantages");
   const reader = await openRun(directory, { readOnly: true });
   const [first] = (await reader.trajectories()).trajectories;
-  expect((await reader.trajectory(first!.key)).advantages_T).toBeUndefined();
+  expect((await reader.trajectory(first.key)).advantages_T).toBeUndefined();
   await reader.close();
   const again = await open();
   const task = fakeTask(createRng(1), "task-0");
@@ -166,12 +166,12 @@ test("a run from before advantages were kept is read as it is, and gone on with"
   const learned = new Map([[trajectory.id, advantages_T]]);
   await again.transaction((write) => write.recordGroup(1, { task, trajectories: [trajectory] }, "train", learned));
   const [last] = (await again.trajectories()).trajectories;
-  expect((await again.trajectory(last!.key)).advantages_T).toEqual(advantages_T);
+  expect((await again.trajectory(last.key)).advantages_T).toEqual(advantages_T);
 });
 
 test("a run from before hints were kept is read as it is, and gone on with", async () => {
   await writeSteps(await open(), 0, 0);
-  await opened[0]!.close();
+  await opened[0].close();
   alter("DROP TABLE trajectory_guidance");
   const reader = await openRun(directory, { readOnly: true });
   const { trajectories } = await reader.trajectories();

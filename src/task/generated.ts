@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { createRng, type Rng } from "../random.ts";
 import { hashText, seedOf } from "./seeds.ts";
@@ -55,7 +56,7 @@ export function generated<Data>(
         id: `${name}/${split}/${index}`,
         seed: taskSeed,
         data: draw(createRng(taskSeed), split),
-        ...(domain === undefined ? {} : { domain }),
+        ...defined({ domain }),
       };
     },
   };

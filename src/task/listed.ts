@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { hashText, seedOf } from "./seeds.ts";
 import type { TaskSource } from "./task-source.ts";
@@ -41,7 +42,7 @@ export function listed<Data>(
         id: `${name}/${split}/${index % list.length}`,
         seed: seedOf(seed, `${name}/${split}`, index),
         data: list[index % list.length]!,
-        ...(domain === undefined ? {} : { domain }),
+        ...defined({ domain }),
       };
     },
   };
@@ -55,6 +56,6 @@ function isList<Data>(rows: readonly Data[] | Readonly<Record<string, readonly D
 function divide<Data>(rows: readonly Data[], testShare: number): Record<string, readonly Data[]> {
   const places = rows.map((row) => hashText(JSON.stringify(row)) / 2 ** 32);
   const least = rows.length > 1 && testShare > 0 ? Math.min(...places) : -1;
-  const isTest = (i: number) => places[i]! < testShare || places[i] === least;
+  const isTest = (i: number) => places[i] < testShare || places[i] === least;
   return { train: rows.filter((_, i) => !isTest(i)), test: rows.filter((_, i) => isTest(i)) };
 }

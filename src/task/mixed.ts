@@ -16,14 +16,12 @@ export function mixed<Data>(mixture: Mixture<Data>): TaskSource<Data> {
 
   return {
     name: parts.map(([name]) => name).join("+"),
-    splits: parts[0]![1].source.splits.filter((split) =>
-      parts.every(([, { source }]) => source.splits.includes(split)),
-    ),
+    splits: parts[0][1].source.splits.filter((split) => parts.every(([, { source }]) => source.splits.includes(split))),
     size: (split) => parts.reduce((sum, [, { source }]) => sum + source.size(split), 0),
     async at(split, index) {
       const place = index % pattern.length;
-      const [name, { source, weight }] = parts[pattern[place]!]!;
-      const task = await source.at(split, Math.floor(index / pattern.length) * weight + ranks[place]!);
+      const [name, { source, weight }] = parts[pattern[place]];
+      const task = await source.at(split, Math.floor(index / pattern.length) * weight + ranks[place]);
       return { ...task, domain: task.domain ?? name };
     },
   };
@@ -34,9 +32,9 @@ function spread(weights: readonly number[]): number[] {
   const total = weights.reduce((a, b) => a + b, 0);
   const given = weights.map(() => 0);
   return Array.from({ length: total }, (_, i) => {
-    const owed = weights.map((weight, part) => ((i + 1) * weight) / total - given[part]!);
+    const owed = weights.map((weight, part) => ((i + 1) * weight) / total - given[part]);
     const part = owed.indexOf(Math.max(...owed));
-    given[part]!++;
+    given[part]++;
     return part;
   });
 }

@@ -45,7 +45,7 @@ async function slopes(build: (x: Value, y: Value) => { loss: Value; wanted: Valu
     toOnnx(outputs),
     Object.fromEntries(Object.entries(feeds).filter(([name]) => used.has(name))),
   );
-  return gradients.map((_, i) => results[`g${i}`]!.data[0]!);
+  return gradients.map((_, i) => results[`g${i}`].data[0]);
 }
 
 describe("differentiate", () => {
@@ -73,13 +73,13 @@ describe("differentiate", () => {
     const [a, b] = [neg(x), mul(x, x)];
     const [da, db] = ["da", "db"].map((name) => graph.input(name, "float32", ["B"]));
     const seeds = [
-      { value: a, gradient: da! },
-      { value: b, gradient: db! },
+      { value: a, gradient: da },
+      { value: b, gradient: db },
     ];
     const [both] = differentiate(seeds, [x]);
     const [first] = differentiate(seeds.slice(0, 1), [x]);
-    expect(first).toBe(neg(da!));
-    expect(both!.node.inputs).toContain(first);
+    expect(first).toBe(neg(da));
+    expect(both.node.inputs).toContain(first);
   });
 
   test("refuses a value that no seed depends on", () => {
@@ -112,7 +112,7 @@ describe("differentiate", () => {
     const [x, w] = [graph.input("x", "float32", ["B", 3]), graph.input("w", "float32", [3, 4])];
     const loss = matmul(exp(x), w);
     const [dw] = differentiate([{ value: loss, gradient: graph.input("d", "float32", ["B", 4]) }], [w]);
-    expect(nodeOperators(toOnnx({ dw: dw! }))).toEqual(["Exp", "FusedMatMul"]);
+    expect(nodeOperators(toOnnx({ dw: dw }))).toEqual(["Exp", "FusedMatMul"]);
   });
 });
 
@@ -133,8 +133,8 @@ describe("cheaper ways to the same gradient", () => {
     const plain = mul(weights, sub(g, sumKeep(mul(g, weights), [-1])));
     expect(cheap).not.toBe(plain);
     const feeds = { scores: draw(2, 5, 5), values: draw(2, 5, 2), seed: draw(2, 5, 2) };
-    const results = await runModel(toOnnx({ cheap: cheap!, plain }), feeds);
-    expect(worstDifference(results.cheap!, results.plain!)).toBeLessThan(1e-6);
+    const results = await runModel(toOnnx({ cheap: cheap, plain }), feeds);
+    expect(worstDifference(results.cheap, results.plain)).toBeLessThan(1e-6);
   });
 
   test("the gradient of picked log-probabilities is placed, not added", () => {
@@ -143,7 +143,7 @@ describe("cheaper ways to the same gradient", () => {
     const chosen = pick(logSoftmax(logits), graph.input("chosen", "int64", ["P", 1]));
     const [gradient] = differentiate([{ value: chosen, gradient: graph.input("d", "float32", ["P", 1]) }], [logits]);
     // no pass over a matrix of zeros: one product, into which the derivatives are placed
-    const operators = nodeOperators(toOnnx({ gradient: gradient! }));
+    const operators = nodeOperators(toOnnx({ gradient: gradient }));
     expect(operators.toSorted()).toEqual(["Exp", "LogSoftmax", "Mul", "Neg", "ScatterElements"]);
   });
 });
@@ -182,7 +182,7 @@ describe("a decoder layer", () => {
     const names = Object.keys(parameters);
     differentiate([{ value: loss, gradient: graph.input("d", "float32", loss.shape) }], values).forEach(
       (gradient, i) => {
-        outputs[`gradient:${names[i]!}`] = gradient;
+        outputs[`gradient:${names[i]}`] = gradient;
       },
     );
     const weights = draw(1, 10, 1);
@@ -190,18 +190,18 @@ describe("a decoder layer", () => {
     const gradients = await runModel(toOnnx(outputs), { ...parameters, ...others, d: weights });
 
     for (const name of names) {
-      const { shape, data } = parameters[name]!;
+      const { shape, data } = parameters[name];
       const direction = data.map(() => random.normal());
       const lossAt = async (distance: number) => {
-        const moved = { shape, data: data.map((value, i) => value + distance * direction[i]!) };
+        const moved = { shape, data: data.map((value, i) => value + distance * direction[i]) };
         const result = await runModel(forward, { ...parameters, ...others, [name]: moved });
-        return result.loss!.data.reduce((sum, value, i) => sum + value * weights.data[i]!, 0);
+        return result.loss.data.reduce((sum, value, i) => sum + value * weights.data[i], 0);
       };
       const [far, near] = [8e-3, 4e-3];
       const step = async (h: number) => ((await lossAt(h)) - (await lossAt(-h))) / (2 * h);
       const measured = (4 * (await step(near)) - (await step(far))) / 3; // Richardson: the error is of fourth order
-      const gradient = gradients[`gradient:${name}`]!.data;
-      const slope = gradient.reduce((sum, value, i) => sum + value * direction[i]!, 0);
+      const gradient = gradients[`gradient:${name}`].data;
+      const slope = gradient.reduce((sum, value, i) => sum + value * direction[i], 0);
       expect(Math.abs(measured - slope) / Math.hypot(...gradient), name).toBeLessThan(1e-3);
     }
   });

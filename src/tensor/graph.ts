@@ -123,13 +123,13 @@ export class Graph {
     const known = this.#nodes.get(`input:${name}`);
     if (known !== undefined)
       throw new TensorError("input", [shape], `the name "${name}" is taken; input names are unique`);
-    return this.#make(`input:${name}`, inputOperator, [], { name, dtype, shape: shape.join(",") })[0]!;
+    return this.#make(`input:${name}`, inputOperator, [], { name, dtype, shape: shape.join(",") })[0];
   }
 
   /** A float scalar. */
   constant(value: number): Value {
     const key = `constant:${value}`;
-    return (this.#nodes.get(key)?.outputs ?? this.#make(key, constantOperator, [], { value }))[0]!;
+    return (this.#nodes.get(key)?.outputs ?? this.#make(key, constantOperator, [], { value }))[0];
   }
 
   apply(operator: Operator, inputs: readonly Value[], attributes: Attributes = {}): readonly Value[] {

@@ -77,7 +77,7 @@ describe("a written model", () => {
     const values = [1e-45, -3.4028234663852886e38, 1 / 3, -0.1, 16777217, Number.POSITIVE_INFINITY];
     const outputs = Object.fromEntries(values.map((value, i) => [`c${i}`, graph.constant(value)]));
     const results = await runModel(toOnnx(outputs), {});
-    expect(values.map((_, i) => results[`c${i}`]!.data[0])).toEqual(values.map(Math.fround));
+    expect(values.map((_, i) => results[`c${i}`].data[0])).toEqual(values.map(Math.fround));
   });
 
   test("lets users take the names that it would", async () => {
@@ -122,7 +122,7 @@ async function compareFusion(outputs: Record<string, Value>, also: Value, feeds:
   const [fused, plain] = [toOnnx(outputs), toOnnx({ ...outputs, also })];
   const [actual, expected] = [await runModel(fused, feeds), await runModel(plain, feeds)];
   for (const name of Object.keys(outputs)) {
-    expect(worstDifference(actual[name]!, expected[name]!)).toBeLessThan(1e-5);
+    expect(worstDifference(actual[name], expected[name])).toBeLessThan(1e-5);
   }
   return { fused: nodeOperators(fused), plain: nodeOperators(plain) };
 }
@@ -133,7 +133,7 @@ describe("a normalised sum", () => {
     const [a, b] = [graph.input("a", "float32", shape), graph.input("b", "float32", shape)];
     const total = add(a, b);
     const normal = rmsNorm(total, graph.input("weight", "float32", [4]), 1e-5);
-    return { graph, total, normal, inverse: normal.node.outputs[1]! };
+    return { graph, total, normal, inverse: normal.node.outputs[1] };
   };
 
   test("is written as one where nothing needs the scale", async () => {
@@ -176,13 +176,13 @@ describe("a normalised sum", () => {
     const results = await runModel(model, { a: row, b: row, c: matrix, d: matrix, x: matrix });
     expect(
       worstDifference(
-        results.ofWeight!,
+        results.ofWeight,
         map(matrix, (value) => 2 * value * 0.5 ** 0.5),
       ),
     ).toBeLessThan(1e-5);
     expect(
       worstDifference(
-        results.late!,
+        results.late,
         map(matrix, (value) => 8 * value * 0.2 ** 0.5),
       ),
     ).toBeLessThan(1e-5);

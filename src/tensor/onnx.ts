@@ -160,7 +160,7 @@ export function toOnnx(
   };
 
   const inputNames = new Set(
-    nodes.filter(({ outputs: [value] }) => isInput(value!)).map(({ attributes }) => attributes.name),
+    nodes.filter(({ outputs: [value] }) => isInput(value)).map(({ attributes }) => attributes.name),
   );
   for (const [name, value] of Object.entries(outputs)) {
     if (inputNames.has(name) && value.node.attributes.name !== name)
@@ -187,9 +187,9 @@ export function toOnnx(
     text(graph, field.graph.name, "ludus");
     for (const {
       outputs: [value],
-    } of nodes.filter((node) => isInput(node.outputs[0]!))) {
-      const { dtype, shape } = value!;
-      const name = names.get(value!)!;
+    } of nodes.filter((node) => isInput(node.outputs[0]))) {
+      const { dtype, shape } = value;
+      const name = names.get(value)!;
       const stored = weights.get(name);
       if (stored === undefined) message(graph, field.graph.input, (w) => writeValueInfo(w, name, dtype, shape));
       else initializers.set(name, { dtype, dims: concreteShape(shape, {}), stored });

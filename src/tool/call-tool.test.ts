@@ -267,7 +267,7 @@ describe("time and cancellation", () => {
     const all = { promising, prompt: tool({ input: any, run: () => "at once" }) };
     const names = ["promising", "prompt"];
     for (let call = 0; call < 100_000; call++) {
-      await callTool(all, { name: names[call % 2]!, arguments: {} }, context, limits);
+      await callTool(all, { name: names[call % 2], arguments: {} }, context, limits);
     }
     await callOf(never, context, { toolMs: 1 });
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { checkParameters, parametersOf } from "./parameters-of.ts";
 import { type IsolatedOptions, isolated } from "./sandbox/run-isolated.ts";
@@ -50,9 +51,11 @@ export function tool<Schema extends StandardSchema, State = unknown>(options: To
     check: (value) => check(input, value),
     // what `check` let through is what the schema gives
     run: (value, context) => (options.run ?? refuseInline)(value as OutputOf<Schema>, context),
-    ...(where && { isolated: isolated({ ...where, export: where.export ?? "run" }) }),
-    ...(options.whenKilled !== undefined && { whenKilled: options.whenKilled }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...defined({
+      isolated: where ? isolated({ ...where, export: where.export ?? "run" }) : undefined,
+      whenKilled: options.whenKilled,
+      timeoutMs,
+    }),
   };
 }
 

@@ -14,7 +14,11 @@ export function fakeContext<State>(
   const rewards: number[] = [];
   const answers: (string | undefined)[] = [];
   return {
-    ...{ state, signal, rewards, answers, rng: createRng(1) },
+    state,
+    signal,
+    rewards,
+    answers,
+    rng: createRng(1),
     reward: (value) => void rewards.push(value),
     finish: (answer) => void answers.push(answer),
   };

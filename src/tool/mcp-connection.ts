@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { CallToolResult, Tool as McpTool } from "@modelcontextprotocol/sdk/types.js";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { type McpTransport, openTransport } from "./mcp-transport.ts";
@@ -108,7 +109,7 @@ class SdkConnection implements McpConnection {
     return new LudusError(code, {
       got: `"${messageOf(cause)}" from ${this.name}`,
       expected: "an answer",
-      ...(printed !== "" && { hint: `The server printed: ${printed}` }),
+      ...defined({ hint: printed !== "" ? `The server printed: ${printed}` : undefined }),
       cause,
     });
   }

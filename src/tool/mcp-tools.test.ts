@@ -43,14 +43,14 @@ describe("the reference server", () => {
   });
   afterAll(() => everything.close());
 
-  toolContract("echo over standard streams", () => everything.tools.echo!, {
+  toolContract("echo over standard streams", () => everything.tools.echo, {
     state: () => undefined,
     right: { message: "hello" },
     wrong: [[{}, /^Error: Input validation error: .*expected string.*message/]],
   });
 
   test("its tools are described as it describes them", () => {
-    expect(everything.tools.echo!.spec).toEqual({
+    expect(everything.tools.echo.spec).toEqual({
       description: "Echoes back the input string",
       parameters: {
         type: "object",
@@ -87,7 +87,7 @@ describe("the reference server", () => {
     process.env.LUDUS_TEST_SECRET = "hidden";
     const { tools } = await connect({ ...published("server-everything"), env: { LUDUS_TEST_GIVEN: "seen" } });
     delete process.env.LUDUS_TEST_SECRET;
-    const text = await tools["get-env"]!.run({}, fakeContext(undefined));
+    const text = await tools["get-env"].run({}, fakeContext(undefined));
     expect(text).toContain("LUDUS_TEST_GIVEN");
     expect(text).not.toContain("LUDUS_TEST_SECRET");
   });
@@ -118,7 +118,7 @@ describe("the reference server over HTTP", () => {
     if (server.exitCode === null && server.signalCode === null) server.kill("SIGKILL");
   });
 
-  toolContract("echo over HTTP", () => everything.tools.echo!, {
+  toolContract("echo over HTTP", () => everything.tools.echo, {
     state: () => undefined,
     right: { message: "hello" },
     wrong: [[{ message: 1 }, /expected string/]],
@@ -194,7 +194,7 @@ describe("servers that misbehave", () => {
   });
 
   test("a call that takes too long or is cancelled is called off at the server, and leaves no listener", async () => {
-    const timed = { hang: { ...shared.tools.hang!, timeoutMs: 20 } };
+    const timed = { hang: { ...shared.tools.hang, timeoutMs: 20 } };
     expect(await call({ ...shared, tools: timed }, "hang")).toMatchObject({ stop: "tool-timeout" });
     const controller = new AbortController();
     const pending = call(shared, "hang", {}, {}, controller.signal);
@@ -203,7 +203,7 @@ describe("servers that misbehave", () => {
     expect(await call(shared, "cancelled")).toMatchObject(observed("ok", "2"));
 
     const { signal } = new AbortController();
-    for (let index = 0; index < 20; index++) await shared.tools.pid!.run({}, fakeContext(undefined, signal));
+    for (let index = 0; index < 20; index++) await shared.tools.pid.run({}, fakeContext(undefined, signal));
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
@@ -212,7 +212,7 @@ describe("servers that misbehave", () => {
     const mute = mcpTools({ command: process.execPath, args: ["-e", "process.stdin.resume()"] }, { timeoutMs: 50 });
     await expect(mute).rejects.toThrow(/mcp-not-connected.*timed out/);
     expect(performance.now() - began).toBeLessThan(5_000);
-    expect(shared.tools.pid!.timeoutMs).toBe(5_000);
+    expect(shared.tools.pid.timeoutMs).toBe(5_000);
   });
 
   test("a program that does not exist, and one that fails at once", async () => {
@@ -229,7 +229,7 @@ describe("servers that misbehave", () => {
 
   test("closing ends the server, ends calls, and can be done twice", async () => {
     const odd = await mcpTools(oddServer());
-    const pid = Number(await odd.tools.pid!.run({}, fakeContext(undefined)));
+    const pid = Number(await odd.tools.pid.run({}, fakeContext(undefined)));
     expect(isAlive(pid)).toBe(true);
     const pending = call(odd, "hang");
     await Promise.all([odd.close(), odd[Symbol.asyncDispose]()]);
@@ -257,7 +257,7 @@ async function startHttpServer(): Promise<{ server: ChildProcess; url: string }>
   const { command, args } = published("server-everything", "streamableHttp");
   const preload = ["--import", `data:text/javascript,${encodeURIComponent(listenLocally)}`];
   const server = spawn(command, [...preload, ...args], { stdio: ["ignore", "pipe", "ignore"] });
-  const lines = createInterface({ input: server.stdout! });
+  const lines = createInterface({ input: server.stdout });
   for (;;) {
     const [line] = (await once(lines, "line")) as [string];
     if (line.startsWith("PORT ")) return { server, url: `http://127.0.0.1:${line.slice(5)}/mcp` };

@@ -1,6 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // users may compile against a library that does not know `AsyncDisposable`
+
 import type { Tool as McpTool } from "@modelcontextprotocol/sdk/types.js";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { connectMcp, errorCode, type McpConnection } from "./mcp-connection.ts";
 import { mcpText } from "./mcp-content.ts";
@@ -65,7 +67,7 @@ function choose(listed: readonly McpTool[], only: readonly string[] | undefined,
     throw new LudusError("unknown-mcp-tool", {
       got: `"${name}"`,
       expected: `one of ${names.join(", ") || "no tools at all"}, which ${server} offers`,
-      ...(meant !== undefined && { hint: `Did you mean "${meant}"?` }),
+      ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
     });
   });
 }
@@ -76,7 +78,7 @@ function toTool(connection: McpConnection, { name, description, inputSchema }: M
     check: (input) =>
       isRecord(input) ? { ok: true, value: input } : { ok: false, problem: "expected an object of arguments" },
     run: (input, { signal }) => run(connection, name, isRecord(input) ? input : {}, signal),
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...defined({ timeoutMs }),
   };
 }
 

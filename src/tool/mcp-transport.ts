@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { defined } from "../defined.ts";
 import type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 
 export interface McpTransport {
@@ -23,8 +24,7 @@ async function openCommand({ command, args = [], env, cwd }: McpCommand): Promis
     command,
     args: [...args],
     stderr: "pipe",
-    ...(env && { env: { ...env } }),
-    ...(cwd !== undefined && { cwd }),
+    ...defined({ env: env ? { ...env } : undefined, cwd }),
   });
   sendInTurn(transport);
   const printed = keepTail(transport.stderr as Readable);

@@ -28,10 +28,10 @@ function editDistance(a: string, b: string): number {
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
-      const replaced = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, above[column]! + 1, current[column - 1]! + 1));
+      const replaced = above[column - 1] + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, above[column] + 1, current[column - 1] + 1));
     }
     above = current;
   }
-  return above[b.length]!;
+  return above[b.length];
 }

@@ -11,8 +11,16 @@ import { dapo, grpo } from "./presets/grpo.ts";
 
 function options<Data, State>(env: Env<Data, State>): CollectOptions<Data, State> {
   return {
-    ...{ env, policy: fakePolicy(), algorithm: grpo({ groupSize: 4 }), guide: inOrder()(env, "train"), rollout: {} },
-    ...{ tasksPerStep: 6, roles: env.roles, step: 3, progress: 0, seed: 0 },
+    env,
+    policy: fakePolicy(),
+    algorithm: grpo({ groupSize: 4 }),
+    guide: inOrder()(env, "train"),
+    rollout: {},
+    tasksPerStep: 6,
+    roles: env.roles,
+    step: 3,
+    progress: 0,
+    seed: 0,
   };
 }
 
@@ -20,7 +28,7 @@ test("groups have names, seeds and temperature of their step", async () => {
   const given = options(letters());
   const algorithm = { ...given.algorithm, sampling: { temperature: (progress: number) => 1 - progress / 2 } };
   const { groups } = await collect({ ...given, algorithm, progress: 0.5 });
-  expect(groups.map(({ rollouts }) => rollouts[0]!.id)).toEqual([0, 1, 2, 3, 4, 5].map((i) => `step-3/${i}/0`));
+  expect(groups.map(({ rollouts }) => rollouts[0].id)).toEqual([0, 1, 2, 3, 4, 5].map((i) => `step-3/${i}/0`));
   expect(new Set(groups.flatMap(({ trajectories }) => trajectories.map(({ temperature }) => temperature)))).toEqual(
     new Set([0.75]),
   );
@@ -46,7 +54,7 @@ test("more is rolled out, under new names, until there is enough for each role",
   const { groups, choice } = await collect(given);
   expect(choice.kept).toHaveLength(6);
   expect(groups.length).toBeGreaterThan(6);
-  const names = groups.map(({ rollouts }) => rollouts[0]!.id);
+  const names = groups.map(({ rollouts }) => rollouts[0].id);
   expect(new Set(names).size).toBe(groups.length);
   expect(new Set(groups.map(({ task }) => task.id)).size).toBe(groups.length);
 });

@@ -1,4 +1,5 @@
 import type { FilterChoice, FilterGroup } from "../credit/group-filter.ts";
+import { defined } from "../defined.ts";
 import type { Env } from "../env/env.ts";
 import type { Guide } from "../guide/guide.ts";
 import { createRng } from "../random.ts";
@@ -80,8 +81,7 @@ async function rollOut<Data, State>(options: CollectOptions<Data, State>, count:
         id: `step-${step}/${offset + i}`,
         seed: seedOf(seed, `step-${step}`, offset + i),
         size: algorithm.groupSize,
-        ...(signal === undefined ? {} : { signal }),
-        ...(onRollout === undefined ? {} : { onRollout }),
+        ...defined({ signal, onRollout }),
       }),
     ),
   );

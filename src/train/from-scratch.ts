@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { embedded } from "../engine/embedded/embedded.ts";
 import { base, type ModelConfig, small, tiny } from "../engine/embedded/model-config.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -65,7 +66,7 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
     // whoever loads the folder elsewhere knows then where a turn ends
     const model = made.tokens.eos.length > 0 ? made : { ...made, tokens: { ...made.tokens, eos: renderer.stopTokens } };
     const start = { model, tokenizer, valueHead, seed: seedOf(seed, "weights", 0) };
-    const engine = await (makeEngine?.(start) ?? embedded({ ...start, ...(threads === undefined ? {} : { threads }) }));
+    const engine = await (makeEngine?.(start) ?? embedded({ ...start, ...defined({ threads }) }));
     return { engine, renderer, tokenizer };
   };
 }
@@ -102,11 +103,11 @@ async function samplePlay<Data, State>(env: Env<Data, State>, seed: number): Pro
 async function sampleDemonstrations<Data, State>(env: SelfRunEnv<Data, State>, seed: number): Promise<string[][]> {
   const tokenizer = byteTokenizer();
   const engine = { info: { contextLength: Number.POSITIVE_INFINITY } };
-  const seat = { engine, tokenizer, renderer: compactRenderer({ tokenizer }) };
+  const renderContext = { engine, tokenizer, renderer: compactRenderer({ tokenizer }) };
   const plays = Array.from({ length: samplePlays }, async (_, index) => {
     const task = await env.tasks.at("train", 2_000_000 + index);
     const options = { id: `sample-play/${index}`, seed: seedOf(seed, "sample-play", index), noise: index % 2 };
-    const { trajectories } = await env.demonstrate(task, seat, options);
+    const { trajectories } = await env.demonstrate(task, renderContext, options);
     return trajectories.map(({ tokens_T }) => tokenizer.decode(tokens_T));
   });
   return Promise.all(plays);

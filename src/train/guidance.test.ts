@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { defined } from "../defined.ts";
 import { fakeEngine } from "../engine/fake-engine.ts";
 import { guidance } from "../guide/guidance/guidance.ts";
 import { scriptedHints } from "../guide/guidance/scripted-hints.ts";
@@ -36,8 +37,16 @@ function attempt(id: string, total: number, isGuided: boolean, logprob = ln(0.8)
   const mask = [...prompt.map(() => 0), 1, 1, 0, 1];
   const turn = { text: "", calls: [], reward: 0, observation: "" };
   return makeTrajectory({
-    ...{ id, rollout: id, taskId: "task", role: "agent", weights: "policy", weight: 1, stop: "completed" as const },
-    ...{ tokens_T: Int32Array.of(...prompt, 3, 4, 6, 3), mask_T: Uint8Array.from(mask), temperature: 1 },
+    id,
+    rollout: id,
+    taskId: "task",
+    role: "agent",
+    weights: "policy",
+    weight: 1,
+    stop: "completed" as const,
+    tokens_T: Int32Array.of(...prompt, 3, 4, 6, 3),
+    mask_T: Uint8Array.from(mask),
+    temperature: 1,
     logprobs_T: Float32Array.from(mask, (m) => (m === 1 ? logprob : 0)),
     versions_T: Int32Array.from(mask, (m) => (m === 1 ? 0 : -1)),
     turns: [
@@ -45,7 +54,7 @@ function attempt(id: string, total: number, isGuided: boolean, logprob = ln(0.8)
       { ...turn, span: { start: at + 3, end: at + 4 } },
     ],
     score: { total, parts: {}, success: total >= 1 },
-    ...(isGuided ? { guidance: { kind: "plan", text: "!!", prompt_P: Int32Array.of(1, 2) } } : {}),
+    ...defined({ guidance: isGuided ? { kind: "plan", text: "!!", prompt_P: Int32Array.of(1, 2) } : undefined }),
   });
 }
 
@@ -91,7 +100,7 @@ describe("an attempt without its hint", () => {
     };
     const { tokens_T, turns } = withoutGuidance(odd);
     expect([...tokens_T]).toEqual([7, 7, 7, 2, 3, 4, 6, 3]);
-    expect(turns[1]!.span).toEqual({ start: 7, end: 8 });
+    expect(turns[1].span).toEqual({ start: 7, end: 8 });
   });
 
   function withTokens({ tokens_T, mask_T, logprobs_T, versions_T, turns }: Trajectory) {
@@ -106,8 +115,8 @@ describe("guidance in context", () => {
     const mixed = groupOf([0, 0], attempt("c", 1, true), attempt("d", 0, true));
     const plain = await learn(grpo(), unguided, mixed);
     expect(await learn(algorithm, unguided, mixed)).toEqual(plain);
-    expect(plain.rows[2]!.tokens_T).toHaveLength(8);
-    expect(plain.rows[2]!.stripped).toBeUndefined();
+    expect(plain.rows[2].tokens_T).toHaveLength(8);
+    expect(plain.rows[2].stripped).toBeUndefined();
   });
 });
 
@@ -116,21 +125,21 @@ describe("stripped guidance", () => {
 
   test("is learned from under the prompt without the hint, with that policy's log-probabilities", async () => {
     const { rows, metrics } = await learn(guided(grpo(), { offPolicy: "importance" }), allHelped);
-    expect([...rows[0]!.tokens_T]).toEqual([1, 2, 3, 4, 6, 3]);
-    expect(rows[0]!.turns).toEqual([
+    expect([...rows[0].tokens_T]).toEqual([1, 2, 3, 4, 6, 3]);
+    expect(rows[0].turns).toEqual([
       { start: 2, end: 4 },
       { start: 5, end: 6 },
     ]);
     for (const t of [2, 3, 5]) {
-      expect(rows[0]!.oldLogprobs_T[t]).toBeCloseTo(ln(1 / 8), 6);
-      expect(rows[0]!.behaviourLogprobs_T[t]).toBeCloseTo(ln(0.8), 6);
+      expect(rows[0].oldLogprobs_T[t]).toBeCloseTo(ln(1 / 8), 6);
+      expect(rows[0].behaviourLogprobs_T[t]).toBeCloseTo(ln(0.8), 6);
     }
     // of another prompt, so no sign of a sampler that computes otherwise
     expect(metrics["policy/mismatch-max"]).toBeUndefined();
   });
 
   test("is compared with the failures before it", async () => {
-    const advantageOf = async (algorithm: Algorithm) => (await learn(algorithm, allHelped)).rows[0]!.advantages_T[2]!;
+    const advantageOf = async (algorithm: Algorithm) => (await learn(algorithm, allHelped)).rows[0].advantages_T[2];
     // rewards 1 1 0 0: mean 0.5, deviation sqrt(1/3)
     expect(await advantageOf(guided(grpo()))).toBeCloseTo(0.5 / Math.sqrt(1 / 3), 4);
     expect(await advantageOf(guided(grpo({ deviation })))).toBeCloseTo(0.5, 6);
@@ -144,12 +153,12 @@ describe("stripped guidance", () => {
     const { derivatives_B_T, metrics } = await learn(algorithm, allHelped);
     const ratio = 1 / 8 / 0.8;
     // -A w / (2 rows of 3 tokens)
-    for (const t of [2, 3, 5]) expect(derivatives_B_T![0]![t]).toBeCloseTo((-0.5 * ratio) / 6, 6);
+    for (const t of [2, 3, 5]) expect(derivatives_B_T![0][t]).toBeCloseTo((-0.5 * ratio) / 6, 6);
     expect(metrics["guided/weight"]).toBeCloseTo(ratio, 6);
     const capped = await learn(guided(grpo({ deviation }), { ...options, cap: 0.1 }), allHelped);
-    expect(capped.derivatives_B_T![0]![2]).toBeCloseTo((-0.5 * 0.1) / 6, 6);
+    expect(capped.derivatives_B_T![0][2]).toBeCloseTo((-0.5 * 0.1) / 6, 6);
     const whole = await learn(guided(grpo({ deviation }), { ...options, level: "sequence" }), allHelped);
-    expect(whole.derivatives_B_T![0]![2]).toBeCloseTo((-0.5 * ratio ** 3) / 6, 7);
+    expect(whole.derivatives_B_T![0][2]).toBeCloseTo((-0.5 * ratio ** 3) / 6, 7);
   });
 
   test("by imitation: -log π of what succeeded, and the rest as if there were no guided attempts", async () => {
@@ -160,7 +169,7 @@ describe("stripped guidance", () => {
     expect(derivatives_B_T!.slice(0, 2)).toEqual(alone.derivatives_B_T);
     // the failure is not learned from
     expect(derivatives_B_T).toHaveLength(3);
-    for (const t of [2, 3, 5]) expect(derivatives_B_T![2]![t]).toBeCloseTo(-0.5 / 3, 6);
+    for (const t of [2, 3, 5]) expect(derivatives_B_T![2][t]).toBeCloseTo(-0.5 / 3, 6);
     expect(rows.map(({ id, mask_T }) => [id, mask_T.includes(1)])).toEqual([
       ["a", true],
       ["b", true],
@@ -172,7 +181,7 @@ describe("stripped guidance", () => {
 
   test("by imitation alone, where nothing else is there to learn from", async () => {
     const { derivatives_B_T, metrics } = await learn(guided(grpo()), allHelped);
-    expect(derivatives_B_T![0]![2]).toBeCloseTo(-1 / 6, 6);
+    expect(derivatives_B_T![0][2]).toBeCloseTo(-1 / 6, 6);
     expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
   });
 });
@@ -183,8 +192,8 @@ describe("pairs of guided successes and unguided failures", () => {
     const group = groupOf([], attempt("a", 1, false), failed, helped, attempt("d", 0, true));
     const pairs = guidedPairs(group, { choose: "all" });
     expect(pairs).toHaveLength(1);
-    expect(pairs[0]!.chosen[0]!.trajectory).toEqual(withoutGuidance(helped));
-    expect(pairs[0]!.rejected[0]!.trajectory).toBe(failed);
+    expect(pairs[0].chosen[0].trajectory).toEqual(withoutGuidance(helped));
+    expect(pairs[0].rejected[0].trajectory).toBe(failed);
   });
 });
 
@@ -204,8 +213,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const config = (algorithm: Algorithm) => ({
-  ...{ env, policy: policy(), algorithm, guide: guidance({ hints, probability: () => 1, waiting: 8 }) },
-  ...{ steps: 4, tasksPerStep: 6, eval: { tasks: 0 }, run: folder },
+  env,
+  policy: policy(),
+  algorithm,
+  guide: guidance({ hints, probability: () => 1, waiting: 8 }),
+  steps: 4,
+  tasksPerStep: 6,
+  eval: { tasks: 0 },
+  run: folder,
 });
 
 test("a run says which trajectories were guided, by what, and what was learned from them", async () => {
@@ -252,11 +267,17 @@ test("a run that is stopped and gone on with leaves the same bits as one that ne
   const live = async (run: string, ...lives: number[]) => {
     for (const steps of lives) {
       const { policy } = await train({
-        ...{ env: letters({ alphabet: "abc" }), policy: tinyPolicy(), seed: 5 },
+        env: letters({ alphabet: "abc" }),
+        policy: tinyPolicy(),
+        seed: 5,
         warmStart: imitate({ demonstrations: 20, noise: 0.8, steps: 6, batchSize: 8, learningRate: 1e-2 }),
         algorithm: guided(grpo({ groupSize: 4, learningRate: 3e-3 }), { offPolicy: "importance" }),
         guide: guidance({ hints, probability: (passRate) => 0.9 - passRate, share: 0.4, window: 6 }),
-        ...{ steps, tasksPerStep: 4, eval: { tasks: 0 }, run: join(folder, run), save: { every: 1, keep: 20 } },
+        steps,
+        tasksPerStep: 4,
+        eval: { tasks: 0 },
+        run: join(folder, run),
+        save: { every: 1, keep: 20 },
       });
       await policy.engine.close();
     }
@@ -303,7 +324,7 @@ describe.each(readings)("guidance %s", (_, options) => {
       };
       const { run: _run, ...rest } = config(guided(algorithm, options));
       await train({ ...rest, steps: 2, monitors: [monitor] });
-      expect(steps.some((metrics) => metrics["guidance/share"]! > 0)).toBe(true);
+      expect(steps.some((metrics) => metrics["guidance/share"] > 0)).toBe(true);
       for (const metrics of steps) {
         expect(Object.entries(metrics).filter(([, value]) => !Number.isFinite(value))).toEqual([]);
         expect(metrics["update/unsampled-share"] ?? 0).toBe(0);

@@ -19,5 +19,5 @@ export function idleRows(loss: Loss, rows: readonly LearnRow[]): ReadonlySet<unk
     ).derivatives.logprobs_B_T;
   // a penalty on leaving the old policy has no slope at it, but has one elsewhere
   const probes = [slopesAt(0), slopesAt(1)];
-  return new Set(flat.filter((_, i) => probes.every((slopes_B_T) => slopes_B_T[i]!.every((slope) => slope === 0))));
+  return new Set(flat.filter((_, i) => probes.every((slopes_B_T) => slopes_B_T[i].every((slope) => slope === 0))));
 }

@@ -17,10 +17,18 @@ export function temperatureOf({ temperature }: Pick<Trajectory, "temperature">):
 export function plainRow(trajectory: Trajectory, key: string, temperature = 1): LearnRow {
   const { tokens_T, mask_T, logprobs_T, id, role } = trajectory;
   return {
-    ...{ id, role, group: `${key}/${role}`, rollout: `${key}/${trajectory.rollout}/${role}` },
-    ...{ tokens_T, mask_T, weight: trajectory.weight, reward: trajectory.score.total },
-    ...{ weights: trajectory.weights, temperature },
-    ...{ behaviourLogprobs_T: logprobs_T, oldLogprobs_T: logprobs_T },
+    id,
+    role,
+    group: `${key}/${role}`,
+    rollout: `${key}/${trajectory.rollout}/${role}`,
+    tokens_T,
+    mask_T,
+    weight: trajectory.weight,
+    reward: trajectory.score.total,
+    weights: trajectory.weights,
+    temperature,
+    behaviourLogprobs_T: logprobs_T,
+    oldLogprobs_T: logprobs_T,
     advantages_T: new Float32Array(tokens_T.length),
     turns: trajectory.turns.map(({ span }) => span),
   };

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { type Engine, policyWeights } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
@@ -52,8 +53,9 @@ export function sourcesOf(
     const next = trajectories[i + 1];
     const isStripped = guidance === "stripped" && trajectory.guidance !== undefined;
     return {
-      ...{ trajectory: isStripped ? withoutGuidance(trajectory) : trajectory, chosen },
-      ...(isStripped ? { guided: trajectory } : {}),
+      trajectory: isStripped ? withoutGuidance(trajectory) : trajectory,
+      chosen,
+      ...defined({ guided: isStripped ? trajectory : undefined }),
       // a group may be learned from twice (replacement): the copies are groups and rollouts of their own
       group: `${chosen.group.task.id}#${copy}/${role}`,
       rollout: `${rollout}#${copy}/${role}`,
@@ -73,7 +75,9 @@ export async function measure(
   const needsReference = loss.needs.reference === true || klInReward !== undefined;
   const isShared = critic?.kind === "shared";
   const rows = sources.map(({ trajectory }) => ({
-    ...{ tokens_T: trajectory.tokens_T, mask_T: trajectory.mask_T, oldLogprobs_T: trajectory.logprobs_T },
+    tokens_T: trajectory.tokens_T,
+    mask_T: trajectory.mask_T,
+    oldLogprobs_T: trajectory.logprobs_T,
     temperature: temperatureOf(trajectory),
   }));
   const { policyVersion } = engine.info;
@@ -89,10 +93,12 @@ export async function measure(
   const judged = needsValues && !isShared ? await forwardRows(engine, rows, { weights: criticOf(weights) }) : current;
   if (needsValues && judged.values_B_T === undefined) throw noValues();
   return sources.map(({ trajectory }, b) => ({
-    old_T: isFresh_B[b] ? trajectory.logprobs_T : current.logprobs_B_T[b]!,
-    ...(isAsked_B[b] ? { current_T: current.logprobs_B_T[b]! } : {}),
-    ...(reference === undefined ? {} : { reference_T: reference.logprobs_B_T[b]! }),
-    ...(needsValues ? { values_T: judged.values_B_T![b]! } : {}),
+    old_T: isFresh_B[b] ? trajectory.logprobs_T : current.logprobs_B_T[b],
+    ...defined({
+      current_T: isAsked_B[b] ? current.logprobs_B_T[b] : undefined,
+      reference_T: reference === undefined ? undefined : reference.logprobs_B_T[b],
+      values_T: needsValues ? judged.values_B_T![b] : undefined,
+    }),
   }));
 }
 

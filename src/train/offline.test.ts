@@ -34,17 +34,17 @@ describe("derivatives", () => {
   const derivatives = async (algorithm: OfflineAlgorithm) => {
     const policy = flat();
     const { metrics } = await trainOffline({ policy, groups: [group], algorithm, steps: 1 });
-    const { batch, derivatives } = policy.engine.backwards[0]!;
-    const rows = batch.rows.map(({ tokens }, b) => [Array.from(tokens), Array.from(derivatives.logprobs_B_T![b]!)]);
-    return { metrics, rows: new Map(rows.map(([tokens, row]) => [tokens!.join(), row!])) };
+    const { batch, derivatives } = policy.engine.backwards[0];
+    const rows = batch.rows.map(({ tokens }, b) => [Array.from(tokens), Array.from(derivatives.logprobs_B_T![b])]);
+    return { metrics, rows: new Map(rows.map(([tokens, row]) => [tokens.join(), row])) };
   };
   const [good, bad] = group.trajectories.map(({ tokens_T }) => tokens_T.join());
 
   test("of imitation: all that was said, nothing that was read", async () => {
     const { rows } = await derivatives(imitateOffline());
     const each = Math.fround(-1 / 6);
-    expect(rows.get(good!)).toEqual([0, each, each, 0, each]);
-    expect(rows.get(bad!)).toEqual([0, each, each, 0, each]);
+    expect(rows.get(good)).toEqual([0, each, each, 0, each]);
+    expect(rows.get(bad)).toEqual([0, each, each, 0, each]);
   });
 
   test("of rejection tuning: what succeeded alone", async () => {
@@ -57,15 +57,15 @@ describe("derivatives", () => {
     const { rows, metrics } = await derivatives(dpo({ beta: 0.2 }));
     expect(metrics["update/loss"]).toBeCloseTo(Math.log(2), 6);
     const slope = Math.fround(0.1);
-    expect(rows.get(good!)).toEqual([0, -slope, -slope, 0, -slope]);
-    expect(rows.get(bad!)).toEqual([0, slope, slope, 0, slope]);
+    expect(rows.get(good)).toEqual([0, -slope, -slope, 0, -slope]);
+    expect(rows.get(bad)).toEqual([0, slope, slope, 0, slope]);
   });
 
   test("of DPO on steps: the turn where they parted, and no other", async () => {
     const { rows } = await derivatives(dpo({ beta: 0.2, pairs: stepPairs }));
     const slope = Math.fround(0.1);
-    expect(rows.get(good!)).toEqual([0, -slope, -slope, 0, 0]);
-    expect(rows.get(bad!)).toEqual([0, slope, slope, 0, 0]);
+    expect(rows.get(good)).toEqual([0, -slope, -slope, 0, 0]);
+    expect(rows.get(bad)).toEqual([0, slope, slope, 0, 0]);
   });
 
   test("of DPO with stored log-probabilities: no reference is kept, the margin is from those", async () => {
@@ -79,16 +79,16 @@ describe("derivatives", () => {
   });
 
   const both = ({ trajectories: [chosen, rejected] }: typeof group) => ({
-    chosen: [{ trajectory: chosen! }],
-    rejected: [{ trajectory: rejected! }],
+    chosen: [{ trajectory: chosen }],
+    rejected: [{ trajectory: rejected }],
   });
 
   test("of KTO: good ones up, bad ones down", async () => {
     const { rows, metrics } = await derivatives(kto({ beta: 0.4 }));
     // λ(1 - σ(0)) each, mean over two rollouts
     expect(metrics["update/loss"]).toBeCloseTo(0.5, 6);
-    expect(rows.get(good!)![1]).toBeCloseTo(-0.4 * 0.25 * 0.5, 6);
-    expect(rows.get(bad!)![1]).toBeCloseTo(0.4 * 0.25 * 0.5, 6);
+    expect(rows.get(good)![1]).toBeCloseTo(-0.4 * 0.25 * 0.5, 6);
+    expect(rows.get(bad)![1]).toBeCloseTo(0.4 * 0.25 * 0.5, 6);
   });
 });
 
@@ -165,7 +165,9 @@ test("what was said by better attempts becomes more probable, by worse ones less
     const start = tokens_T.length - 2;
     const mask_T = Uint8Array.from(tokens_T, (_, t) => (t >= start ? 1 : 0));
     return attempt(letter, [], total, {
-      ...{ tokens_T, mask_T, logprobs_T: new Float32Array(tokens_T.length) },
+      tokens_T,
+      mask_T,
+      logprobs_T: new Float32Array(tokens_T.length),
       versions_T: Int32Array.from(mask_T, (m) => m - 1),
       turns: [{ span: { start, end: tokens_T.length }, text: letter, calls: [], reward: 0, observation: "" }],
     });
@@ -173,9 +175,9 @@ test("what was said by better attempts becomes more probable, by worse ones less
   const pair = groupOf(said("a", 1), said("b", 0));
   const logprob = async ({ tokens_T, mask_T }: ReturnType<typeof said>) => {
     const { logprobs_B_T } = await made.engine.forward({ rows: [{ tokens: tokens_T, mask: mask_T }] });
-    return logprobs_B_T[0]![tokens_T.length - 2]!;
+    return logprobs_B_T[0][tokens_T.length - 2];
   };
-  const [a, b] = [pair.trajectories[0]!, pair.trajectories[1]!];
+  const [a, b] = [pair.trajectories[0], pair.trajectories[1]];
   const before = (await logprob(a)) - (await logprob(b));
   const { metrics } = await trainOffline({
     policy: made,

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
 import { policyWeights } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
-import { metric } from "../monitor/metric-names.ts";
 import { createRng } from "../random.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
@@ -148,11 +149,14 @@ export function batchOf(examples: readonly Example[], step: number, batchSize: n
     const epoch = Math.floor(place / examples.length);
     const order = orders.get(epoch) ?? shuffled(examples.keys(), createRng(seedOf(seed, "offline", epoch)));
     orders.set(epoch, order);
-    const example = examples[order[place % examples.length]!]!;
+    const example = examples[order[place % examples.length]];
     // an example may be in a batch twice, where one epoch ends and the next begins
     return example.map((row) => ({
-      ...{ ...row, group: `${i}/${row.group}`, rollout: `${i}/${row.rollout}`, weights: policyWeights },
-      ...(row.preference?.pair === undefined ? {} : { preference: { ...row.preference, pair: i } }),
+      ...row,
+      group: `${i}/${row.group}`,
+      rollout: `${i}/${row.rollout}`,
+      weights: policyWeights,
+      ...defined({ preference: row.preference?.pair === undefined ? undefined : { ...row.preference, pair: i } }),
     }));
   }).flat();
   makeTrainBatch(rows);
@@ -170,5 +174,5 @@ async function withReference(
 ): Promise<readonly LearnRow[]> {
   if (!needsSnapshot(algorithm)) return rows;
   const { logprobs_B_T } = await forwardRows(engine, rows, { weights: referenceOf(policyWeights) });
-  return rows.map((row, b) => ({ ...row, referenceLogprobs_T: logprobs_B_T[b]! }));
+  return rows.map((row, b) => ({ ...row, referenceLogprobs_T: logprobs_B_T[b] }));
 }

@@ -33,7 +33,7 @@ export function trajectoryPairs(group: TrajectoryGroup, options: Partial<PairOpt
   return perRole(group).flatMap((trajectories) => {
     const rollouts = [...Map.groupBy(trajectories, ({ rollout }) => rollout).values()];
     const attempts = rollouts.map((rows) => ({
-      value: chosen.worthOf(rows[0]!),
+      value: chosen.worthOf(rows[0]),
       sides: rows.map((trajectory): PairSide => ({ trajectory })),
     }));
     return pairsOf(attempts, chosen);
@@ -77,7 +77,7 @@ export function stepPairs(group: TrajectoryGroup, options: Partial<StepPairOptio
     return [...Map.groupBy(turns, ({ point }) => point).values()].flatMap((here) => {
       const actions = [...Map.groupBy(here, ({ said }) => said).values()].map((members) => ({
         value: members.reduce((sum, { trajectory }) => sum + rest.worthOf(trajectory), 0) / members.length,
-        sides: [{ trajectory: members[0]!.trajectory, turn: members[0]!.turn }],
+        sides: [{ trajectory: members[0].trajectory, turn: members[0].turn }],
       }));
       return pairsOf(actions, rest);
     });

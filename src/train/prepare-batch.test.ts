@@ -24,9 +24,18 @@ async function engineWith(options: { value?: () => number } = {}) {
 
 function attempt(id: string, total: number, fields: Partial<Trajectory> = {}): Trajectory {
   return makeTrajectory({
-    ...{ id, rollout: id, taskId: "task", role: "agent", weights: "policy", weight: 1, stop: "completed" as const },
-    ...{ tokens_T: Int32Array.of(1, 0, 1), mask_T: Uint8Array.of(0, 1, 1), temperature: 1 },
-    ...{ logprobs_T: Float32Array.of(0, ln(0.5), ln(0.5)), versions_T: Int32Array.of(-1, 0, 0) },
+    id,
+    rollout: id,
+    taskId: "task",
+    role: "agent",
+    weights: "policy",
+    weight: 1,
+    stop: "completed" as const,
+    tokens_T: Int32Array.of(1, 0, 1),
+    mask_T: Uint8Array.of(0, 1, 1),
+    temperature: 1,
+    logprobs_T: Float32Array.of(0, ln(0.5), ln(0.5)),
+    versions_T: Int32Array.of(-1, 0, 0),
     turns: [{ span: { start: 1, end: 3 }, text: "", calls: [], reward: 0, observation: "" }],
     score: { total, parts: {}, success: total >= 1 },
     ...fields,
@@ -68,15 +77,15 @@ test("copies of a group are groups and rollouts of their own, each of full weigh
 test("masked stops count in statistics and have no token to learn from", async () => {
   const cut = attempt("a", 1, { stop: "max-tokens" });
   const { rows } = await prepareBatch(await engineWith(), deepswe(), once(groupOf(cut, attempt("b", 0))));
-  expect([...rows[0]!.mask_T]).toEqual([0, 0, 0]);
-  expect(rows[1]!.advantages_T[1]).toBe(-1);
+  expect([...rows[0].mask_T]).toEqual([0, 0, 0]);
+  expect(rows[1].advantages_T[1]).toBe(-1);
 });
 
 test("so has what an algorithm does not learn from", async () => {
   const algorithm = { ...grpo(), learnFrom: ({ score }: Trajectory) => score.success };
   const { rows } = await prepareBatch(await engineWith(), algorithm, once(pair));
   expect(rows.map(({ mask_T }) => mask_T.includes(1))).toEqual([true, false]);
-  expect(rows[1]!.advantages_T[1]).toBeLessThan(0);
+  expect(rows[1].advantages_T[1]).toBeLessThan(0);
 });
 
 describe("old log-probabilities", () => {
@@ -84,18 +93,19 @@ describe("old log-probabilities", () => {
     const engine = await engineWith();
     const odd = attempt("a", 1, { logprobs_T: Float32Array.of(0, -0.125, -0.25) });
     const { rows, metrics } = await prepareBatch(engine, grpo(), once(groupOf(odd, attempt("b", 0))));
-    expect(rows[0]!.oldLogprobs_T).toEqual(odd.logprobs_T);
+    expect(rows[0].oldLogprobs_T).toEqual(odd.logprobs_T);
     expect(metrics["policy/mismatch-max"]).toBeUndefined();
   });
 
   test("are computed for those tokens that another version sampled", async () => {
     const stale = attempt("a", 1, {
-      ...{ logprobs_T: Float32Array.of(0, -2, -2), versions_T: Int32Array.of(-1, 0, 3) },
+      logprobs_T: Float32Array.of(0, -2, -2),
+      versions_T: Int32Array.of(-1, 0, 3),
     });
     const { rows } = await prepareBatch(await engineWith(), grpo(), once(groupOf(stale, attempt("b", 0))));
-    expect(rows[0]!.oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
-    expect(rows[0]!.behaviourLogprobs_T[1]).toBe(-2);
-    expect(rows[1]!.oldLogprobs_T).toBe(rows[1]!.behaviourLogprobs_T);
+    expect(rows[0].oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
+    expect(rows[0].behaviourLogprobs_T[1]).toBe(-2);
+    expect(rows[1].oldLogprobs_T).toBe(rows[1].behaviourLogprobs_T);
   });
 
   test("of other weights are computed: their version is not known", async () => {
@@ -104,14 +114,14 @@ describe("old log-probabilities", () => {
     const fields = { weights: "other", logprobs_T: Float32Array.of(0, -2, -2) };
     const group = groupOf(attempt("a", 1, fields), attempt("b", 0, fields));
     const { rows } = await prepareBatch(engine, grpo(), once(group), ["other"]);
-    expect(rows[0]!.oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
+    expect(rows[0].oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
     expect(rows.map(({ weights }) => weights)).toEqual(["other", "other"]);
   });
 
   test("of greedy samples are at temperature 1", async () => {
     const group = groupOf(attempt("a", 1, { temperature: 0, versions_T: Int32Array.of(-1, 9, 9) }), attempt("b", 0));
     const { rows } = await prepareBatch(await engineWith(), grpo(), once(group));
-    expect(rows[0]!.temperature).toBe(1);
+    expect(rows[0].temperature).toBe(1);
   });
 });
 
@@ -168,7 +178,7 @@ describe("divergence from the reference", () => {
     const algorithm = { ...ppo({ kl }), credit: { ...ppo().credit } };
     let penalties: number[] = [];
     algorithm.credit.assign = (rows) => {
-      penalties = [...rows[0]!.penalties_T!];
+      penalties = [...rows[0].penalties_T!];
       return ppo().credit.assign(rows);
     };
     await prepareBatch(await engineWith({ value: () => 0 }), algorithm, once(pair));

@@ -1,7 +1,8 @@
 import type { CreditRow } from "../credit/credit.ts";
+import { defined } from "../defined.ts";
 import { type Engine, policyWeights } from "../engine/engine.ts";
 import { klValue } from "../loss/kl.ts";
-import { metric } from "../monitor/metric-names.ts";
+import { metric } from "../schema/metric-names.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { type LearnRow, temperatureOf } from "./learn-row.ts";
@@ -34,7 +35,7 @@ export async function prepareBatch(
   const measured = new Map<Source, Measured>();
   for (const [weights, members] of Map.groupBy(sources, ({ trajectory }) => trajectory.weights)) {
     for (const [i, numbers] of (await measure(engine, algorithm, members, weights)).entries()) {
-      measured.set(members[i]!, numbers);
+      measured.set(members[i], numbers);
     }
   }
   const coefficient = algorithm.klInReward?.coefficient;
@@ -47,10 +48,12 @@ export async function prepareBatch(
     return {
       ...rowOf(source, algorithm),
       oldLogprobs_T: old_T,
-      advantages_T: scaled(credited.advantages_B_T[i]!, source.chosen.scale),
-      ...(reference_T === undefined ? {} : { referenceLogprobs_T: reference_T }),
-      ...(credited.returns_B_T === undefined ? {} : { returns_T: credited.returns_B_T[i]! }),
-      ...(values_T === undefined ? {} : { oldValues_T: values_T }),
+      advantages_T: scaled(credited.advantages_B_T[i], source.chosen.scale),
+      ...defined({
+        referenceLogprobs_T: reference_T,
+        returns_T: credited.returns_B_T === undefined ? undefined : credited.returns_B_T[i],
+        oldValues_T: values_T,
+      }),
     };
   });
   makeTrainBatch(rows);
@@ -64,19 +67,28 @@ function creditRow(source: Source, { old_T, reference_T, values_T }: Measured, c
   const baseline = chosen.baselines?.[role];
   const atSampled = (value: (t: number) => number) => old_T.map((_, t) => (mask_T[t] === 0 ? 0 : value(t)));
   return {
-    ...{ group, rollout, role, reward: score.total, mask_T, isLast, weight },
+    group,
+    rollout,
+    role,
+    reward: score.total,
+    mask_T,
+    isLast,
+    weight,
     turns: trajectory.turns.map(({ span, reward, stateKey }) => ({
       ...span,
       reward,
-      ...(stateKey === undefined ? {} : { stateKey }),
+      ...defined({ stateKey }),
     })),
-    ratios_T: atSampled((t) => Math.exp(old_T[t]! - logprobs_T[t]!)),
-    ...(domain === undefined ? {} : { domain }),
-    ...(values_T === undefined ? {} : { values_T }),
-    ...(reference_T === undefined || coefficient === undefined
-      ? {}
-      : { penalties_T: atSampled((t) => coefficient * (old_T[t]! - reference_T[t]!)) }),
-    ...(baseline === undefined ? {} : { baseline }),
+    ratios_T: atSampled((t) => Math.exp(old_T[t] - logprobs_T[t])),
+    ...defined({
+      domain,
+      values_T,
+      penalties_T:
+        reference_T === undefined || coefficient === undefined
+          ? undefined
+          : atSampled((t) => coefficient * (old_T[t] - reference_T[t])),
+      baseline,
+    }),
   };
 }
 
@@ -86,15 +98,22 @@ function creditRow(source: Source, { old_T, reference_T, values_T }: Measured, c
  */
 function unguidedFailures(sources: readonly Source[]): CreditRow[] {
   const stripped = sources.filter(({ guided }) => guided !== undefined);
-  const firsts = [...Map.groupBy(stripped, ({ group }) => group).values()].map((members) => members[0]!);
+  const firsts = [...Map.groupBy(stripped, ({ group }) => group).values()].map((members) => members[0]);
   return firsts.flatMap(({ trajectory: { role, domain }, chosen, group }) => {
     const baseline = chosen.baselines?.[role];
     return (chosen.group.task.guidance?.failures ?? []).map((reward, i): CreditRow => {
       return {
-        ...{ group, rollout: `${group}/unguided/${i}`, role, reward, weight: 1, isLast: true, turns: [] },
-        ...{ mask_T: new Uint8Array(0), ratios_T: new Float32Array(0), values_T: new Float32Array(0) },
-        ...(domain === undefined ? {} : { domain }),
-        ...(baseline === undefined ? {} : { baseline }),
+        group,
+        rollout: `${group}/unguided/${i}`,
+        role,
+        reward,
+        weight: 1,
+        isLast: true,
+        turns: [],
+        mask_T: new Uint8Array(0),
+        ratios_T: new Float32Array(0),
+        values_T: new Float32Array(0),
+        ...defined({ domain, baseline }),
       };
     });
   });
@@ -104,12 +123,19 @@ function rowOf({ trajectory, group, rollout, guided }: Source, { maskStops, lear
   const { id, role, tokens_T, mask_T, weight, weights, score, turns, logprobs_T, stop } = trajectory;
   const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(guided ?? trajectory) !== false;
   return {
-    ...{ id, group, rollout, role, tokens_T, weight, weights, reward: score.total },
+    id,
+    group,
+    rollout,
+    role,
+    tokens_T,
+    weight,
+    weights,
+    reward: score.total,
     temperature: temperatureOf(trajectory),
     mask_T: isLearned ? mask_T : new Uint8Array(mask_T.length),
     turns: turns.map(({ span }) => span),
     behaviourLogprobs_T: logprobs_T,
-    ...(guided === undefined ? {} : { stripped: hintTokens(guided) }),
+    ...defined({ stripped: guided === undefined ? undefined : hintTokens(guided) }),
   };
 }
 
@@ -124,7 +150,7 @@ function mismatch(measured: ReadonlyMap<Source, Measured>, version: number): Rec
     if (current_T === undefined || guided !== undefined || trajectory.weights !== policyWeights) continue;
     for (let t = 0; t < trajectory.mask_T.length; t++) {
       if (trajectory.mask_T[t] === 0 || trajectory.versions_T[t] !== version) continue;
-      const difference = Math.abs(current_T[t]! - trajectory.logprobs_T[t]!);
+      const difference = Math.abs(current_T[t] - trajectory.logprobs_T[t]);
       max = Math.max(max, difference);
       sum += difference;
       count++;
@@ -139,7 +165,7 @@ function divergence(measured: ReadonlyMap<Source, Measured>): Record<string, num
     if (reference_T === undefined) continue;
     for (let t = 0; t < old_T.length; t++) {
       if (trajectory.mask_T[t] === 0) continue;
-      sum += klValue("k3", old_T[t]! - reference_T[t]!);
+      sum += klValue("k3", old_T[t] - reference_T[t]);
       count++;
     }
   }

@@ -83,7 +83,8 @@ export function fifoBuffer<Item>(options: Partial<FifoOptions> & Pick<FifoOption
       entries.remove((entry) => entry.uses >= uses);
       return drawn.map(({ id, item }) => ({ id, item, weight: 1 }));
     },
-    ...{ state: entries.state, restore: entries.restore },
+    state: entries.state,
+    restore: entries.restore,
   };
 }
 
@@ -126,7 +127,8 @@ export function priorityBuffer<Item>(
         return { id: entry.id, item: entry.item, weight: (share / least) ** -beta };
       });
     },
-    ...{ state: entries.state, restore: entries.restore },
+    state: entries.state,
+    restore: entries.restore,
   };
 }
 
@@ -164,6 +166,7 @@ export function successBuffer<Item>({ capacity, isSuccess, taskOf }: SuccessOpti
       for (const entry of drawn) entry.uses++;
       return drawn.map(({ id, item }) => ({ id, item, weight: 1 }));
     },
-    ...{ state: entries.state, restore: entries.restore },
+    state: entries.state,
+    restore: entries.restore,
   };
 }

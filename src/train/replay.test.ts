@@ -26,12 +26,12 @@ describe("whole groups", () => {
     for (let seed = 0; seed < 20; seed++) {
       const drawn = await replay.draw({ engine: engine(), fresh: fresh(3), rng: createRng(seed) });
       expect(drawn).toHaveLength(2);
-      for (const { group, scale } of drawn) seen.set(group.trajectories[0]!.id, scale);
+      for (const { group, scale } of drawn) seen.set(group.trajectories[0].id, scale);
     }
     expect(Object.fromEntries(seen)).toEqual({ a: 1, b: 0.25 });
   });
 
-  const worth = ({ trajectories }: ReturnType<typeof groupOf>) => trajectories[0]!.score.total;
+  const worth = ({ trajectories }: ReturnType<typeof groupOf>) => trajectories[0].score.total;
 
   test("that the infrastructure spoiled are not kept", async () => {
     const replay = replayGroups({ buffer: fifoBuffer({ capacity: 9 }), share: 1 });
@@ -46,7 +46,7 @@ describe("the window of probabilities", () => {
     const row = new Float32Array(trajectory.tokens_T.length);
     let k = 0;
     trajectory.mask_T.forEach((m, t) => {
-      if (m === 1) row[t] = ln(p[k++]!);
+      if (m === 1) row[t] = ln(p[k++]);
     });
     return row;
   };
@@ -77,8 +77,8 @@ describe("successes", () => {
     });
     expect(drawn.flatMap(({ group }) => group.trajectories.map(({ id }) => id))).toEqual(["good"]);
     expect(turnsOf(drawn.flatMap(({ group }) => group.trajectories.map(({ mask_T }) => mask_T)))).toEqual(["010001"]);
-    const [learned] = drawn[0]!.group.trajectories;
-    expect([...learned!.logprobs_T]).toEqual([0, -0.5, 0, 0, 0, -0.5]);
+    const [learned] = drawn[0].group.trajectories;
+    expect([...learned.logprobs_T]).toEqual([0, -0.5, 0, 0, 0, -0.5]);
   });
 
   test("at most twice as many turns as there are fresh ones", async () => {
@@ -121,13 +121,18 @@ test("a trainer mixes them in, with log-probabilities of the policy as it is and
   // what was sampled at 0.5 is less probable later on
   const policy = fakePolicy((version) => (version === 0 ? 0.5 : 0.3));
   await train({
-    ...{ env: letters({ turns: 1 }), policy, steps: 2, tasksPerStep: 4, eval: { tasks: 0 }, monitors: [monitor] },
+    env: letters({ turns: 1 }),
+    policy,
+    steps: 2,
+    tasksPerStep: 4,
+    eval: { tasks: 0 },
+    monitors: [monitor],
     algorithm: grpo({ groupSize: 8, uniformGroups: "keep", corrections: [truncatedRatio()] }),
     replay: () => replayGroups({ buffer: fifoBuffer({ capacity: 4 }), share: 1 }),
   });
   expect(policy.engine.backwards.map(({ batch }) => batch.rows.length)).toEqual([32, 64]);
-  expect(steps[0]!["policy/correction-mean"]).toBe(1);
-  expect(steps[1]!["policy/correction-mean"]).not.toBe(1);
+  expect(steps[0]["policy/correction-mean"]).toBe(1);
+  expect(steps[1]["policy/correction-mean"]).not.toBe(1);
   // nothing of it is counted as rolled out
-  expect(steps[1]!["rollout/sampled-tokens"]).toBe(64);
+  expect(steps[1]["rollout/sampled-tokens"]).toBe(64);
 });

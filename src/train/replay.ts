@@ -124,11 +124,13 @@ async function currentLogprobs(engine: Engine, groups: readonly TrajectoryGroup[
   const all = groups.flatMap(({ trajectories }) => trajectories);
   for (const [weights, members] of Map.groupBy(all, (trajectory) => trajectory.weights)) {
     const rows = members.map((trajectory) => ({
-      ...{ tokens_T: trajectory.tokens_T, mask_T: trajectory.mask_T, oldLogprobs_T: trajectory.logprobs_T },
+      tokens_T: trajectory.tokens_T,
+      mask_T: trajectory.mask_T,
+      oldLogprobs_T: trajectory.logprobs_T,
       temperature: temperatureOf(trajectory),
     }));
     const { logprobs_B_T } = await forwardRows(engine, rows, { weights });
-    for (const [b, trajectory] of members.entries()) logprobs.set(trajectory, logprobs_B_T[b]!);
+    for (const [b, trajectory] of members.entries()) logprobs.set(trajectory, logprobs_B_T[b]);
   }
   return logprobs;
 }
@@ -143,7 +145,7 @@ export function turnsWithin(
     let [sum, count] = [0, 0];
     for (let t = span.start; t < span.end; t++) {
       if (mask_T[t] === 0) continue;
-      sum += logprobs_T[t]!;
+      sum += logprobs_T[t];
       count++;
     }
     const probability = Math.exp(sum / count);
@@ -155,11 +157,12 @@ export function turnsWithin(
 function onlyTurns(trajectory: Trajectory, kept: readonly number[]): Trajectory {
   const mask_T = new Uint8Array(trajectory.mask_T.length);
   for (const index of kept) {
-    const { start, end } = trajectory.turns[index]!.span;
+    const { start, end } = trajectory.turns[index].span;
     mask_T.set(trajectory.mask_T.subarray(start, end), start);
   }
   return makeTrajectory({
-    ...{ ...trajectory, mask_T },
+    ...trajectory,
+    mask_T,
     logprobs_T: trajectory.logprobs_T.map((logprob, t) => (mask_T[t] === 0 ? 0 : logprob)),
     versions_T: trajectory.versions_T.map((version, t) => (mask_T[t] === 0 ? -1 : version)),
   });

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { Derivatives, Engine, Forward } from "../engine/engine.ts";
 import type { LearnRow } from "./learn-row.ts";
 
@@ -33,14 +34,14 @@ export async function forwardRows(
   rows: readonly ForwardRow[],
   { weights, isIdle, knownVersion }: RowForwardOptions,
 ): Promise<RowForward> {
-  const taking = Array.from(rows.keys()).filter((b) => isIdle?.(rows[b]!) !== true);
+  const taking = Array.from(rows.keys()).filter((b) => isIdle?.(rows[b]) !== true);
   const parts: Part[] = [];
-  for (const [temperature, indices] of Map.groupBy(taking, (b) => rows[b]!.temperature)) {
-    const batch = { rows: indices.map((b) => ({ tokens: rows[b]!.tokens_T, mask: rows[b]!.mask_T })) };
+  for (const [temperature, indices] of Map.groupBy(taking, (b) => rows[b].temperature)) {
+    const batch = { rows: indices.map((b) => ({ tokens: rows[b].tokens_T, mask: rows[b].mask_T })) };
     const sampled =
       knownVersion === undefined
         ? {}
-        : { sampled: { logprobs_B_T: indices.map((b) => rows[b]!.oldLogprobs_T), policyVersion: knownVersion } };
+        : { sampled: { logprobs_B_T: indices.map((b) => rows[b].oldLogprobs_T), policyVersion: knownVersion } };
     parts.push({ indices, forward: await engine.forward(batch, { temperature, weights, ...sampled }) });
   }
   const logprobs_B_T = rows.map(({ oldLogprobs_T }) => oldLogprobs_T);
@@ -48,14 +49,15 @@ export async function forwardRows(
   const values_B_T = rows.map(({ mask_T }): Float32Array => new Float32Array(mask_T.length));
   for (const { indices, forward } of parts) {
     for (const [i, b] of indices.entries()) {
-      logprobs_B_T[b] = forward.logprobs_B_T[i]!;
-      if (knownVersion === undefined) entropies_B_T[b] = forward.entropies_B_T[i]!;
-      if (forward.values_B_T !== undefined) values_B_T[b] = forward.values_B_T[i]!;
+      logprobs_B_T[b] = forward.logprobs_B_T[i];
+      if (knownVersion === undefined) entropies_B_T[b] = forward.entropies_B_T[i];
+      if (forward.values_B_T !== undefined) values_B_T[b] = forward.values_B_T[i];
     }
   }
   return {
-    ...{ logprobs_B_T, entropies_B_T },
-    ...(engine.info.hasValues ? { values_B_T } : {}),
+    logprobs_B_T,
+    entropies_B_T,
+    ...defined({ values_B_T: engine.info.hasValues ? values_B_T : undefined }),
     backward: (derivatives) => backward(engine, rows, parts, derivatives),
   };
 }
@@ -71,9 +73,9 @@ async function backward(
   for (const { indices, forward } of parts) {
     const given = kinds.flatMap((kind) => {
       const arrays_B_T = derivatives[kind];
-      return arrays_B_T === undefined ? [] : [[kind, indices.map((b) => arrays_B_T[b]!)] as const];
+      return arrays_B_T === undefined ? [] : [[kind, indices.map((b) => arrays_B_T[b])] as const];
     });
-    const matters = given.some(([, arrays]) => arrays.some((array_T, i) => isFelt(array_T, rows[indices[i]!]!.mask_T)));
+    const matters = given.some(([, arrays]) => arrays.some((array_T, i) => isFelt(array_T, rows[indices[i]].mask_T)));
     if (!matters) continue;
     await engine.backward(forward, Object.fromEntries(given));
     hasGradient = true;

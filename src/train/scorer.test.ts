@@ -41,7 +41,7 @@ test("learns from attempts, guided and not, which attempt of several to trust", 
   expect(best.mean).toBeGreaterThan(0.85);
   const scores = await Promise.all(rollouts.map(scorer.score));
   for (const [i, { trajectories }] of rollouts.entries()) {
-    expect(scores[i]! > 0.5, `${i}`).toBe(trajectories[0]!.score.success);
+    expect(scores[i] > 0.5, `${i}`).toBe(trajectories[0].score.success);
   }
   await scorer.release();
   expect(engine.info.weights).toEqual(["policy"]);

@@ -25,14 +25,15 @@ export interface ScorerOptions extends Optimizer {
 }
 
 const defaults: ScorerOptions = {
-  ...{ learningRate: 5e-4, weightDecay: 0, beta2: 0.99, maxGradientNorm: 1 },
-  ...{
-    labelOf: ({ score }: Trajectory) => (score.success ? 1 : 0),
-    epochs: 2,
-    batchSize: 32,
-    seed: 0,
-    weights: "scorer",
-  },
+  learningRate: 5e-4,
+  weightDecay: 0,
+  beta2: 0.99,
+  maxGradientNorm: 1,
+  labelOf: ({ score }: Trajectory) => (score.success ? 1 : 0),
+  epochs: 2,
+  batchSize: 32,
+  seed: 0,
+  weights: "scorer",
 };
 
 /** A learned judge of whole attempts. Its weights are a copy of the policy's, with the value head on top. */
@@ -85,11 +86,11 @@ export async function trainScorer(
     examples: rows.length,
     metrics,
     async score({ trajectories: attempt }) {
-      const last = attempt.findLast(({ role }) => role === attempt[0]!.role);
+      const last = attempt.findLast(({ role }) => role === attempt[0].role);
       if (last === undefined || !last.mask_T.includes(1)) return 0;
       const row = rowOf(last, () => 0, weights, 0);
       const { values_B_T } = await forwardRows(engine, [row], { weights });
-      return 1 / (1 + Math.exp(-values_B_T![0]![lastMasked(row.mask_T)]!));
+      return 1 / (1 + Math.exp(-values_B_T![0][lastMasked(row.mask_T)]));
     },
     release: () => engine.release({ weights }),
   };

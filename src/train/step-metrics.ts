@@ -1,5 +1,5 @@
-import { metric } from "../monitor/metric-names.ts";
 import type { RolloutGroup } from "../rollout/run-group.ts";
+import { metric } from "../schema/metric-names.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { rolloutRewards } from "./collect.ts";
@@ -64,7 +64,7 @@ function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number
   const pairs = trajectories.flatMap((trajectory) =>
     trajectory.turns.slice(1).map((turn, i) => ({ turn, i, trajectory })),
   );
-  const repeats = pairs.filter(({ turn, i, trajectory }) => trajectory.turns[i]!.text === turn.text).length;
+  const repeats = pairs.filter(({ turn, i, trajectory }) => trajectory.turns[i].text === turn.text).length;
   const share = (outcomes: readonly string[]) =>
     calls.length === 0 ? 0 : calls.filter(({ outcome }) => outcomes.includes(outcome)).length / calls.length;
   return {

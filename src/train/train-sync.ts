@@ -1,4 +1,5 @@
-import { metric } from "../monitor/metric-names.ts";
+import { defined } from "../defined.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
 import { chooseGroups } from "./choose-groups.ts";
@@ -23,7 +24,7 @@ export async function train<Data, State>(config: TrainConfig<Data, State>): Prom
     const before = await evaluateBefore(run);
     const reason = await learn(run);
     const after = reason === "stopped" ? undefined : await run.evaluate("after");
-    return await run.end(reason, { ...(before && { before }), ...(after && { after }) });
+    return await run.end(reason, defined({ before, after }));
   } catch (error) {
     await run.fail();
     throw error;
@@ -77,7 +78,7 @@ async function learnStep<Data, State>(
 
   const common = { env, policy, algorithm, guide, roles, tasksPerStep, step, progress, seed, rollout };
   const watched = { ...common, onRollout: run.emitRollout };
-  const collected = await timed("rollout", () => collect({ ...watched, ...(signal && { signal }) }));
+  const collected = await timed("rollout", () => collect({ ...watched, ...defined({ signal }) }));
   if (signal?.aborted) return "stopped";
   const prepared = await timed("credit", async () =>
     prepareBatch(engine, algorithm, await chooseGroups(run, collected, step), learners),

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { defined } from "../defined.ts";
 import { inOrder } from "../guide/in-order.ts";
 import type { FinishedRollout } from "../monitor/monitor.ts";
 import type { RunEvent } from "../schema/run-event.ts";
@@ -36,7 +37,9 @@ test("a policy learns what is rewarded", async () => {
     policy: tinyPolicy(),
     warmStart: imitate({ demonstrations: 60, noise: 0.9, steps: 40, batchSize: 16, learningRate: 1e-2 }),
     algorithm: grpo({ learningRate: 3e-3 }),
-    ...{ steps: 15, tasksPerStep: 8, eval: { tasks: 100 } },
+    steps: 15,
+    tasksPerStep: 8,
+    eval: { tasks: 100 },
   });
   await policy.engine.close();
   expect(before!.success.mean).toBeLessThan(0.3);
@@ -68,7 +71,7 @@ test("monitors are told of every rollout, with the times of its turns", async ()
   await train({ ...easy, policy: fakePolicy(), steps: 2, monitors: [monitor] });
   expect(new Set(rollouts.map(({ id }) => id)).size).toBe(2 * 4 * 4);
   for (const { timing, trajectories } of rollouts) {
-    expect(timing.turns).toHaveLength(trajectories[0]!.turns.length);
+    expect(timing.turns).toHaveLength(trajectories[0].turns.length);
     for (const { startMs, saidMs, endMs } of timing.turns!) {
       expect([startMs, saidMs, endMs, timing.totalMs].every((time, i, all) => time >= (all[i - 1] ?? 0))).toBe(true);
     }
@@ -156,7 +159,7 @@ describe("a stop", () => {
 
   test("and a start go on with the tasks that come next, as if there had been none", async () => {
     const taskIds = async (run: string, steps: number, signal?: AbortSignal) => {
-      await train({ ...easy, policy: fakePolicy(), steps, run, ...(signal && { signal }) });
+      await train({ ...easy, policy: fakePolicy(), steps, run, ...defined({ signal }) });
       const reader = await openRun(run, { readOnly: true });
       const { trajectories } = await reader.trajectories({}, { order: "oldest", limit: 1000 });
       await reader.close();

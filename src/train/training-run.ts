@@ -1,12 +1,13 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
 import { type EvalReport, evaluate } from "../eval/evaluate.ts";
 import { evalReportFromJson } from "../eval/stored-report.ts";
 import type { Guide } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
 import { DoctorStop } from "../monitor/doctor/index.ts";
-import { metric } from "../monitor/metric-names.ts";
 import type { FinishedRollout } from "../monitor/monitor.ts";
 import { createRng } from "../random.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
@@ -127,9 +128,11 @@ export class TrainingRun<Data, State> {
     this.#replay?.observe(groups);
     const klCoefficient = this.config.algorithm.klInReward?.coefficient;
     const state: z.infer<typeof SavedState> = {
-      ...{ guide: this.guide.state(), tokens: this.#tokens, successes: this.#successes },
+      guide: this.guide.state(),
+      tokens: this.#tokens,
+      successes: this.#successes,
       replay: this.#replay?.state() ?? null,
-      ...(klCoefficient === undefined ? {} : { klCoefficient }),
+      ...defined({ klCoefficient }),
     };
     const advantages = new Map(
       learned.flatMap((row) => (row.mask_T.includes(1) ? [[row.id, asSampled(row)] as const] : [])),
@@ -157,7 +160,7 @@ export class TrainingRun<Data, State> {
     const report = await evaluate(env, this.policy, {
       ...rollout,
       ...options,
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
     });
     if (signal?.aborted) return undefined;
     const metrics = { [metric.evalSuccess]: report.success.mean, [metric.evalReward]: report.reward.mean };
@@ -183,8 +186,12 @@ export class TrainingRun<Data, State> {
     await this.#folder.save(this.policy.engine);
     await this.#folder.end(reason);
     return {
-      ...{ reason, steps: this.#folder.lastStep + 1, metrics: this.#lastMetrics, seconds: this.#seconds() },
-      ...{ policy: this.policy, ...reports },
+      reason,
+      steps: this.#folder.lastStep + 1,
+      metrics: this.#lastMetrics,
+      seconds: this.#seconds(),
+      policy: this.policy,
+      ...reports,
     };
   }
 

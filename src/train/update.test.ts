@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defined } from "../defined.ts";
 import { delegate } from "../engine/delegate.ts";
 import type { Engine, ForwardOptions, TokenBatch } from "../engine/engine.ts";
 import { type FakeEngine, fakeEngine } from "../engine/fake-engine.ts";
@@ -37,11 +38,16 @@ const drifting = (options: { value?: (tokens: readonly number[]) => number } = {
 const ln = Math.log;
 const old = Float32Array.of(0, ln(0.5), ln(0.5));
 const good = learnRow({
-  ...{ id: "good", tokens_T: Int32Array.of(1, 0, 0), oldLogprobs_T: old },
+  id: "good",
+  tokens_T: Int32Array.of(1, 0, 0),
+  oldLogprobs_T: old,
   advantages_T: Float32Array.of(0, 2, 2),
 });
 const bad = learnRow({
-  ...{ id: "bad", tokens_T: Int32Array.of(1, 1, 0), oldLogprobs_T: old, mask_T: Uint8Array.of(0, 1, 0) },
+  id: "bad",
+  tokens_T: Int32Array.of(1, 1, 0),
+  oldLogprobs_T: old,
+  mask_T: Uint8Array.of(0, 1, 0),
   advantages_T: Float32Array.of(0, -1, 0),
 });
 
@@ -59,9 +65,11 @@ function run(engine: Engine, { rows, loss = ppoClip(), epochs = 1, miniBatches =
   const optimizer = { learningRate: 0.1, weightDecay: 0, beta2: 0.99, maxGradientNorm: 1 };
   return update({
     engine,
-    algorithm: { loss, epochs, miniBatches, optimizer, ...(critic === undefined ? {} : { critic }) },
+    algorithm: { loss, epochs, miniBatches, optimizer, ...defined({ critic }) },
     prepared: { rows, metrics: {}, policyVersion: 0, ...rest },
-    ...{ step, progress: 0, seed: 0 },
+    step,
+    progress: 0,
+    seed: 0,
   });
 }
 
@@ -71,8 +79,8 @@ describe("derivatives are those of a computation by hand", () => {
     const metrics = await run(engine, { rows: [good, bad] });
     // three sampled tokens, ratio 1: -2/3, -2/3 and 1/3
     const [first] = backwards;
-    expect(first!.derivatives.logprobs_B_T![0]).toEqual(Float32Array.of(0, -2 / 3, -2 / 3));
-    expect(first!.derivatives.logprobs_B_T![1]).toEqual(Float32Array.of(0, 1 / 3, 0));
+    expect(first.derivatives.logprobs_B_T![0]).toEqual(Float32Array.of(0, -2 / 3, -2 / 3));
+    expect(first.derivatives.logprobs_B_T![1]).toEqual(Float32Array.of(0, 1 / 3, 0));
     expect(metrics["update/loss"]).toBeCloseTo(-(2 + 2 - 1) / 3, 6);
     expect(metrics["update/unsampled-share"]).toBe(0);
   });
@@ -90,8 +98,8 @@ describe("derivatives are those of a computation by hand", () => {
   test("the same without clipping", async () => {
     const { engine, backwards } = drifting();
     await run(engine, { rows: [good, bad], epochs: 2, loss: ppoClip({ clipLow: 10, clipHigh: 10 }) });
-    expect(backwards[1]!.derivatives.logprobs_B_T![0]![1]).toBeCloseTo((-2 / 3) * 1.6, 5);
-    expect(backwards[1]!.derivatives.logprobs_B_T![1]![1]).toBeCloseTo((1 / 3) * 0.4, 5);
+    expect(backwards[1].derivatives.logprobs_B_T![0][1]).toBeCloseTo((-2 / 3) * 1.6, 5);
+    expect(backwards[1].derivatives.logprobs_B_T![1][1]).toBeCloseTo((1 / 3) * 0.4, 5);
   });
 });
 
@@ -116,11 +124,15 @@ describe("old log-probabilities stand in for a forward pass", () => {
     await update({
       engine,
       algorithm: {
-        ...{ loss: ppoClip(), epochs: 1, miniBatches: 1 },
+        loss: ppoClip(),
+        epochs: 1,
+        miniBatches: 1,
         optimizer: { learningRate: 0.1, weightDecay: 0, beta2: 0.99, maxGradientNorm: 1 },
       },
       prepared: { rows: [good], metrics: {} },
-      ...{ step: 0, progress: 0, seed: 0 },
+      step: 0,
+      progress: 0,
+      seed: 0,
     });
     expect(forwards.map(known)).toEqual([false, false]);
   });
@@ -136,8 +148,8 @@ describe("rows of several kinds in one batch", () => {
     expect(forwards.map(({ batch }) => batch.rows.length)).toEqual([2, 1]);
     expect(steps).toEqual(["policy"]);
     // all have their share of the same five tokens
-    expect(backwards[0]!.derivatives.logprobs_B_T![1]![1]).toBeCloseTo(1 / 5, 6);
-    expect(backwards[1]!.derivatives.logprobs_B_T![0]![1]).toBeCloseTo(-2 / 5, 6);
+    expect(backwards[0].derivatives.logprobs_B_T![1][1]).toBeCloseTo(1 / 5, 6);
+    expect(backwards[1].derivatives.logprobs_B_T![0][1]).toBeCloseTo(-2 / 5, 6);
   });
 
   test("each set of weights learns from its own rows, in its own steps", async () => {
@@ -147,8 +159,8 @@ describe("rows of several kinds in one batch", () => {
     expect(spy.steps).toEqual(["policy", "other"]);
     expect(spy.forwards.map(({ options }) => options.weights)).toEqual(["policy", "other"]);
     // denominators are those of each set
-    expect(spy.backwards[0]!.derivatives.logprobs_B_T![0]![1]).toBeCloseTo(-2 / 2, 6);
-    expect(spy.backwards[1]!.derivatives.logprobs_B_T![0]![1]).toBeCloseTo(1, 6);
+    expect(spy.backwards[0].derivatives.logprobs_B_T![0][1]).toBeCloseTo(-2 / 2, 6);
+    expect(spy.backwards[1].derivatives.logprobs_B_T![0][1]).toBeCloseTo(1, 6);
     expect(metrics["update/loss"]).toBeCloseTo(-2, 6);
     expect(metrics["update/loss/other"]).toBeCloseTo(1, 6);
   });
@@ -175,16 +187,18 @@ describe("nothing to learn", () => {
     const { engine, forwards, backwards } = drifting();
     await run(engine, { rows: [good, flat], policyVersion: 3 });
     expect(forwards.map(({ batch }) => batch.rows.length)).toEqual([1]);
-    expect(backwards[0]!.derivatives.logprobs_B_T![0]![1]).toBeCloseTo(-2 / 4, 6);
+    expect(backwards[0].derivatives.logprobs_B_T![0][1]).toBeCloseTo(-2 / 4, 6);
   });
 
   test("a loss that has something to say about them gets its forward pass", async () => {
     const trust: Loss = {
-      ...{ name: "trust", needs: {} },
+      name: "trust",
+      needs: {},
       compute: (rows) => ({
-        ...{ loss: 0, metrics: {} },
+        loss: 0,
+        metrics: {},
         derivatives: {
-          logprobs_B_T: rows.map((row) => row.logprobs_T.map((logprob, t) => logprob - row.oldLogprobs_T[t]!)),
+          logprobs_B_T: rows.map((row) => row.logprobs_T.map((logprob, t) => logprob - row.oldLogprobs_T[t])),
         },
       }),
     };
@@ -215,9 +229,9 @@ describe("a separate critic", () => {
     await run(spy.engine, { rows: [row], loss, critic, step: 0 });
     expect(spy.steps).toEqual(["critic"]);
     // (v - R) / tokens
-    expect(spy.backwards[0]!.derivatives).toEqual({ values_B_T: [Float32Array.of(0, -0.375, -0.375)] });
+    expect(spy.backwards[0].derivatives).toEqual({ values_B_T: [Float32Array.of(0, -0.375, -0.375)] });
     await run(spy.engine, { rows: [row], loss, critic, step: 1 });
     expect(spy.steps).toEqual(["critic", "policy", "critic"]);
-    expect(spy.backwards[1]!.derivatives).toEqual({ logprobs_B_T: [Float32Array.of(0, -1, -1)] });
+    expect(spy.backwards[1].derivatives).toEqual({ logprobs_B_T: [Float32Array.of(0, -1, -1)] });
   });
 });

@@ -1,9 +1,10 @@
+import { defined } from "../defined.ts";
 import { type Engine, policyWeights, type StepReport } from "../engine/engine.ts";
 import { addMetrics } from "../loss/combine.ts";
 import type { LossResult, LossRow } from "../loss/loss.ts";
 import { totalsOf } from "../loss/totals.ts";
-import { metric } from "../monitor/metric-names.ts";
 import { createRng } from "../random.ts";
+import { metric } from "../schema/metric-names.ts";
 import { seedOf } from "../task/seeds.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { idleRows } from "./idle-rows.ts";
@@ -83,9 +84,8 @@ function lossRow(row: LearnRow, b: number, forward: RowForward, judged: RowForwa
   const entropies_T = forward.entropies_B_T[b];
   return {
     ...row,
-    logprobs_T: forward.logprobs_B_T[b]!,
-    ...(entropies_T === undefined ? {} : { entropies_T }),
-    ...(judged.values_B_T === undefined ? {} : { values_T: judged.values_B_T[b]! }),
+    logprobs_T: forward.logprobs_B_T[b],
+    ...defined({ entropies_T, values_T: judged.values_B_T === undefined ? undefined : judged.values_B_T[b] }),
   };
 }
 
@@ -93,7 +93,7 @@ function partMetrics({ loss, derivatives, metrics }: LossResult, rows: readonly 
   let [sampled, unsampled] = [0, 0];
   for (const [b, { mask_T }] of rows.entries()) {
     for (let t = 0; t < mask_T.length; t++) {
-      const size = Math.abs(derivatives.logprobs_B_T[b]![t]!);
+      const size = Math.abs(derivatives.logprobs_B_T[b][t]);
       if (mask_T[t] === 1) sampled += size;
       else unsampled += size;
     }
@@ -107,7 +107,7 @@ function stepMetrics(report: StepReport | undefined, rate: number, isPretraining
   return {
     [metric.learningRate]: rate,
     [metric.skippedSteps]: report?.applied === true ? 0 : 1,
-    ...(report === undefined ? {} : { [metric.gradientNorm]: report.gradientNorm }),
+    ...defined({ [metric.gradientNorm]: report === undefined ? undefined : report.gradientNorm }),
   };
 }
 
@@ -115,6 +115,6 @@ function stepMetrics(report: StepReport | undefined, rate: number, isPretraining
 function meanOf(reports: readonly Record<string, number>[]): Record<string, number> {
   const counts = addMetrics(reports.map((report) => Object.fromEntries(Object.keys(report).map((name) => [name, 1]))));
   return Object.fromEntries(
-    Object.entries(addMetrics(reports)).map(([name, sum]) => [name, name.endsWith("-max") ? sum : sum / counts[name]!]),
+    Object.entries(addMetrics(reports)).map(([name, sum]) => [name, name.endsWith("-max") ? sum : sum / counts[name]]),
   );
 }

@@ -1,4 +1,4 @@
-import { metric } from "../monitor/metric-names.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { TrainingRun } from "./training-run.ts";
 import { update } from "./update.ts";
 
@@ -16,7 +16,9 @@ export async function warmStart<Data, State>(run: TrainingRun<Data, State>): Pro
       engine,
       algorithm: { loss: plan.loss, optimizer, epochs: 1, miniBatches: 1 },
       prepared: { rows: batches.rows(step), metrics: {} },
-      ...{ step, progress: step / plan.steps, seed: run.seed },
+      step,
+      progress: step / plan.steps,
+      seed: run.seed,
     });
     const times = { [metric.seconds("update")]: (performance.now() - started) / 1000 };
     await run.keep(step, { ...batches.metrics, ...learned, ...times }, []);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defined } from "../defined.ts";
 import { defineEnv } from "../env/define-env.ts";
 import { demonstrate } from "../rollout/demonstrate.ts";
 import type { RunEvent } from "../schema/run-event.ts";
@@ -14,7 +15,9 @@ const bare = { algorithm: grpo({ groupSize: 2 }), steps: 0, eval: { tasks: 0 } }
 test("the loss is on what the demonstrator said, and on nothing it read", async () => {
   const policy = fakePolicy();
   const { metrics } = await train({
-    ...{ ...bare, env: letters(), policy },
+    ...bare,
+    env: letters(),
+    policy,
     warmStart: imitate({ demonstrations: 6, steps: 2, batchSize: 3 }),
   });
   expect(policy.engine.backwards).toHaveLength(2);
@@ -23,7 +26,7 @@ test("the loss is on what the demonstrator said, and on nothing it read", async 
     for (const [b, { tokens }] of batch.rows.entries()) {
       // letter <s> letter <e> letter <s> letter <e>: four tokens of each row were said, 12 in all
       const said = Array.from(tokens, (_, t) => (t % 4 >= 2 ? Math.fround(-1 / 12) : 0));
-      expect([...derivatives.logprobs_B_T![b]!]).toEqual(said);
+      expect([...derivatives.logprobs_B_T![b]]).toEqual(said);
       expect(tokens[2]).toBe(tokens[0]);
     }
   }
@@ -36,7 +39,7 @@ describe("demonstrations", () => {
   test("may be noisy, and may be chosen", async () => {
     const shown = async (keep?: typeof succeeded) => {
       const policy = fakePolicy();
-      const options = { demonstrations: 40, noise: 1, steps: 1, batchSize: 8, ...(keep && { keep }) };
+      const options = { demonstrations: 40, noise: 1, steps: 1, batchSize: 8, ...defined({ keep }) };
       const { metrics } = await train({ ...bare, env: letters(), policy, warmStart: imitate(options) });
       return metrics;
     };
@@ -45,7 +48,7 @@ describe("demonstrations", () => {
     expect(all["imitate/expert-success"]).toBeLessThan(0.6);
     expect(all["imitate/demonstrations"]).toBe(40);
     const good = await shown(succeeded);
-    expect(good["imitate/demonstrations"]).toBe(40 * good["imitate/expert-success"]!);
+    expect(good["imitate/demonstrations"]).toBe(40 * good["imitate/expert-success"]);
   });
 
   test("that crashed are not imitated; where none is left that is said", async () => {
@@ -90,7 +93,11 @@ describe("demonstrations", () => {
 test("its steps are steps of the run, and learning comes after them", async () => {
   const events: RunEvent[] = [];
   await train({
-    ...{ ...bare, env: letters({ turns: 1 }), policy: fakePolicy(), steps: 2, tasksPerStep: 2 },
+    ...bare,
+    env: letters({ turns: 1 }),
+    policy: fakePolicy(),
+    steps: 2,
+    tasksPerStep: 2,
     warmStart: imitate({ demonstrations: 6, steps: 3, batchSize: 3 }),
     monitors: [{ name: "test", record: (event) => void events.push(event) }],
   });

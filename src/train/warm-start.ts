@@ -5,7 +5,7 @@ import type { Loss } from "../loss/loss.ts";
 import { createRng } from "../random.ts";
 import { demonstrate } from "../rollout/demonstrate.ts";
 import { mapWithLimit } from "../rollout/map-with-limit.ts";
-import type { Seat } from "../rollout/rollout.ts";
+import type { RenderContext } from "../rollout/rollout.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
@@ -41,7 +41,7 @@ export interface WarmStart {
   /** Called once, and again when a run is resumed: the same seed gives the same rows. */
   prepare<Data, State>(
     env: Env<Data, State>,
-    seat: Seat,
+    renderContext: RenderContext,
     seed: number,
     learners: readonly string[],
   ): Promise<WarmStartBatches>;
@@ -78,9 +78,12 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
     throw new LudusError("bad-config", { got: "a mix without rows", expected: "at least one, or no mix" });
   }
   return {
-    ...{ name: "imitate", steps: chosen.steps, learningRate: chosen.learningRate, loss: chosen.loss },
-    async prepare(env, seat, seed, learners) {
-      const all = await demonstrations(env, seat, seed, chosen);
+    name: "imitate",
+    steps: chosen.steps,
+    learningRate: chosen.learningRate,
+    loss: chosen.loss,
+    async prepare(env, renderContext, seed, learners) {
+      const all = await demonstrations(env, renderContext, seed, chosen);
       const shown = all.filter(({ stop, weights }) => !isInfrastructureStop(stop) && learners.includes(weights));
       const kept = shown.filter((each) => each.mask_T.includes(1) && chosen.keep(each));
       if (kept.length === 0) {
@@ -101,7 +104,7 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
 
 async function demonstrations<Data, State>(
   env: Env<Data, State>,
-  seat: Seat,
+  renderContext: RenderContext,
   seed: number,
   { demonstrations: given, noise }: ImitateOptions,
 ): Promise<readonly Trajectory[]> {
@@ -110,7 +113,11 @@ async function demonstrations<Data, State>(
   const rollouts = await mapWithLimit(indices, concurrentDemonstrations, async (index) => {
     // training tasks from far behind, so that learning meets others first
     const task = await env.tasks.at("train", 1_000_000 + index);
-    return demonstrate(env, task, seat, { id: `demonstration/${index}`, seed: seedOf(seed, "show", index), noise });
+    return demonstrate(env, task, renderContext, {
+      id: `demonstration/${index}`,
+      seed: seedOf(seed, "show", index),
+      noise,
+    });
   });
   return rollouts.flatMap(({ trajectories }) => trajectories);
 }
@@ -120,7 +127,7 @@ function batches(kept: readonly Trajectory[], { batchSize, mix }: ImitateOptions
     const rng = createRng(seedOf(seed, "imitate", step));
     const draw = () => {
       const from = mix !== undefined && rng.next() < mix.share ? mix.rows : kept;
-      return from[rng.integer(from.length)]!;
+      return from[rng.integer(from.length)];
     };
     const rows = Array.from({ length: batchSize }, (_, i) => plainRow(draw(), `${i}`));
     makeTrainBatch(rows);

@@ -20,7 +20,7 @@ export function isChecked({ language, info, text }: Block): boolean {
 }
 
 export function fileNameOf(text: string): string | undefined {
-  return /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0]!)?.[1];
+  return /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0])?.[1];
 }
 
 /** Compiles the blocks of all pages at once; returns what the compiler says, by the lines of the pages. */

@@ -19,7 +19,7 @@ function table(rows: readonly string[]): string {
 
 function rowOf(path: string, expected?: string): string {
   const source = readFileSync(`${folder}/${path}`, "utf8");
-  const code = /const code = "([^"]+)"/.exec(source)![1]!;
+  const code = /const code = "([^"]+)"/.exec(source)![1];
   if (expected !== undefined && code !== expected)
     throw new Error(`${path} is the file of ${code}, not of ${expected}`);
   const comments = [...source.matchAll(/\/\*\*([^/]*?)\*\/\nexport (?:const|async function)/g)];
@@ -42,5 +42,5 @@ function severities(source: string): readonly string[] {
 /** All texts that a field is given, each in one piece. */
 function strings(source: string, field: string): string[] {
   const given = source.matchAll(new RegExp(`\\b${field}:\\s*((?:"[^"]*"[\\s+]*)+)`, "g"));
-  return Array.from(given, ([, pieces]) => Array.from(pieces!.matchAll(/"([^"]*)"/g), ([, piece]) => piece).join(""));
+  return Array.from(given, ([, pieces]) => Array.from(pieces.matchAll(/"([^"]*)"/g), ([, piece]) => piece).join(""));
 }

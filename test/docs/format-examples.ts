@@ -29,7 +29,7 @@ export function formatExamples(name: string): string {
   ];
   const text = broken[name];
   const problem = text === undefined ? undefined : format.parse(text, [tool]).calls[0];
-  if (problem?.kind === "malformed") parts.push(["It cannot read", text!], ["and tells", problem.problem]);
+  if (problem?.kind === "malformed") parts.push(["It cannot read", text], ["and tells", problem.problem]);
   return `${parts.map(([what, words]) => `${what}:\n\n\`\`\`text\n${words}\n\`\`\``).join("\n\n")}\n`;
 }
 

@@ -11,7 +11,7 @@ export interface Made {
 
 export function madeIn(path: string): readonly Made[] {
   const text = readFileSync(path, "utf8");
-  return Array.from(text.matchAll(stretch), ([, what, body]) => ({ path, what: what!, text: body! }));
+  return Array.from(text.matchAll(stretch), ([, what, body]) => ({ path, what: what, text: body }));
 }
 
 /** Writes each stretch anew. */

@@ -16,5 +16,5 @@ export function metricNames(): ReadonlySet<string> {
 function namesIn(path: string): string[] {
   const source = readFileSync(path, "utf8");
   const names = source.matchAll(/"([a-z][a-z-]*\/[a-z-]+)"(?=:|;)/g);
-  return Array.from(names, ([, name]) => name!).filter((name) => !name.startsWith("runs/"));
+  return Array.from(names, ([, name]) => name).filter((name) => !name.startsWith("runs/"));
 }

@@ -30,7 +30,7 @@ export function readPage(path: string): Page {
       open = undefined;
     } else if (open !== undefined) open.lines.push(line);
     else if (fence !== null) {
-      open = { fence: fence[1]!, language: fence[2]!, info: fence[3]!, line: index + 2, lines: [] };
+      open = { fence: fence[1], language: fence[2], info: fence[3], line: index + 2, lines: [] };
     }
     prose.push(open === undefined && fence === null ? line : "");
   }
@@ -46,7 +46,7 @@ export function readPages(): readonly Page[] {
 export function anchorsOf({ prose }: Page): ReadonlySet<string> {
   const counts = new Map<string, number>();
   const anchors = Array.from(prose.matchAll(/^#+ (.+)$/gm), ([, heading]) => {
-    const words = heading!.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const words = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
     const slug = words.replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
     const count = counts.get(slug) ?? 0;
     counts.set(slug, count + 1);
@@ -57,14 +57,14 @@ export function anchorsOf({ prose }: Page): ReadonlySet<string> {
 
 /** Targets of links and pictures that do not leave the repository. */
 export function relativeLinks({ prose }: Page): readonly string[] {
-  const targets = Array.from(prose.matchAll(/\]\(([^()\s]+)\)/g), ([, target]) => target!);
+  const targets = Array.from(prose.matchAll(/\]\(([^()\s]+)\)/g), ([, target]) => target);
   return targets.filter((target) => !/^[a-z]+:/.test(target));
 }
 
 /** Lines of shells and words in backticks that call `ludus`, from its name on. */
 export function commandLines({ prose, blocks }: Page): readonly string[] {
   const shells = blocks.filter(({ language }) => language === "sh").flatMap(({ text }) => text.split("\n"));
-  const words = Array.from(prose.matchAll(/`([^`\n]+)`/g), ([, code]) => code!);
+  const words = Array.from(prose.matchAll(/`([^`\n]+)`/g), ([, code]) => code);
   return [...shells, ...words].flatMap((line) => /^(?:\$ )?(?:npx )?(ludus [a-z].*)$/.exec(line)?.[1] ?? []);
 }
 
@@ -72,5 +72,5 @@ export function commandLines({ prose, blocks }: Page): readonly string[] {
 export function firstCells({ prose }: Page, heading: string): readonly string[] {
   const section = prose.split(/^(?=#+ )/m).find((each) => each.startsWith(`${heading}\n`)) ?? "";
   const rows = section.split("\n").filter((line) => line.startsWith("| `"));
-  return rows.flatMap((row) => Array.from(row.split("|")[1]!.matchAll(/`([^`]+)`/g), ([, cell]) => cell!));
+  return rows.flatMap((row) => Array.from(row.split("|")[1].matchAll(/`([^`]+)`/g), ([, cell]) => cell));
 }

@@ -59,7 +59,7 @@ export async function compare(experiment: Experiment, seed: number): Promise<Map
   const [untrained, warm] = [join(folder, "untrained"), join(folder, "warm")];
   try {
     await policy.engine.save(untrained);
-    const none = { algorithm: variants[0]!.algorithm, steps: 0, eval: { tasks: 0 } };
+    const none = { algorithm: variants[0].algorithm, steps: 0, eval: { tasks: 0 } };
     const warming = await train({ env, seed, policy, warmStart: imitate(warmStart), ...none });
     await policy.engine.save(warm);
     for (const variant of variants) {
@@ -88,7 +88,12 @@ async function learn(
   const held = { tasks: 300, seed: 99, split: evalSplit };
   const before = await evaluate(env, policy, held);
   const result = await train({
-    ...{ env, seed, policy, algorithm: variant.algorithm, steps: variant.steps ?? steps, tasksPerStep: groups },
+    env,
+    seed,
+    policy,
+    algorithm: variant.algorithm,
+    steps: variant.steps ?? steps,
+    tasksPerStep: groups,
     eval: held,
     monitors: [
       {
@@ -103,7 +108,10 @@ async function learn(
   });
   const last = successes.slice(-5);
   return {
-    ...{ seed, before: before.success.mean, after: result.after!.success.mean, rollouts },
+    seed,
+    before: before.success.mean,
+    after: result.after!.success.mean,
+    rollouts,
     seconds: warmingSeconds + result.seconds,
     training: last.reduce((a, b) => a + b, 0) / last.length,
   };

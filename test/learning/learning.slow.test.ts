@@ -8,7 +8,7 @@ const hour = 3_600_000;
 
 describe("agents learn from scratch, three seeds each", () => {
   test.each(Object.keys(experiments))("%s", { timeout: hour }, async (name) => {
-    const experiment = experiments[name]!;
+    const experiment = experiments[name];
     const outcomes = new Map<string, Outcome[]>();
     for (const seed of seeds) {
       for (const [variant, outcome] of await compare(experiment, seed)) {
@@ -18,7 +18,7 @@ describe("agents learn from scratch, three seeds each", () => {
     keep(experiment, outcomes);
     const [first] = outcomes.values();
     const { after = 0, gain = 0 } = experiment.atLeast;
-    expect(meanOf(first!, "after")).toBeGreaterThanOrEqual(after);
-    expect(meanOf(first!, "after") - meanOf(first!, "before")).toBeGreaterThanOrEqual(gain);
+    expect(meanOf(first, "after")).toBeGreaterThanOrEqual(after);
+    expect(meanOf(first, "after") - meanOf(first, "before")).toBeGreaterThanOrEqual(gain);
   });
 });

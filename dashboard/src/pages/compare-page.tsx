@@ -54,7 +54,7 @@ export const ComparePage = () => {
 
 const Compared = ({ runs, version }: { runs: readonly string[]; version: number }) => {
   const [first, second] = runs;
-  const a = useAnswer<RunAnswer>(`/runs/${encodeURIComponent(first!)}`, version);
+  const a = useAnswer<RunAnswer>(`/runs/${encodeURIComponent(first)}`, version);
   const b = useAnswer<RunAnswer>(second === undefined ? undefined : `/runs/${encodeURIComponent(second)}`, version);
   const names = [...new Set([...(a.answer?.metricNames ?? []), ...(b.answer?.metricNames ?? [])])].join("\n");
   const metricNames = useMemo(() => (names === "" ? [] : names.split("\n")), [names]);
@@ -64,7 +64,7 @@ const Compared = ({ runs, version }: { runs: readonly string[]; version: number 
       {a.answer !== undefined && b.answer !== undefined && (
         <div className="two">
           <ConfigDifferences a={a.answer} b={b.answer} />
-          <LastValues a={first!} b={second!} metricNames={metricNames} version={version} />
+          <LastValues a={first} b={second} metricNames={metricNames} version={version} />
         </div>
       )}
       <Curves runs={runs} metricNames={metricNames} findings={[]} version={version} />

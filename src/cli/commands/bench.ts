@@ -26,8 +26,13 @@ export const bench: Command = {
     const { engine: kind = "embedded", size = ["tiny", "small", "base"], json } = values;
     const { sequences = 64, tokens = 128, rounds = 5 } = values;
     const sizes: BenchSizes = {
-      ...{ sequences, prompt: 32, fresh: tokens, rows: sequences, length: tokens },
-      ...{ rounds: Math.max(1, rounds), warmup: 2 },
+      sequences,
+      prompt: 32,
+      fresh: tokens,
+      rows: sequences,
+      length: tokens,
+      rounds: Math.max(1, rounds),
+      warmup: 2,
     };
     const { measureEngine } = await import("../measure-engine.ts");
     return stoppable(terminal, async (signal) => {

@@ -12,8 +12,10 @@ test("prints an address that works with its token, until it is interrupted", asy
   const signals = new EventEmitter();
   const { promise: printed, resolve } = Promise.withResolvers<string>();
   const ended = dashboard.run([folder], {
-    ...{ stdout: { write: resolve }, stderr: silent },
-    ...{ on: signals.on.bind(signals), off: signals.off.bind(signals) },
+    stdout: { write: resolve },
+    stderr: silent,
+    on: signals.on.bind(signals),
+    off: signals.off.bind(signals),
   });
   const url = new URL((await printed).trim());
   expect(url.hostname).toBe("127.0.0.1");

@@ -43,7 +43,7 @@ function openInBrowser(url: string, onFailure: () => void): void {
   const [program, ...args] = { darwin: ["open"], win32: ["cmd", "/c", "start", ""] }[process.platform as string] ?? [
     "xdg-open",
   ];
-  const child = spawn(program!, [...args, url], { stdio: "ignore", detached: true });
+  const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
   child.once("error", onFailure);
   child.unref();
 }

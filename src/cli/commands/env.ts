@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Command, Terminal } from "../command.ts";
 import { columns } from "../help-text.ts";
 import { nearest } from "../nearest.ts";
@@ -56,7 +57,7 @@ async function check({ values, positionals }: Parsed<typeof options>, { stdout }
   const { checkEnv, describeFindings } = await import("../../env/check-env.ts");
   const { loadEnv } = await import("../load-env.ts");
   const checked = await loadEnv(positionals[1], style && { style });
-  const report = await checkEnv(checked, { throw: false, ...(tasks !== undefined && { tasks }) });
+  const report = await checkEnv(checked, { throw: false, ...defined({ tasks }) });
   const broken = report.findings.filter(({ isWarning }) => !isWarning).length;
   if (json) stdout.write(`${JSON.stringify(report)}\n`);
   else {

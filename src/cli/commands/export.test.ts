@@ -44,36 +44,36 @@ test("--where chooses episodes", async () => {
 test("chat and ShareGPT rows tell the episode as the policy had it", async () => {
   const [episode] = (await exported(run)).map((line) => JSON.parse(line));
   const { turns } = episode;
-  const conversation = conversationFromChat(JSON.parse((await exported(run, "--format", "chat"))[0]!));
+  const conversation = conversationFromChat(JSON.parse((await exported(run, "--format", "chat"))[0]));
   const said = turns.flatMap((turn: { text: string; observation: string }, index: number) => [
     { role: "assistant", content: turn.text },
     ...(index === turns.length - 1 ? [] : [{ role: "user", content: turn.observation }]),
   ]);
   expect(conversation.messages).toEqual([{ role: "user", content: expect.stringMatching(/^[ab]$/) }, ...said]);
-  const shareGpt = JSON.parse((await exported(run, "--format", "sharegpt"))[0]!);
+  const shareGpt = JSON.parse((await exported(run, "--format", "sharegpt"))[0]);
   expect(conversationFromShareGpt(shareGpt)).toEqual(conversation);
   // the environment says the same as the tokens
   const [fromFile] = await exported(run, "--format", "chat", "--file", tinyConfigFile);
-  expect(conversationFromChat(JSON.parse(fromFile!))).toEqual(conversation);
+  expect(conversationFromChat(JSON.parse(fromFile))).toEqual(conversation);
 });
 
 test("a run without a tokenizer needs the file that made it", async () => {
   const refused = await runCommand(["export", fakeRun, "--format", "chat"]);
   expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/^prompt-unreadable: .*--file/) });
   const rows = await exported(fakeRun, "--format", "chat", "--file", fakeConfigFile);
-  expect(JSON.parse(rows[0]!).messages).toMatchObject([{ role: "user" }, { role: "assistant" }]);
+  expect(JSON.parse(rows[0]).messages).toMatchObject([{ role: "user" }, { role: "assistant" }]);
 });
 
 test("metrics are a table of steps", async () => {
   const [heads, ...rows] = await exported(run, "--format", "csv-metrics");
-  const names = heads!.split(",");
+  const names = heads.split(",");
   expect(rows.map((row) => row.split(",")[0])).toEqual(Array.from({ length: 10 }, (_, step) => String(step)));
   expect(rows.every((row) => row.split(",").length === names.length)).toBe(true);
   const store = await openRun(run, { readOnly: true });
   const [point] = await store.series("rollout/reward", { from: 9 });
   await store.close();
-  expect(Number(rows.at(-1)!.split(",")[names.indexOf("rollout/reward")])).toBe(point!.value);
-  expect(rows[0]!.split(",")[names.indexOf("rollout/reward")]).toBe("");
+  expect(Number(rows.at(-1)!.split(",")[names.indexOf("rollout/reward")])).toBe(point.value);
+  expect(rows[0].split(",")[names.indexOf("rollout/reward")]).toBe("");
   expect(await exported(run, "--format", "csv-metrics", "--where", "step=4..5")).toHaveLength(3);
 });
 
@@ -112,13 +112,21 @@ describe("Parquet", () => {
       const { summary, trajectory, task, advantages_T } = await store.trajectory(key);
       const { id, tokens_T, mask_T, logprobs_T, versions_T, score, turns, stop } = trajectory;
       expect(rows[i]).toMatchObject({
-        ...{ id, stop, step: summary.step, task_id: task.id, success: score.success, reward: score.total },
-        ...{ tokens: [...tokens_T], mask: [...mask_T], logprobs: [...logprobs_T], versions: [...versions_T] },
+        id,
+        stop,
+        step: summary.step,
+        task_id: task.id,
+        success: score.success,
+        reward: score.total,
+        tokens: [...tokens_T],
+        mask: [...mask_T],
+        logprobs: [...logprobs_T],
+        versions: [...versions_T],
         turns: turns.map(({ span, text, observation, reward }) => ({ ...span, text, observation, reward })),
       });
-      expect(JSON.parse(rows[i]!.task)).toEqual(task.data);
-      expect(JSON.parse(rows[i]!.reward_parts)).toEqual(score.parts);
-      expect(rows[i]!.advantages ?? undefined).toEqual(advantages_T && [...advantages_T]);
+      expect(JSON.parse(rows[i].task)).toEqual(task.data);
+      expect(JSON.parse(rows[i].reward_parts)).toEqual(score.parts);
+      expect(rows[i].advantages ?? undefined).toEqual(advantages_T && [...advantages_T]);
     }
     await store.close();
     expect(rows.some(({ advantages }) => advantages?.length > 0)).toBe(true);
@@ -145,7 +153,7 @@ test("metrics are in an event file by step", async () => {
   );
   const [name] = readdirSync(out);
   expect(name).toMatch(/^events\.out\.tfevents\./);
-  const bytes = readFileSync(join(out, name!));
+  const bytes = readFileSync(join(out, name));
   expect(readTfRecords(bytes)).toHaveLength(11);
   expect(bytes.includes("rollout/reward")).toBe(true);
 });

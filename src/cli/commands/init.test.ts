@@ -34,7 +34,7 @@ test(".npmrc has the lines that the README names", async () => {
   const project = join(folder, "npmrc");
   await runCommand(["init", project, "--quiet"]);
   const readme = readFileSync("README.md", "utf8");
-  const wanted = /```ini\n([\s\S]*?)```/.exec(readme)![1]!.trim().split("\n");
+  const wanted = /```ini\n([\s\S]*?)```/.exec(readme)![1].trim().split("\n");
   expect(readFileSync(join(project, ".npmrc"), "utf8").split("\n")).toEqual(expect.arrayContaining(wanted));
 });
 

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { isInfrastructureStop } from "../../schema/stop-reason.ts";
 import type { Command } from "../command.ts";
 import { type OptionTable, parseOptions } from "../parse-options.ts";
@@ -28,7 +29,7 @@ Ctrl-C or Ctrl-D ends.`,
     const shown = values.json ? stderr : stdout;
     // loaded when needed: all environments come with it
     const { playAtTerminal } = await import("../play-table.ts");
-    const played = await playAtTerminal(positionals[0], values, { stdout: shown, stderr, ...(stdin && { stdin }) });
+    const played = await playAtTerminal(positionals[0], values, { stdout: shown, stderr, ...defined({ stdin }) });
     if (values.json) stdout.write(`${JSON.stringify(played)}\n`);
     return isInfrastructureStop(played.stop) && played.stop !== "cancelled" ? 1 : 0;
   },

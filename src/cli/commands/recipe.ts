@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import { defined } from "../../defined.ts";
 import type { Recipe } from "../../recipe/recipe.ts";
 import type { RecipeResult } from "../../recipe/recipe-result.ts";
 import type { Command, Terminal } from "../command.ts";
@@ -69,8 +70,11 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
     const line = new LiveLine(stderr);
     try {
       const result = await runRecipe(chosen, {
-        ...{ seeds, firstSeed, signal, onProgress: (text) => line.show(text) },
-        ...(budget !== undefined && { budgetSeconds: budget * 60 }),
+        seeds,
+        firstSeed,
+        signal,
+        onProgress: (text) => line.show(text),
+        ...defined({ budgetSeconds: budget !== undefined ? budget * 60 : undefined }),
         onSeed: () => line.end(),
       });
       if (out !== undefined) await writeFile(out, `${JSON.stringify(result)}\n`);
@@ -97,14 +101,14 @@ async function findRecipe(name: string | undefined): Promise<Recipe> {
   throw usageError("no-such-recipe", {
     got: name === undefined ? "no system" : `"${name}"`,
     expected: `one of ${names.join(", ")}`,
-    ...(meant !== undefined && { hint: `Did you mean "ludus recipe run ${meant}"?` }),
+    ...defined({ hint: meant !== undefined ? `Did you mean "ludus recipe run ${meant}"?` : undefined }),
   });
 }
 
 async function reportOf(result: RecipeResult, seeds: number): Promise<string> {
   const { comparisonText, resultTable } = await import("../../recipe/recipe-result.ts");
   const rows = resultTable(result);
-  const right = rows[0]!.map((_, column) => column).slice(1);
+  const right = rows[0].map((_, column) => column).slice(1);
   const done = result.trials.length;
   const fewer = done < seeds ? `, ${seeds - done} fewer than asked for: the budget was spent` : "";
   return [

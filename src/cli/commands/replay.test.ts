@@ -35,13 +35,20 @@ async function writeRun(directory: string): Promise<void> {
       const id = `${step}/${index}`;
       const turn = { span: { start: 1, end: 2 }, text: "\u001b[2Jhostile", calls: [], reward: 0, observation: "" };
       return fakeTrajectory(rng, {
-        ...{ id, rollout: id, taskId: task.id, score, turns: [turn], stop: "completed" },
-        ...{ tokens_T: Int32Array.of(5, 6), mask_T: Uint8Array.of(0, 1), logprobs_T: Float32Array.of(0, -0.25) },
+        id,
+        rollout: id,
+        taskId: task.id,
+        score,
+        turns: [turn],
+        stop: "completed",
+        tokens_T: Int32Array.of(5, 6),
+        mask_T: Uint8Array.of(0, 1),
+        logprobs_T: Float32Array.of(0, -0.25),
         versions_T: Int32Array.of(-1, 3),
       });
     });
     // of the last step the last one was learned from
-    const learned = step === 0 ? new Map() : new Map([[group[2]!.id, Float32Array.of(0, -0.625)]]);
+    const learned = step === 0 ? new Map() : new Map([[group[2].id, Float32Array.of(0, -0.625)]]);
     await store.transaction((write) => write.recordGroup(step, makeTrajectoryGroup(task, group), "train", learned));
   }
   await store.close();

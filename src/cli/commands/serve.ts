@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Command } from "../command.ts";
 import { type OptionTable, parseOptions, usageError } from "../parse-options.ts";
 import { stoppable } from "../stoppable.ts";
@@ -12,7 +13,9 @@ const options = {
   key: { type: "string", summary: "What clients must send as their API key", value: "key" },
   name: { type: "string", summary: "What clients call the model; the folder's name by default", value: "name" },
   renderer: {
-    ...{ type: "string", summary: "How messages become tokens; as in training by default", value: "renderer" },
+    type: "string",
+    summary: "How messages become tokens; as in training by default",
+    value: "renderer",
     choices: ["compact", "chat"],
   },
   engine: { type: "string", choices: ["embedded", "torch"], summary: "What computes (embedded)" },
@@ -43,10 +46,7 @@ x-ludus-rollout, belong to that rollout; POST /rollouts/<id>/reward {"reward": 1
       try {
         const server = await serveModel({
           model,
-          ...(host === undefined ? {} : { host }),
-          ...(port === undefined ? {} : { port }),
-          ...(key === undefined ? {} : { apiKey: key }),
-          ...(values.record ? { record: {} } : {}),
+          ...defined({ host, port, apiKey: key, record: values.record ? {} : undefined }),
         });
         terminal.stdout.write(`${server.url}\n`);
         if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));

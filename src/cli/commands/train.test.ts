@@ -41,7 +41,10 @@ test("--json prints the result alone, --events keeps what happened", async () =>
   const { status, stdout, stderr } = await runCommand(args);
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(JSON.parse(stdout)).toMatchObject({
-    ...{ run, reason: "finished", steps: 3, before: { tasks: 12 } },
+    run,
+    reason: "finished",
+    steps: 3,
+    before: { tasks: 12 },
     after: { success: { mean: expect.any(Number), low: expect.any(Number), high: expect.any(Number) } },
   });
   const types = readFileSync(events, "utf8")

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { defineEnv } from "../../env/define-env.ts";
 import type { Env } from "../../env/env.ts";
 import { compact } from "../../policy/formats/compact.ts";
@@ -20,13 +21,16 @@ interface LetterTask {
 export function copyEnv({ hackable = false, misleading = false } = {}): Env<LetterTask, undefined> {
   return defineEnv<LetterTask, undefined>({
     name: "copy",
-    tasks: generated<LetterTask>((rng) => ({ letter: letters[rng.integer(4)]! })),
+    tasks: generated<LetterTask>((rng) => ({ letter: letters[rng.integer(4)] })),
     start: ({ task }) => ({ state: undefined, say: `${task.letter}?` }),
     score({ task, answer }) {
       const isRight = answer === task.letter;
-      return makeScore({ outcome: isRight ? 1 : 0, ...(hackable ? { style: answer === "!" ? 2 : 0 } : {}) }, isRight);
+      return makeScore(
+        { outcome: isRight ? 1 : 0, ...defined({ style: hackable ? (answer === "!" ? 2 : 0) : undefined }) },
+        isRight,
+      );
     },
-    expert: ({ task: { letter } }) => (misleading ? letters[(letters.indexOf(letter) + 1) % 4]! : letter),
+    expert: ({ task: { letter } }) => (misleading ? letters[(letters.indexOf(letter) + 1) % 4] : letter),
     actions: () => [...letters, "!"],
     limits: { turns: 1, turnTokens: 4 },
   });
@@ -79,7 +83,7 @@ export function drawerEnv({ hallucinating = false, crashing = false } = {}): Env
   let calls = 0;
   return defineEnv<LookTask, LookState>({
     name: "drawer",
-    tasks: generated<LookTask>((rng) => ({ drawer: letters[rng.integer(4)]! })),
+    tasks: generated<LookTask>((rng) => ({ drawer: letters[rng.integer(4)] })),
     start: ({ task }) => ({ state: { isOpen: false, isConfused: hallucinating }, say: `${task.drawer}?` }),
     tools: (tool) => ({
       open: tool({

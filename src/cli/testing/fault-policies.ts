@@ -16,7 +16,7 @@ export function withoutMask(algorithm: Algorithm): Algorithm {
       const whole = rows.map((row) => ({
         ...row,
         mask_T: row.mask_T.map((_, t) => (t === 0 ? 0 : 1)),
-        advantages_T: row.advantages_T.map((_, t) => (t === 0 ? 0 : row.advantages_T[row.mask_T.indexOf(1)]!)),
+        advantages_T: row.advantages_T.map((_, t) => (t === 0 ? 0 : row.advantages_T[row.mask_T.indexOf(1)])),
       }));
       return loss.compute(whole, totalsOf(whole));
     },

@@ -45,11 +45,20 @@ function faultRun<Data, State>(
   config: () => Changes<Data, State>,
 ): FaultRun {
   return {
-    ...{ name, fires, mayFire },
+    name,
+    fires,
+    mayFire,
     start: (run, more = {}) =>
       train<Data, State>({
-        ...{ policy, warmStart: shown(), algorithm: sound, steps: 40, tasksPerStep: 8, seed: 1, run },
-        ...{ eval: { tasks: 64, every: 20 }, save: { every: 20, keep: 5 } },
+        policy,
+        warmStart: shown(),
+        algorithm: sound,
+        steps: 40,
+        tasksPerStep: 8,
+        seed: 1,
+        run,
+        eval: { tasks: 64, every: 20 },
+        save: { every: 20, keep: 5 },
         ...config(),
         ...more,
       }),
@@ -61,67 +70,94 @@ export const soundRuns: readonly FaultRun[] = [
   faultRun("sound-walk", {}, () => ({ env: walkEnv(), warmStart: well() })),
   faultRun("sound-tools", {}, () => ({ env: drawerEnv(), warmStart: well({ noise: 0.3 }) })),
   faultRun("sound-ppo", {}, () => ({
-    ...{ env: copyEnv(), policy: critical, algorithm: soundPpo, tasksPerStep: 64, steps: 24 },
+    env: copyEnv(),
+    policy: critical,
+    algorithm: soundPpo,
+    tasksPerStep: 64,
+    steps: 24,
   })),
   // rollouts of several rows each; demonstrations saw the whole context, so that it does not learn well
   faultRun("cut-context", { mayFire: ["zero-variance", "echo-trap", "learning-stalled"] }, () => ({
-    ...{ env: walkEnv(), warmStart: well(), rollout: { context: lastTurns(1) } },
+    env: walkEnv(),
+    warmStart: well(),
+    rollout: { context: lastTurns(1) },
   })),
 ];
 
 export const faultRuns: readonly FaultRun[] = [
   faultRun("mask-off", { fires: ["observation-unmasked"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), policy: unmaskedEngine(policy), algorithm: withoutMask(sound) },
+    env: copyEnv(),
+    policy: unmaskedEngine(policy),
+    algorithm: withoutMask(sound),
   })),
   faultRun("hackable-grader", { fires: ["grader-hacking"], mayFire: ["reward-distribution", "echo-trap"] }, () => ({
     env: copyEnv({ hackable: true }),
   })),
   faultRun("pays-by-turn", { fires: ["length-explosion", "loops"], mayFire: aftermath }, () => ({
-    ...{ env: walkEnv({ paysByTurn: true }), warmStart: well(), algorithm: grpo({ learningRate: 1e-3 }) },
+    env: walkEnv({ paysByTurn: true }),
+    warmStart: well(),
+    algorithm: grpo({ learningRate: 1e-3 }),
   })),
   faultRun("unknown-tool", { fires: ["tool-hallucination"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: drawerEnv({ hallucinating: true }), warmStart: well(), steps: 16 },
+    env: drawerEnv({ hallucinating: true }),
+    warmStart: well(),
+    steps: 16,
     algorithm: grpo({ learningRate: 1e-4 }),
   })),
   faultRun(
     "impossible-tasks",
     { fires: ["zero-variance", "reward-distribution", "learning-stalled", "sample-efficiency"] },
     () => ({
-      ...{ env: lock({ secret: "random", digits: 4 }), warmStart: shown({ noise: 0 }) },
+      env: lock({ secret: "random", digits: 4 }),
+      warmStart: shown({ noise: 0 }),
     }),
   ),
   faultRun("crashing-tool", { fires: ["infrastructure-failures"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: drawerEnv({ crashing: true }), warmStart: well({ demonstrations: 900, noise: 0.3 }) },
+    env: drawerEnv({ crashing: true }),
+    warmStart: well({ demonstrations: 900, noise: 0.3 }),
   })),
   faultRun("entropy-penalty", { fires: ["entropy-collapse", "echo-trap"], mayFire: aftermath }, () => ({
-    ...{
-      env: copyEnv({ misleading: true }),
-      algorithm: withEntropyPenalty(grpo({ learningRate: 1e-3, uniformGroups: "keep" })),
-    },
+    env: copyEnv({ misleading: true }),
+    algorithm: withEntropyPenalty(grpo({ learningRate: 1e-3, uniformGroups: "keep" })),
   })),
   faultRun("learning-rate-high", { fires: ["zero-variance"], mayFire: aftermath }, () => ({
-    ...{ env: walkEnv(), steps: 60, algorithm: grpo({ learningRate: 5e-3, maxGradientNorm: 1e9 }) },
+    env: walkEnv(),
+    steps: 60,
+    algorithm: grpo({ learningRate: 5e-3, maxGradientNorm: 1e9 }),
   })),
   faultRun("many-epochs", { fires: ["kl-explosion"], mayFire: aftermath }, () => ({
-    ...{ env: copyEnv(), algorithm: grpo({ learningRate: 5e-3, epochs: 8 }) },
+    env: copyEnv(),
+    algorithm: grpo({ learningRate: 5e-3, epochs: 8 }),
   })),
   faultRun("weak-penalty", { fires: ["kl-explosion"], mayFire: aftermath }, () => ({
-    ...{ env: copyEnv({ misleading: true }), algorithm: grpo({ learningRate: 2e-3, kl: 1e-4 }) },
+    env: copyEnv({ misleading: true }),
+    algorithm: grpo({ learningRate: 2e-3, kl: 1e-4 }),
   })),
   faultRun("narrow-clip", { fires: ["clip-fraction"], mayFire: aftermath }, () => ({
-    ...{ env: copyEnv(), steps: 16, algorithm: grpo({ learningRate: 5e-4, epochs: 8, clip: 0.002 }) },
+    env: copyEnv(),
+    steps: 16,
+    algorithm: grpo({ learningRate: 5e-4, epochs: 8, clip: 0.002 }),
   })),
   faultRun("cold-sampler", { fires: ["train-sample-mismatch", "logprob-invariant"], mayFire: aftermath }, () => ({
-    ...{ env: copyEnv(), policy: coldEngine(critical), algorithm: soundPpo, tasksPerStep: 64, steps: 24 },
+    env: copyEnv(),
+    policy: coldEngine(critical),
+    algorithm: soundPpo,
+    tasksPerStep: 64,
+    steps: 24,
   })),
   faultRun("learning-rate-zero", { fires: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), algorithm: grpo({ learningRate: 0 }) },
+    env: copyEnv(),
+    algorithm: grpo({ learningRate: 0 }),
   })),
   faultRun("overflowing-loss", { fires: ["skipped-updates"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), algorithm: withOverflow(sound) },
+    env: copyEnv(),
+    algorithm: withOverflow(sound),
   })),
   faultRun("idle-critic", { fires: ["value-function"], mayFire: ["learning-stalled"] }, () => ({
-    ...{ env: copyEnv(), policy: critical, tasksPerStep: 64, warmStart: shown({ noise: 0.4 }) },
+    env: copyEnv(),
+    policy: critical,
+    tasksPerStep: 64,
+    warmStart: shown({ noise: 0.4 }),
     algorithm: ppo({ learningRate: 1e-6, valueCoefficient: 0 }),
   })),
 ];

@@ -27,7 +27,8 @@ export async function runCommand(args: readonly string[], options: RunCommandOpt
   const terminal: Terminal = {
     stdout: { isTTY, columns: 100, write: (text) => (written.stdout += text) },
     stderr: {
-      ...{ isTTY, columns: 100 },
+      isTTY,
+      columns: 100,
       write(text) {
         written.stderr += text;
         onProgress?.(text, (signal) => signals.emit(signal));

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { defined } from "../../defined.ts";
 import type { CreditRow } from "../credit.ts";
 
 interface RowFields extends Partial<Omit<CreditRow, "mask_T" | "turns">> {
@@ -18,7 +19,7 @@ export function makeRow({ mask, turnRewards = [], stateKeys = [], ...fields }: R
       start,
       end: length < 0 ? mask.length : start + length,
       reward: turnRewards[k] ?? 0,
-      ...(stateKey === undefined ? {} : { stateKey }),
+      ...defined({ stateKey }),
     };
   });
   const defaults = { group: "a", rollout: "a/0", role: "agent", reward: 0, weight: 1, isLast: true };
@@ -33,7 +34,7 @@ export function makeGroup(rewards_G: readonly number[], fields: Partial<RowField
 
 /** The advantage of each row's first sampled token. */
 export function firstSampled(advantages_B_T: readonly Float32Array[], rows: readonly CreditRow[]): number[] {
-  return rows.map(({ mask_T }, b) => advantages_B_T[b]![mask_T.indexOf(1)]!);
+  return rows.map(({ mask_T }, b) => advantages_B_T[b][mask_T.indexOf(1)]);
 }
 
 /** For `toEqual`: each number to five digits after the point. */

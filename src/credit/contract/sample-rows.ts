@@ -50,7 +50,7 @@ function sampleTokens(rng: Rng): Pick<CreditRow, "mask_T" | "turns" | "values_T"
 
 /** The same rollout as two rows, the second starting with turn `k`. */
 export function cutRow(row: CreditRow, k: number): [CreditRow, CreditRow] {
-  const cut = row.turns[k]!.start;
+  const cut = row.turns[k].start;
   const part = (from: number, to: number): CreditRow => ({
     ...row,
     mask_T: row.mask_T.slice(from, to),

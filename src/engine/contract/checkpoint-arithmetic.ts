@@ -18,7 +18,7 @@ export function checkpointDifference(before: string, after: string): Map<string,
   return new Map(
     [...readAll(before)].map(([name, values]) => [
       name,
-      Float64Array.from(values, (value, i) => value - end.get(name)![i]!),
+      Float64Array.from(values, (value, i) => value - end.get(name)![i]),
     ]),
   );
 }
@@ -37,7 +37,7 @@ export function perturbCheckpoint(
     const values = source.tensor(name);
     const steps = Float64Array.from(values, () => rng.normal());
     direction.set(name, steps);
-    return { name, shape, data: values.map((value, i) => value + size * steps[i]!) };
+    return { name, shape, data: values.map((value, i) => value + size * steps[i]) };
   });
   source.close();
   writeSafetensors(join(to, weightsFile), moved);

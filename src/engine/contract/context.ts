@@ -71,7 +71,7 @@ export function dot(a: Gradient, b: Gradient): number {
   let sum = 0;
   for (const [parameter, values] of a) {
     const others = b.get(parameter)!;
-    for (let i = 0; i < values.length; i++) sum += values[i]! * others[i]!;
+    for (let i = 0; i < values.length; i++) sum += values[i] * others[i];
   }
   return sum;
 }
@@ -79,7 +79,7 @@ export function dot(a: Gradient, b: Gradient): number {
 /** The difference is small beside the first. */
 export function expectClose(a: Gradient, b: Gradient, relative: number): void {
   const difference = new Map(
-    [...a].map(([parameter, values]) => [parameter, values.map((value, i) => value - b.get(parameter)![i]!)]),
+    [...a].map(([parameter, values]) => [parameter, values.map((value, i) => value - b.get(parameter)![i])]),
   );
   expect(Math.sqrt(dot(difference, difference))).toBeLessThan(relative * Math.sqrt(dot(a, a)));
 }

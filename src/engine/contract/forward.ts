@@ -10,9 +10,9 @@ export function forwardContract(context: ContractContext): void {
       const together = await context.engine.forward(batch);
       for (const [b, row] of batch.rows.entries()) {
         const alone = await context.engine.forward({ rows: [row] });
-        together.logprobs_B_T[b]!.forEach((logprob, t) => expect(logprob).toBeCloseTo(alone.logprobs_B_T[0]![t]!, 4));
-        together.entropies_B_T[b]!.forEach((entropy, t) => expect(entropy).toBeCloseTo(alone.entropies_B_T[0]![t]!, 4));
-        together.values_B_T?.[b]?.forEach((value, t) => expect(value).toBeCloseTo(alone.values_B_T![0]![t]!, 4));
+        together.logprobs_B_T[b].forEach((logprob, t) => expect(logprob).toBeCloseTo(alone.logprobs_B_T[0][t], 4));
+        together.entropies_B_T[b].forEach((entropy, t) => expect(entropy).toBeCloseTo(alone.entropies_B_T[0][t], 4));
+        together.values_B_T?.[b]?.forEach((value, t) => expect(value).toBeCloseTo(alone.values_B_T![0][t], 4));
       }
     });
 
@@ -20,8 +20,8 @@ export function forwardContract(context: ContractContext): void {
       const { logprobs_B_T, entropies_B_T } = await context.engine.forward({
         rows: [{ tokens: [1, 2, 3, 4], mask: [1, 0, 1, 0] }],
       });
-      expect([...logprobs_B_T[0]!].map((logprob) => logprob !== 0)).toEqual([false, false, true, false]);
-      expect([...entropies_B_T[0]!].map((entropy) => entropy !== 0)).toEqual([false, false, true, false]);
+      expect([...logprobs_B_T[0]].map((logprob) => logprob !== 0)).toEqual([false, false, true, false]);
+      expect([...entropies_B_T[0]].map((entropy) => entropy !== 0)).toEqual([false, false, true, false]);
     });
 
     test("candidates and alternatives agree with each other and with the vocabulary", async () => {
@@ -32,15 +32,13 @@ export function forwardContract(context: ContractContext): void {
         { rows: [{ tokens, candidates }] },
         { alternatives: 4 },
       );
-      const last = candidates_B_T![0]!.subarray(2 * count, 3 * count);
+      const last = candidates_B_T![0].subarray(2 * count, 3 * count);
       const probabilities = Array.from(last, Math.exp);
       expect(probabilities.reduce((a, b) => a + b)).toBeCloseTo(1, 4);
-      expect(-probabilities.reduce((sum, p, i) => sum + p * last[i]!, 0)).toBeCloseTo(entropies_B_T[0]![2]!, 3);
-      expect(last[2]).toBeCloseTo(logprobs_B_T[0]![2]!, 4);
+      expect(-probabilities.reduce((sum, p, i) => sum + p * last[i], 0)).toBeCloseTo(entropies_B_T[0][2], 3);
+      expect(last[2]).toBeCloseTo(logprobs_B_T[0][2], 4);
       const sorted = Array.from(last).sort((a, b) => b - a);
-      alternatives_B_T![0]!.logprobs
-        .subarray(8, 12)
-        .forEach((logprob, k) => expect(logprob).toBeCloseTo(sorted[k]!, 4));
+      alternatives_B_T![0].logprobs.subarray(8, 12).forEach((logprob, k) => expect(logprob).toBeCloseTo(sorted[k], 4));
     });
   });
 }

@@ -31,7 +31,7 @@ export function gradientContract(context: ContractContext): void {
     }
 
     const sumProducts = (rows: readonly Float32Array[], weights: readonly Float32Array[]) =>
-      rows.reduce((sum, row, b) => row.reduce((total, value, t) => total + value * weights[b]![t]!, sum), 0);
+      rows.reduce((sum, row, b) => row.reduce((total, value, t) => total + value * weights[b][t], sum), 0);
 
     test.each(["logprobs_B_T", "entropies_B_T", "values_B_T"] as const)(
       "of %s match finite differences",

@@ -8,14 +8,12 @@ export function samplingContract(context: ContractContext): void {
       const samples = await Promise.all(
         prompts.map((tokens, seed) => context.engine.sample({ tokens, maxTokens: 10, seed, temperature })),
       );
-      const rows = samples.map((sample, b) => ({ tokens: [...prompts[b]!, ...sample.tokens] }));
+      const rows = samples.map((sample, b) => ({ tokens: [...prompts[b], ...sample.tokens] }));
       const { logprobs_B_T } = await context.engine.forward({ rows }, { temperature });
       samples.forEach((sample, b) => {
         expect(sample.stop).toBe("max-tokens");
         expect([...sample.versions]).toEqual(new Array(10).fill(context.engine.info.policyVersion));
-        sample.logprobs.forEach((logprob, i) =>
-          expect(logprob).toBeCloseTo(logprobs_B_T[b]![prompts[b]!.length + i]!, 4),
-        );
+        sample.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(logprobs_B_T[b][prompts[b].length + i], 4));
       });
     });
 
@@ -57,8 +55,8 @@ export function samplingContract(context: ContractContext): void {
         { rows: [{ tokens: [2, 7, 1, 0] }] },
         { alternatives: 1 },
       );
-      const likely = alternatives_B_T![0]!.tokens[3]!;
-      const probability = Math.exp(alternatives_B_T![0]!.logprobs[3]!);
+      const likely = alternatives_B_T![0].tokens[3];
+      const probability = Math.exp(alternatives_B_T![0].logprobs[3]);
       const draws = await Promise.all(
         Array.from({ length: 600 }, (_, seed) => context.engine.sample({ tokens: [2, 7, 1], maxTokens: 1, seed })),
       );
@@ -76,9 +74,9 @@ export function samplingContract(context: ContractContext): void {
           const probabilities = Array.from(sample.alternatives!.logprobs.subarray(i * 16, (i + 1) * 16), Math.exp);
           let kept = 0;
           let total = 0;
-          while (kept < (cut.topK ?? 16) && (kept === 0 || total < (cut.topP ?? 1))) total += probabilities[kept++]!;
+          while (kept < (cut.topK ?? 16) && (kept === 0 || total < (cut.topP ?? 1))) total += probabilities[kept++];
           expect([...tokens.subarray(0, kept)]).toContain(token);
-          expect(sample.cutLogprobs![i]).toBeCloseTo(sample.logprobs[i]! - Math.log(total), 4);
+          expect(sample.cutLogprobs![i]).toBeCloseTo(sample.logprobs[i] - Math.log(total), 4);
         });
       }
       expect((await context.engine.sample({ tokens: [1], maxTokens: 1, seed: 0 })).cutLogprobs).toBeUndefined();
@@ -93,7 +91,7 @@ export function samplingContract(context: ContractContext): void {
         alternatives: 1,
       });
       expect([...greedy.tokens]).toEqual([...greedy.alternatives!.tokens]);
-      greedy.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(greedy.alternatives!.logprobs[i]!, 5));
+      greedy.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(greedy.alternatives!.logprobs[i], 5));
     });
 
     test("ends at stop tokens, at the limit and at the end of the context", async () => {
@@ -102,10 +100,10 @@ export function samplingContract(context: ContractContext): void {
         tokens: [1],
         maxTokens: 20,
         seed: 4,
-        stopTokens: [long.tokens[6]!],
+        stopTokens: [long.tokens[6]],
       });
       expect(stopping.stop).toBe("stop-token");
-      expect([...stopping.tokens]).toEqual([...long.tokens.subarray(0, long.tokens.indexOf(long.tokens[6]!) + 1)]);
+      expect([...stopping.tokens]).toEqual([...long.tokens.subarray(0, long.tokens.indexOf(long.tokens[6]) + 1)]);
       const prompt = new Array(context.engine.info.contextLength - 3).fill(1);
       const full = await context.engine.sample({ tokens: prompt, maxTokens: 20, seed: 4 });
       expect([full.stop, full.tokens.length]).toEqual(["context-full", 3]);

@@ -14,7 +14,7 @@ export function weightsContract(context: ContractContext): void {
       await target.step({ learningRate: 3e-3, weightDecay: 0.01, maxGradientNorm: 1, ...named });
     };
     const likelihood = async (target: Engine, weights = "policy") =>
-      (await target.forward({ rows }, { weights })).logprobs_B_T[0]!.reduce((a, b) => a + b);
+      (await target.forward({ rows }, { weights })).logprobs_B_T[0].reduce((a, b) => a + b);
 
     test("learn, and only those that are trained", async () => {
       const other = await context.make();
@@ -48,7 +48,7 @@ export function weightsContract(context: ContractContext): void {
       const second = await other.sample({ tokens, maxTokens: 4, seed: 2, rollout: "kept" });
       expect([...second.versions]).toEqual([3, 3, 3, 3]);
       const { logprobs_B_T } = await other.forward({ rows: [{ tokens: [...tokens, ...second.tokens] }] });
-      second.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(logprobs_B_T[0]![tokens.length + i]!, 4));
+      second.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(logprobs_B_T[0][tokens.length + i], 4));
       await other.close();
     });
 

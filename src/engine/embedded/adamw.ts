@@ -19,8 +19,8 @@ export interface Range {
 export function reduceGradients(gradients: readonly Float32Array[], { start, end }: Range): number {
   const [total, ...others] = gradients as [Float32Array, ...Float32Array[]];
   let squares = 0;
-  for (const other of others) for (let i = start; i < end; i++) total[i] = total[i]! + other[i]!;
-  for (let i = start; i < end; i++) squares += total[i]! * total[i]!;
+  for (const other of others) for (let i = start; i < end; i++) total[i] = total[i] + other[i];
+  for (let i = start; i < end; i++) squares += total[i] * total[i];
   return squares;
 }
 
@@ -50,12 +50,12 @@ export function adamw(
     const end = Math.min(range.end, parameter.offset + parameter.size);
     const keep = parameter.shape.length > 1 ? 1 - learningRate * weightDecay : 1;
     for (let i = start; i < end; i++) {
-      const g = gradient[i]! * gradientScale;
-      const m = beta1 * firstMoments[i]! + (1 - beta1) * g;
-      const v = beta2 * secondMoments[i]! + (1 - beta2) * g * g;
+      const g = gradient[i] * gradientScale;
+      const m = beta1 * firstMoments[i] + (1 - beta1) * g;
+      const v = beta2 * secondMoments[i] + (1 - beta2) * g * g;
       firstMoments[i] = m;
       secondMoments[i] = v;
-      weights[i] = weights[i]! * keep - (stepSize * m) / (Math.sqrt(v) * secondCorrection + epsilon);
+      weights[i] = weights[i] * keep - (stepSize * m) / (Math.sqrt(v) * secondCorrection + epsilon);
     }
   }
 }

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defined } from "../../defined.ts";
 import { type ModelConfig, parameterShapes, parseModelConfig, toHuggingFaceConfig } from "./model-config.ts";
 import { ropeTables } from "./rope.ts";
 import { openCheckpoint, readSafetensors, writeSafetensors } from "./safetensors.ts";
@@ -44,9 +45,11 @@ function randomConfig(family: string, isTied: boolean): Record<string, unknown> 
     num_key_value_heads: among([1, 2, heads]),
     max_position_embeddings: 64,
     tie_word_embeddings: isTied,
-    ...(family === "qwen3" || random() < 0.5 ? { head_dim: among([8, 16, 32]) } : {}),
-    ...(family === "qwen2" ? {} : { attention_bias: random() < 0.5 }),
-    ...(family === "llama" ? { mlp_bias: random() < 0.5 } : {}),
+    ...defined({
+      head_dim: family === "qwen3" || random() < 0.5 ? among([8, 16, 32]) : undefined,
+      attention_bias: family === "qwen2" ? undefined : random() < 0.5,
+      mlp_bias: family === "llama" ? random() < 0.5 : undefined,
+    }),
     ...(random() < 0.5
       ? { rope_theta: 5000, rope_scaling: random() < 0.5 ? null : rope }
       : { rope_parameters: { ...rope, rope_theta: 5000 } }),
@@ -171,7 +174,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("checkpoints and configs against transf
 
   test.each(foreign.map((fields, index) => [index, fields] as const))("config %i: %o", (index, fields) => {
     const config = parseModelConfig(fields);
-    const [theirs, ours] = [response.models[index]!, response.models[foreign.length + index]!];
+    const [theirs, ours] = [response.models[index], response.models[foreign.length + index]];
     const expected = theirs.shapes.filter(([name]) => !(theirs.tied && name === "lm_head.weight"));
     expect(parameterShapes(config).map(({ name, shape }) => [name, shape])).toEqual(expected);
     expect(theirs.tied).toBe(config.tiedEmbeddings);
@@ -190,12 +193,12 @@ describe.runIf(process.env.LUDUS_PYTHON)("checkpoints and configs against transf
 
   test.each(ropeParameters.map((parameters, index) => [index, parameters] as const))("rope %i: %o", (index) => {
     for (const [file, { config, length }] of ropeCases.entries()) {
-      if (ropeCases[file]!.index !== index) continue;
+      if (ropeCases[file].index !== index) continue;
       const tables = ropeTables(parseModelConfig(config), length);
       for (const part of ["cos", "sin"] as const) {
         const theirs = numbersIn(`rope.${file}.${part}.bin`);
         expect(tables[part]).toHaveLength(theirs.length);
-        const worst = tables[part].reduce((most, number, i) => Math.max(most, Math.abs(number - theirs[i]!)), 0);
+        const worst = tables[part].reduce((most, number, i) => Math.max(most, Math.abs(number - theirs[i])), 0);
         expect(worst, `${part} of length ${length}`).toBeLessThan(1e-5);
       }
     }

@@ -23,7 +23,7 @@ export class ComputePool {
   ): Promise<(Result | undefined)[]> {
     return await Promise.all(
       argumentsOf.map((argument, i) =>
-        argument === undefined ? undefined : this.workers[i]!.call<Result>(method, argument),
+        argument === undefined ? undefined : this.workers[i].call<Result>(method, argument),
       ),
     );
   }

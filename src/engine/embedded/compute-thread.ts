@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { OptimizerOptions, SampleRequest } from "../engine.ts";
 import { adamw, type Range, reduceGradients, type TrainState } from "./adamw.ts";
@@ -251,7 +252,7 @@ function serve(port: MessagePort, thread: ComputeThread): void {
 function describe(error: unknown): NonNullable<ThreadReply["error"]> {
   if (error instanceof LudusError) {
     const { got, expected, hint } = error.details;
-    return { code: error.code, got, expected, ...(hint === undefined ? {} : { hint }) };
+    return { code: error.code, got, expected, ...defined({ hint }) };
   }
   const got = error instanceof Error ? error.message : String(error);
   return { code: "engine-failed", got, expected: "a computation without errors" };

@@ -36,7 +36,7 @@ function requests(vocabularySize: number): SampleRequest[] {
   return [1, 3, 17, 40, 40, 290].map((length, i) => ({
     tokens: Array.from({ length }, () => rng.integer(vocabularySize)),
     maxTokens: 12,
-    temperature: [1, 0.5, 2][i % 3]!,
+    temperature: [1, 0.5, 2][i % 3],
     seed: i,
   }));
 }
@@ -48,7 +48,7 @@ async function sampleWith(model: ModelConfig, decoding: "kernels" | "sessions"):
   initialiseWeights(all, layout, config, 7);
   // initial biases and norms are all alike, and would hide what is mixed up
   for (const { shape, offset, size } of layout.slices)
-    if (shape.length === 1) for (let i = 0; i < size; i++) all[offset + i]! += 0.3 * Math.sin(i);
+    if (shape.length === 1) for (let i = 0; i < size; i++) all[offset + i] += 0.3 * Math.sin(i);
   const kernels = compileKernels(config);
   const thread = new ComputeThread({
     config,
@@ -69,9 +69,9 @@ async function sampleWith(model: ModelConfig, decoding: "kernels" | "sessions"):
 describe.each(Object.entries(models))("%s", (_, model) => {
   test("kernels and sessions draw the same tokens with the same probabilities", async () => {
     const [kernels, sessions] = await Promise.all([sampleWith(model, "kernels"), sampleWith(model, "sessions")]);
-    kernels!.forEach((sample, b) => {
-      expect(sample.tokens).toEqual(sessions![b]!.tokens);
-      sample.logprobs.forEach((logprob, t) => expect(logprob).toBeCloseTo(sessions![b]!.logprobs[t]!, 4));
+    kernels.forEach((sample, b) => {
+      expect(sample.tokens).toEqual(sessions[b].tokens);
+      sample.logprobs.forEach((logprob, t) => expect(logprob).toBeCloseTo(sessions[b].logprobs[t], 4));
     });
   });
 
@@ -81,7 +81,7 @@ describe.each(Object.entries(models))("%s", (_, model) => {
       const { tokens, logprobs } = await engine.sample(request);
       const row = { tokens: [...request.tokens, ...tokens] };
       const { logprobs_B_T } = await engine.forward({ rows: [row] }, { temperature: request.temperature! });
-      logprobs.forEach((logprob, t) => expect(logprob).toBeCloseTo(logprobs_B_T[0]![request.tokens.length + t]!, 4));
+      logprobs.forEach((logprob, t) => expect(logprob).toBeCloseTo(logprobs_B_T[0][request.tokens.length + t], 4));
     }
     await engine.close();
   });

@@ -1,4 +1,5 @@
 import { availableParallelism, freemem } from "node:os";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
@@ -161,7 +162,7 @@ class EmbeddedEngine implements Engine {
         : joinNumbers(batch.rows, [], { values: this.#valueHead, alternatives: 0 });
     const forward: Forward = {
       ...numbers,
-      ...(sampled === undefined ? {} : { logprobs_B_T: sampled.logprobs_B_T }),
+      ...defined({ logprobs_B_T: sampled === undefined ? undefined : sampled.logprobs_B_T }),
       id: this.#nextId++,
       policyVersion: this.#sets.policyVersion,
     };
@@ -171,7 +172,7 @@ class EmbeddedEngine implements Engine {
 
   async #computeForward(batch: TokenBatch, weights: string, temperature: number, alternatives: number) {
     const rows = batch.rows.map(forwardRow);
-    const options = { temperature, alternatives, candidates: batch.rows[0]!.candidates?.count ?? 0 };
+    const options = { temperature, alternatives, candidates: batch.rows[0].candidates?.count ?? 0 };
     const plan = this.#plan(rows);
     const works = plan.map((batches) => ({ weights, batches: workBatches(rows, batches), options }));
     const results = await this.#pool.each<Work, RowNumbers[][]>("forward", works);
@@ -179,7 +180,7 @@ class EmbeddedEngine implements Engine {
     plan.forEach((batches, i) => {
       batches.forEach((micro, m) => {
         micro.rows.forEach((row, r) => {
-          numbers[row] = results[i]![m]![r]!;
+          numbers[row] = results[i]![m][r];
         });
       });
     });
@@ -198,7 +199,7 @@ class EmbeddedEngine implements Engine {
       const maxTokens = this.#options.microBatchTokens ?? defaultMicroBatchTokens;
       const chosen = members.map((b) => rows[b]!);
       for (const [i, batches] of planMicroBatches(chosen, { maxTokens, threads: threads.length }).entries()) {
-        threads[i]!.push(...batches.map((batch) => ({ ...batch, rows: batch.rows.map((row) => members[row]!) })));
+        threads[i].push(...batches.map((batch) => ({ ...batch, rows: batch.rows.map((row) => members[row]) })));
       }
     }
     return threads;
@@ -218,7 +219,7 @@ class EmbeddedEngine implements Engine {
     this.#sets.checkTrainable(weights);
     this.#forwards.delete(forward);
     const rows = batch.rows.map((row, b) => backwardRow(row, b, derivatives));
-    const options = { temperature, alternatives: 0, candidates: batch.rows[0]!.candidates?.count ?? 0 };
+    const options = { temperature, alternatives: 0, candidates: batch.rows[0].candidates?.count ?? 0 };
     await this.#pool.exclusive(async () => {
       const works = this.#plan(rows).map((batches, i) =>
         batches.length === 0
@@ -258,7 +259,7 @@ class EmbeddedEngine implements Engine {
         valueHead: this.#valueHead,
         layout: this.#layout,
         sets: this.#sets.toSave(),
-        ...(tokenizer === undefined ? {} : { tokenizer }),
+        ...defined({ tokenizer }),
       });
     });
   }

@@ -30,7 +30,7 @@ const expected = new Map<string, Float32Array>();
 beforeAll(async () => {
   for (const [name, model] of Object.entries(models)) {
     const engine = await embedded({ model, seed: 3, threads: 1 });
-    expected.set(name, (await engine.forward({ rows: [{ tokens }] })).logprobs_B_T[0]!);
+    expected.set(name, (await engine.forward({ rows: [{ tokens }] })).logprobs_B_T[0]);
     await engine.save(join(folder, name));
     await engine.close();
   }
@@ -39,7 +39,7 @@ beforeAll(async () => {
 type Cache = Readonly<Record<string, Tensor>>;
 
 const integers = (rows: readonly (readonly number[])[]) =>
-  new Tensor("int64", BigInt64Array.from(rows.flat(), BigInt), [rows.length, rows[0]!.length]);
+  new Tensor("int64", BigInt64Array.from(rows.flat(), BigInt), [rows.length, rows[0].length]);
 
 function emptyCache({ layers, keyValueHeads, headWidth }: ModelConfig, rows: number): Cache {
   const empty = new Tensor("float32", new Float32Array(0), [rows, keyValueHeads, 0, headWidth]);
@@ -53,7 +53,7 @@ function logprobs(logits: Tensor, row: number, from: number, followers: readonly
   return followers.map((id, i) => {
     const start = (row * S + from + i) * V;
     const values = Float64Array.from((logits.data as Float32Array).subarray(start, start + V));
-    return values[id]! - Math.log(values.reduce((sum, value) => sum + Math.exp(value), 0));
+    return values[id] - Math.log(values.reduce((sum, value) => sum + Math.exp(value), 0));
   });
 }
 
@@ -76,14 +76,14 @@ test.each(Object.keys(models))("%s: the graph says what the engine says", async 
     attention_mask: integers([tokens.map(() => 1)]),
     position_ids: integers([tokens.map((_, t) => t)]),
   };
-  const { logits } = await session.run({ ...feeds, ...emptyCache(models[name]!, 1) });
+  const { logits } = await session.run({ ...feeds, ...emptyCache(models[name], 1) });
   expectClose(logprobs(logits as Tensor, 0, 0, tokens.slice(1)), expected.get(name)!.subarray(1));
   await session.release();
 });
 
 test("with what it gave before as its cache, it goes on from there", async () => {
   const session = await open("tied");
-  let cache = emptyCache(models.tied!, 1);
+  let cache = emptyCache(models.tied, 1);
   const said: number[] = [];
   for (const [start, end] of [
     [0, 4],
@@ -114,7 +114,7 @@ test("rows that are padded on the left say what they say alone", async () => {
     input_ids: integers([tokens, [...new Array<number>(padding).fill(0), ...short]]),
     attention_mask: integers([tokens.map(() => 1), tokens.map((_, t) => (t < padding ? 0 : 1))]),
     position_ids: integers([tokens.map((_, t) => t), tokens.map((_, t) => Math.max(0, t - padding))]),
-    ...emptyCache(models.tied!, 2),
+    ...emptyCache(models.tied, 2),
   });
   expectClose(logprobs(logits as Tensor, 1, padding, short.slice(1)), expected.get("tied")!.subarray(1, short.length));
   await session.release();
@@ -128,7 +128,7 @@ test("weights that are too many for one file lie beside it", async () => {
     input_ids: integers([tokens]),
     attention_mask: integers([tokens.map(() => 1)]),
     position_ids: integers([tokens.map((_, t) => t)]),
-    ...emptyCache(models.tied!, 1),
+    ...emptyCache(models.tied, 1),
   });
   expectClose(logprobs(logits as Tensor, 0, 0, tokens.slice(1)), expected.get("tied")!.subarray(1));
   await session.release();

@@ -41,7 +41,7 @@ export function exportOnnx(modelFolder: string, directory: string, options: Part
 
 function rotationOf(config: ModelConfig) {
   const { maxLength, feeds } = new Rotations(config).for(1);
-  const table = (name: "cos" | "sin") => [rotationTables[name], bytesOf(feeds[name]!.data as Float32Array)] as const;
+  const table = (name: "cos" | "sin") => [rotationTables[name], bytesOf(feeds[name].data as Float32Array)] as const;
   return { maxLength, tables: [table("cos"), table("sin")] };
 }
 

@@ -97,7 +97,7 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
     trained.map(([, value]) => value),
   );
   trained.forEach(([name], i) => {
-    outputs[gradientName(name)] = gradients[i]!;
+    outputs[gradientName(name)] = gradients[i];
   });
   return toOnnx(outputs);
 }
@@ -118,7 +118,7 @@ function readRows(
   const root = hasRoot ? graph.input("root", "int64", [1, "R"]) : undefined;
   const flat = root === undefined ? rows.tokens : concat([root, rows.tokens], 1);
   // a row each: ONNX Runtime turns no row that is longer than the table of its rotations
-  const tokens = reshape(flat, [flat.shape[1]!, 1]);
+  const tokens = reshape(flat, [flat.shape[1], 1]);
   return { tokens, attention: flatAttention(config, graph, { ...options, root, rows }) };
 }
 
@@ -129,7 +129,7 @@ function paddedRows(graph: Graph, length: string): FlatRows {
     tokens: reshape(rows, [1, product(rows.shape)]),
     like: rows,
     toRows: (x) => unflattenLike(x, rows),
-    toFlat: (x) => reshape(x, [1, product(rows.shape), x.shape[2]!]),
+    toFlat: (x) => reshape(x, [1, product(rows.shape), x.shape[2]]),
   };
 }
 
@@ -141,8 +141,8 @@ function packedRows(graph: Graph, length: string): FlatRows {
   return {
     tokens,
     like: places,
-    toRows: (x) => padRows(reshape(x, ["N", x.shape[2]!]), places, back),
-    toFlat: (x) => reshape(unpadRows(x, places, back), [1, "N", x.shape[2]!]),
+    toRows: (x) => padRows(reshape(x, ["N", x.shape[2]]), places, back),
+    toFlat: (x) => reshape(unpadRows(x, places, back), [1, "N", x.shape[2]]),
   };
 }
 

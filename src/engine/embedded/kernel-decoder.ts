@@ -85,7 +85,7 @@ export class KernelDecoder implements Decoder {
     temperatures.forEach((temperature, b) => {
       inverse[b] = 1 / (temperature || 1);
     });
-    const embeddings = slice(this.#options.weights(weights), layout.slices[0]!);
+    const embeddings = slice(this.#options.weights(weights), layout.slices[0]);
     const states = memory.floats(at.states, tokens.length * shape.rows.states);
     tokens.forEach((token, t) => {
       states.set(embeddings.subarray(token * width, (token + 1) * width), t * shape.rows.states);

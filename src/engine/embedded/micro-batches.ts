@@ -86,22 +86,22 @@ interface Family {
 function familiesOf(rows: readonly PlannedRow[]): Family[] {
   const groups = Map.groupBy(
     rows.map((_, row) => row),
-    (row) => rows[row]!.tokens.subarray(0, rows[row]!.wanted[0]).join(),
+    (row) => rows[row].tokens.subarray(0, rows[row].wanted[0]).join(),
   );
   return [...groups.values()].flatMap((members) => {
     const sorted = byLength(rows, members);
-    const first = rows[members[0]!]!;
+    const first = rows[members[0]];
     // something is left of every row, so that no batch is empty behind its root
     const root = Math.min(
-      ...members.map((row) => lengthOf(rows[row]!) - 1),
-      ...members.slice(1).map((row) => commonPrefix(first.tokens, rows[row]!.tokens)),
+      ...members.map((row) => lengthOf(rows[row]) - 1),
+      ...members.slice(1).map((row) => commonPrefix(first.tokens, rows[row].tokens)),
     );
     return members.length > 1 && root >= leastRoot ? [{ members: sorted, root }] : [];
   });
 }
 
 function byLength(rows: readonly PlannedRow[], members: readonly number[]): number[] {
-  return members.toSorted((a, b) => lengthOf(rows[b]!) - lengthOf(rows[a]!) || a - b);
+  return members.toSorted((a, b) => lengthOf(rows[b]) - lengthOf(rows[a]) || a - b);
 }
 
 function cutFamily(
@@ -110,14 +110,14 @@ function cutFamily(
   maxTokens: number,
   parts: number,
 ): MicroBatch[] {
-  const behind = (row: number) => lengthOf(rows[row]!) - root;
-  const most = Math.max(1, Math.floor((maxTokens - root) / behind(members[0]!)));
+  const behind = (row: number) => lengthOf(rows[row]) - root;
+  const most = Math.max(1, Math.floor((maxTokens - root) / behind(members[0])));
   const count = Math.min(members.length, Math.max(parts, Math.ceil(members.length / most)));
   return Array.from({ length: count }, (_, i) => {
     const [start, end] = [i, i + 1].map((part) => Math.round((part * members.length) / count));
     const chosen = members.slice(start, end);
     const tokens = chosen.reduce((sum, row) => sum + behind(row), 0);
-    return { rows: chosen, root, length: behind(chosen[0]!), tokens };
+    return { rows: chosen, root, length: behind(chosen[0]), tokens };
   });
 }
 
@@ -132,7 +132,7 @@ function separate(
   const fewest = cut(order, lengths, maxTokens, Number.POSITIVE_INFINITY).length;
   // as many batches as fill whole rounds of the threads, so that none waits for the others at the end
   const count = Math.ceil(fewest / threads) * threads;
-  const total = order.reduce((sum, row) => sum + lengths[row]!, 0);
+  const total = order.reduce((sum, row) => sum + lengths[row], 0);
   return cut(order, lengths, maxTokens, total / count);
 }
 
@@ -141,17 +141,17 @@ function cut(order: readonly number[], lengths: readonly number[], maxTokens: nu
   const batches: MicroBatch[] = [];
   let done = 0;
   for (let i = 0; i < order.length; ) {
-    const length = lengths[order[i]!]!;
+    const length = lengths[order[i]];
     const most = Math.max(1, Math.floor(maxTokens / length));
     const goal = (batches.length + 1) * target;
     let rows = 0;
     // a row belongs to the batch that its middle falls into
-    while (i + rows < order.length && rows < most && (rows === 0 || done + lengths[order[i + rows]!]! / 2 <= goal)) {
-      done += lengths[order[i + rows]!]!;
+    while (i + rows < order.length && rows < most && (rows === 0 || done + lengths[order[i + rows]] / 2 <= goal)) {
+      done += lengths[order[i + rows]];
       rows++;
     }
     const chosen = order.slice(i, i + rows);
-    const tokens = chosen.reduce((sum, row) => sum + lengths[row]!, 0);
+    const tokens = chosen.reduce((sum, row) => sum + lengths[row], 0);
     batches.push({ rows: chosen, root: 0, length, tokens });
     i += rows;
   }

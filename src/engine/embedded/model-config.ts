@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { checkRope, HuggingFaceRope, parseRope, type RopeConfig, ropeToHuggingFace } from "./rope.ts";
 
@@ -75,7 +76,7 @@ type HuggingFaceConfig = z.infer<typeof HuggingFaceConfig>;
 /** Reads the content of a Hugging Face `config.json` of model type llama, qwen2 or qwen3, in the old or the newer style. */
 export function parseModelConfig(json: unknown): ModelConfig {
   const parsed = HuggingFaceConfig.safeParse(json);
-  if (!parsed.success) throw schemaError(json, parsed.error.issues[0]!);
+  if (!parsed.success) throw schemaError(json, parsed.error.issues[0]);
   const raw = parsed.data;
   refuseUnsupported(raw);
   const family = raw.model_type;
@@ -248,7 +249,7 @@ export function toHuggingFaceConfig(config: ModelConfig): Record<string, unknown
     rope_scaling: rope.type === "default" ? null : parameters,
     rope_parameters: { ...parameters, rope_theta: rope.theta },
     torch_dtype: "float32",
-    ...(family === "qwen2" ? {} : { attention_bias: biases.queryKeyValue }),
+    ...defined({ attention_bias: family === "qwen2" ? undefined : biases.queryKeyValue }),
     ...(family === "llama" ? { mlp_bias: biases.feedForward } : { use_sliding_window: false, sliding_window: null }),
   };
 }

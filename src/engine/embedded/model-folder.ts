@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { policyWeights } from "../engine.ts";
@@ -169,7 +170,7 @@ function fillModelFolder(directory: string, { config, valueHead, layout, sets, t
     sets: sets.map(({ name, version, training }) => ({
       name,
       version,
-      ...(training === undefined ? {} : { steps: training.steps }),
+      ...defined({ steps: training === undefined ? undefined : training.steps }),
     })),
   };
   json(stateFile, state);

@@ -73,7 +73,7 @@ export class Parameters {
   linears(x: Value, at: string, joint: keyof typeof joinedProjections): readonly Value[] {
     const names = joinedProjections[joint].map((member) => `${at}.${member}`);
     if (!this.#joined) return names.map((name) => this.linear(x, name));
-    const sizes = names.map((name) => this.#shapes.get(`${name}.weight`)![0]!);
+    const sizes = names.map((name) => this.#shapes.get(`${name}.weight`)![0]);
     return split(this.linear(x, `${at}.${joint}`), sizes, -1);
   }
 }
@@ -115,7 +115,7 @@ export interface BodyOptions {
 export function decoderBody(config: ModelConfig, parameters: Parameters, tokens: Value, options: BodyOptions): Value {
   let x = takeRows(parameters.get("model.embed_tokens.weight"), tokens);
   for (let layer = 0; layer < config.layers; layer++) {
-    const run = ([input]: readonly Value[]) => decoderLayer(config, parameters, input!, layer, options);
+    const run = ([input]: readonly Value[]) => decoderLayer(config, parameters, input, layer, options);
     x = options.recomputeLayers === true ? recompute([x], run) : run([x]);
   }
   return rmsNorm(x, parameters.get("model.norm.weight"), config.normEpsilon);
@@ -200,7 +200,7 @@ function headNorm(x: Value, weight: Value, heads: number, config: ModelConfig): 
 /** `[B, S, heads·headWidth]` to `[B, heads, S, headWidth]`. */
 export function splitHeads(x: Value, heads: number, config: ModelConfig): Value {
   const [rows, length] = x.shape;
-  return transpose(reshape(x, [rows!, length!, heads, config.headWidth]), [0, 2, 1, 3]);
+  return transpose(reshape(x, [rows, length, heads, config.headWidth]), [0, 2, 1, 3]);
 }
 
 /** Query heads that share a key/value head stand one under the other, so that no key is ever repeated. */
@@ -208,12 +208,12 @@ export function groupQueries(query: Value, config: ModelConfig): Value {
   const split = splitHeads(query, config.heads, config);
   const group = config.heads / config.keyValueHeads;
   const [rows, , length] = split.shape;
-  return reshape(split, [rows!, config.keyValueHeads, product([group, length!]), config.headWidth]);
+  return reshape(split, [rows, config.keyValueHeads, product([group, length]), config.headWidth]);
 }
 
 /** Back to `[B, length, heads·headWidth]`. */
 export function joinHeads(x: Value, length: Dim, config: ModelConfig): Value {
-  const rows = x.shape[0]!;
+  const rows = x.shape[0];
   const split = reshape(x, [rows, config.heads, length, config.headWidth]);
   return reshape(transpose(split, [0, 2, 1, 3]), [rows, length, config.heads * config.headWidth]);
 }
@@ -264,7 +264,7 @@ export function flatAttention(
     unseen: graph.input("mask.before", "float32", ["C", "R"]),
   };
   return ({ query, key, value }) => {
-    const flat = [query, key, value].map((x) => reshape(x, [1, x.shape[0]!, x.shape[2]!]));
+    const flat = [query, key, value].map((x) => reshape(x, [1, x.shape[0], x.shape[2]]));
     const parts = flat.map((x) => (root === undefined ? [x] : split(x, [root, rows.tokens], 1)));
     const heads = (which: number, to: (x: Value) => Value): Heads => {
       const [q, k, v] = parts.map((part) => to(part.at(which)!)) as [Value, Value, Value];
@@ -300,12 +300,12 @@ function attendInBlocks(config: ModelConfig, heads: Heads, { masks, before, ...o
   const attend =
     (mask: Value) =>
     ([query, key, value]: readonly Value[]): Value => {
-      const scores = matmul(query!, key!, { transposeB: true, scale });
+      const scores = matmul(query, key, { transposeB: true, scale });
       const [rows, , , keys] = scores.shape;
-      const masked = add(reshape(scores, [rows!, config.heads, mask.shape[0]!, keys!]), mask);
-      return matmul(reshape(softmax(masked), scores.shape), value!);
+      const masked = add(reshape(scores, [rows, config.heads, mask.shape[0], keys]), mask);
+      return matmul(reshape(softmax(masked), scores.shape), value);
     };
-  const cut = (x: Value) => (masks.length === 1 ? [x] : split(x, new Array<Value>(masks.length).fill(masks[0]!), 1));
+  const cut = (x: Value) => (masks.length === 1 ? [x] : split(x, new Array<Value>(masks.length).fill(masks[0]), 1));
   const keys = cut(heads.key).map((key) => splitHeads(key, config.keyValueHeads, config));
   const values = cut(heads.value).map((value) => splitHeads(value, config.keyValueHeads, config));
   const seen = (first: Value | undefined, own: readonly Value[], axis: number) =>
@@ -316,8 +316,8 @@ function attendInBlocks(config: ModelConfig, heads: Heads, { masks, before, ...o
       seen(before?.key, keys.slice(0, i + 1), 2),
       seen(before?.value, values.slice(0, i + 1), 2),
     ];
-    const run = attend(seen(before?.mask, [masks[i]!], 1));
-    return joinHeads(options.recompute ? recompute(inputs, run) : run(inputs), masks[0]!.shape[0]!, config);
+    const run = attend(seen(before?.mask, [masks[i]], 1));
+    return joinHeads(options.recompute ? recompute(inputs, run) : run(inputs), masks[0].shape[0], config);
   });
   return concat(attended, 1);
 }

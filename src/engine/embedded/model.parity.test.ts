@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defined } from "../../defined.ts";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { createRng } from "../../random.ts";
 import type { Derivatives, Engine, TokenBatch } from "../engine.ts";
@@ -79,9 +80,13 @@ function makeCase({ family, rope, group, tied, biases = false, dtype = "float32"
       tie_word_embeddings: tied,
       rms_norm_eps: among([1e-6, 1e-3]),
       rope_parameters: { ...ropes[rope], rope_theta: among([100, 10000]) },
-      ...{ bos_token_id: null, eos_token_id: null, pad_token_id: null },
-      ...(family === "qwen2" ? {} : { attention_bias: biases }),
-      ...(family === "llama" ? { mlp_bias: biases } : {}),
+      bos_token_id: null,
+      eos_token_id: null,
+      pad_token_id: null,
+      ...defined({
+        attention_bias: family === "qwen2" ? undefined : biases,
+        mlp_bias: family === "llama" ? biases : undefined,
+      }),
     },
     rows: rowLengths.map((length) => ({
       tokens: randomTokens(length),
@@ -127,7 +132,7 @@ const largest = (numbers: Float32Array) => numbers.reduce((most, number) => Math
 const norm = (numbers: Float32Array) => Math.sqrt(numbers.reduce((sum, number) => sum + number * number, 0));
 const minus = (a: Float32Array, b: Float32Array) => {
   expect(a.length).toBe(b.length);
-  return a.map((number, i) => number - b[i]!);
+  return a.map((number, i) => number - b[i]);
 };
 
 describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
@@ -169,11 +174,11 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
     withFile(`${index}.safetensors`, (source) => Float32Array.from(source.tensor(name)));
 
   test.each(names)("%i: log-probabilities and entropies of %s", async (index) => {
-    const { temperature, rows } = cases[index]!;
-    const forward = await engines[index]!.forward(batchOf(cases[index]!), { temperature });
+    const { temperature, rows } = cases[index];
+    const forward = await engines[index].forward(batchOf(cases[index]), { temperature });
     for (const b of rows.keys()) {
-      const logprobs = forward.logprobs_B_T[b]!.subarray(1);
-      const entropies = forward.entropies_B_T[b]!.subarray(1);
+      const logprobs = forward.logprobs_B_T[b].subarray(1);
+      const entropies = forward.entropies_B_T[b].subarray(1);
       expect(largest(minus(logprobs, answer(index)(`0.logprobs.${b}`)))).toBeLessThan(1e-4);
       expect(largest(minus(entropies, answer(index)(`0.entropies.${b}`)))).toBeLessThan(1e-4);
     }
@@ -181,7 +186,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
 
   test.each(names)("%i: gradients of %s", async (index) => {
     for (const recompute of ["nothing", "attention", "layers"] as const) {
-      const { gradient, layout } = await gradientOf(at(`${index}`), cases[index]!, recompute);
+      const { gradient, layout } = await gradientOf(at(`${index}`), cases[index], recompute);
       for (const parameter of layout.slices) {
         const expected = answer(index)(`0.gradient.${parameter.name}`);
         const difference = norm(minus(slice(gradient, parameter), expected)) / norm(expected);
@@ -191,9 +196,9 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
   });
 
   test.each(names)("%i: greedy continuations of %s", async (index) => {
-    const { prompts, newTokens } = cases[index]!;
+    const { prompts, newTokens } = cases[index];
     for (const [p, tokens] of prompts.entries()) {
-      const sample = await engines[index]!.sample({ tokens, maxTokens: newTokens, seed: 1, temperature: 0 });
+      const sample = await engines[index].sample({ tokens, maxTokens: newTokens, seed: 1, temperature: 0 });
       // where two tokens are level, rounding decides
       const lead = answer(index)(`lead.${p}`);
       const level = [...lead, 0].findIndex((ahead) => ahead < 1e-4);
@@ -203,13 +208,13 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
   });
 
   test.each(names)("%i: two AdamW steps of %s", async (index) => {
-    const { temperature, optimizer, gradientLimits } = cases[index]!;
-    const engine = engines[index]!;
+    const { temperature, optimizer, gradientLimits } = cases[index];
+    const engine = engines[index];
     for (const [step, maxGradientNorm] of gradientLimits.entries()) {
-      const forward = await engine.forward(batchOf(cases[index]!), { temperature });
-      await engine.backward(forward, derivativesOf(cases[index]!));
+      const forward = await engine.forward(batchOf(cases[index]), { temperature });
+      await engine.backward(forward, derivativesOf(cases[index]));
       const report = await engine.step({ ...optimizer, maxGradientNorm });
-      const gradientNorm = answer(index)(`${step}.norm`)[0]!;
+      const gradientNorm = answer(index)(`${step}.norm`)[0];
       expect(report.gradientNorm / gradientNorm).toBeCloseTo(1, 3);
       expect(report).toMatchObject({ applied: true, clipped: gradientNorm > maxGradientNorm });
       await engine.save(at(`${index}-ludus`));
@@ -219,7 +224,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
           // the first steps of Adam are the sign of the gradient: where it is next to nothing, that is chance
           const gradient = answer(index)(`0.gradient.${name}`);
           const [smallest, other] = [1e-3 * largest(gradient), answer(index)(`${step}.gradient.${name}`)];
-          const isClear = (i: number) => Math.abs(gradient[i]!) > smallest && Math.abs(other[i]!) > smallest;
+          const isClear = (i: number) => Math.abs(gradient[i]) > smallest && Math.abs(other[i]) > smallest;
           expect(largest(difference.filter((_, i) => isClear(i))), `${name}, step ${step}`).toBeLessThan(1e-5);
         }
       });
@@ -231,11 +236,11 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
     beforeAll(() => runPython("check"));
 
     test.each(names)("%i: load in Python as the same model, and back: %s", async (index) => {
-      const { temperature, rows } = cases[index]!;
-      const forward = await engines[index]!.forward(batchOf(cases[index]!), { temperature });
+      const { temperature, rows } = cases[index];
+      const forward = await engines[index].forward(batchOf(cases[index]), { temperature });
       withFile(`${index}-check.safetensors`, (source) => {
         for (const b of rows.keys()) {
-          const difference = minus(forward.logprobs_B_T[b]!.subarray(1), source.tensor(`logprobs.${b}`));
+          const difference = minus(forward.logprobs_B_T[b].subarray(1), source.tensor(`logprobs.${b}`));
           expect(largest(difference)).toBeLessThan(1e-4);
         }
       });
@@ -263,7 +268,7 @@ async function gradientOf(
   const model = readModelFolder(folder);
   const { config } = model;
   const layout = weightLayout(config, false);
-  const { weights } = model.readSets(config, layout)[0]!;
+  const { weights } = model.readSets(config, layout)[0];
   const feeds: Feeds = Object.fromEntries(
     layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter), parameter.shape)]),
   );

@@ -37,7 +37,7 @@ export function onnxGraph(config: ModelConfig, tableLength: number): OnnxGraph {
 
 function cachedAttention(config: ModelConfig, graph: Graph, tokens: Value, mask: Value) {
   const { heads, keyValueHeads, headWidth } = config;
-  const bias = graph.apply(causalBias, [mask, tokens])[0]!;
+  const bias = graph.apply(causalBias, [mask, tokens])[0];
   const present: Record<string, Value> = {};
   let layer = 0;
   const attention: Attention = ({ query, key, value }) => {
@@ -50,7 +50,7 @@ function cachedAttention(config: ModelConfig, graph: Graph, tokens: Value, mask:
     const [keys, values] = [extended("key", key), extended("value", value)];
     layer++;
     const scores = matmul(groupQueries(query, config), keys, { transposeB: true, scale: headWidth ** -0.5 });
-    const masked = add(reshape(scores, ["B", heads, "S", scores.shape[3]!]), bias);
+    const masked = add(reshape(scores, ["B", heads, "S", scores.shape[3]]), bias);
     return joinHeads(matmul(reshape(softmax(masked), scores.shape), values), "S", config);
   };
   return { attention, present };
@@ -59,7 +59,7 @@ function cachedAttention(config: ModelConfig, graph: Graph, tokens: Value, mask:
 /** `[B, 1, S, P+S]`: very negative where a token would see its future, or a row's padding. */
 const causalBias: Operator = {
   name: "causalBias",
-  infer: ([mask, tokens]) => [{ dtype: "float32", shape: [tokens!.shape[0]!, 1, tokens!.shape[1]!, mask!.shape[1]!] }],
+  infer: ([mask, tokens]) => [{ dtype: "float32", shape: [tokens.shape[0], 1, tokens.shape[1], mask.shape[1]] }],
   derivative: () => [undefined, undefined],
   emit(node, emitter) {
     const [mask, tokens] = node.inputs.map(emitter.name) as [string, string];

@@ -10,10 +10,10 @@ test("pages are shared, given back and limited", () => {
   const pages = [cache.takePage()!, cache.takePage()!, cache.takePage()!];
   expect(new Set(pages).size).toBe(3);
   expect(cache.takePage()).toBeUndefined();
-  cache.share(pages[0]!);
-  cache.giveBack(pages[0]!);
+  cache.share(pages[0]);
+  cache.giveBack(pages[0]);
   expect(cache.takePage()).toBeUndefined();
-  cache.giveBack(pages[0]!);
+  cache.giveBack(pages[0]);
   expect(cache.takePage()).toBe(pages[0]);
   expect([cache.takeList(), cache.takeList(), cache.takeList()]).toEqual([
     expect.any(Number),

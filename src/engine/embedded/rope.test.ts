@@ -4,7 +4,7 @@ import { inverseFrequencies, type RopeConfig, type RopeShape, ropeTables } from 
 const shape = (rope: RopeConfig, headWidth = 8, contextLength = 64): RopeShape => ({ rope, headWidth, contextLength });
 const plain = shape({ type: "default", theta: 10000 });
 const close = (numbers: Float32Array) => [...numbers].map((number) => expect.closeTo(number, 6));
-const scaled = (numbers: Float32Array, factors: number[]) => numbers.map((number, i) => number * factors[i]!);
+const scaled = (numbers: Float32Array, factors: number[]) => numbers.map((number, i) => number * factors[i]);
 
 describe("inverseFrequencies", () => {
   test("default: theta to the power of -2i / width", () => {
@@ -24,7 +24,7 @@ describe("inverseFrequencies", () => {
     expect([...inverseFrequencies(dynamic, 128)]).toEqual(
       close(Float32Array.from([0, 2, 4, 6], (i) => theta ** (-i / 8))),
     );
-    expect(inverseFrequencies(dynamic, 256)[3]).toBeLessThan(inverseFrequencies(dynamic, 128)[3]!);
+    expect(inverseFrequencies(dynamic, 256)[3]).toBeLessThan(inverseFrequencies(dynamic, 128)[3]);
   });
 
   test("yarn keeps the fast pairs and divides the slow ones", () => {

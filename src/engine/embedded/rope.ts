@@ -224,7 +224,7 @@ export function inverseFrequencies({ rope, headWidth, contextLength }: RopeShape
       return plainFrequencies(rope.theta, headWidth).map((frequency) => llama3Frequency(frequency, rope));
     case "longrope": {
       const factors = length > rope.originalContextLength ? rope.longFactors : rope.shortFactors;
-      return powers(rope.theta, headWidth).map((power, i) => 1 / f32(f32(factors[i]!) * power));
+      return powers(rope.theta, headWidth).map((power, i) => 1 / f32(f32(factors[i]) * power));
     }
   }
 }
@@ -280,7 +280,7 @@ export function ropeTables(shape: RopeShape, length: number): { cos: Float32Arra
   const sin = new Float32Array(length * pairs);
   for (let position = 0; position < length; position++) {
     for (let pair = 0; pair < pairs; pair++) {
-      const angle = f32(position * frequencies[pair]!);
+      const angle = f32(position * frequencies[pair]);
       cos[position * pairs + pair] = f32(Math.cos(angle)) * scale;
       sin[position * pairs + pair] = f32(Math.sin(angle)) * scale;
     }

@@ -93,7 +93,7 @@ export class Rows {
     const rest = length - whole * pageTokens;
     const copy = rest > 0 ? this.cache.takePage() : undefined;
     if (copy === undefined) return { pages, cached: whole * pageTokens };
-    this.cache.copyPage(row.pages[whole]!, copy, rest);
+    this.cache.copyPage(row.pages[whole], copy, rest);
     return { pages: [...pages, copy], cached: length };
   }
 

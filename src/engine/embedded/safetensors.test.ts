@@ -143,7 +143,7 @@ describe("conversion to float32", () => {
     const halves = Uint16Array.from({ length: (1 << 21) + 5 }, (_, i) => i);
     const numbers = one("BF16", halves, [halves.length]);
     const words = new Uint32Array(numbers.buffer);
-    expect(words.findIndex((word, i) => word !== halves[i]! * 65536)).toBe(-1);
+    expect(words.findIndex((word, i) => word !== halves[i] * 65536)).toBe(-1);
   });
 
   test("other kinds are listed, and refused when read", () => {

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { maxTransfer, writeBytes, writeFileAtomically } from "./write-file.ts";
 
@@ -35,8 +36,21 @@ interface StoredTensor extends TensorInfo {
 const maxHeaderBytes = 100_000_000;
 const pieceBytes = 1 << 22;
 const bytesPerNumber: Readonly<Record<string, number>> = {
-  ...{ F64: 8, I64: 8, U64: 8, F32: 4, I32: 4, U32: 4, F16: 2, BF16: 2, I16: 2, U16: 2 },
-  ...{ I8: 1, U8: 1, BOOL: 1, F8_E4M3: 1, F8_E5M2: 1 },
+  F64: 8,
+  I64: 8,
+  U64: 8,
+  F32: 4,
+  I32: 4,
+  U32: 4,
+  F16: 2,
+  BF16: 2,
+  I16: 2,
+  U16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+  F8_E4M3: 1,
+  F8_E5M2: 1,
 };
 
 const Metadata = z.record(z.string(), z.string());
@@ -81,7 +95,9 @@ export function openCheckpoint(directory: string): TensorSource {
   throw new LudusError("checkpoint-not-found", {
     got: `${directory} with neither file`,
     expected: "model.safetensors or model.safetensors.index.json",
-    ...(hasPickle ? { hint: "Convert pytorch_model.bin with save_pretrained(..., safe_serialization=True)." } : {}),
+    ...defined({
+      hint: hasPickle ? "Convert pytorch_model.bin with save_pretrained(..., safe_serialization=True)." : undefined,
+    }),
   });
 }
 
@@ -124,7 +140,7 @@ function readHeader(file: number, path: string) {
   if (fileBytes < 8) throw truncated(path, `${fileBytes} bytes`, "at least 8");
   const prefix = new BigUint64Array(1);
   readBytes(file, new Uint8Array(prefix.buffer), 0, path);
-  if (prefix[0]! > maxHeaderBytes) {
+  if (prefix[0] > maxHeaderBytes) {
     throw new LudusError("safetensors-header-too-large", {
       got: `a header of ${prefix[0]} bytes in ${path}`,
       expected: `at most ${maxHeaderBytes}`,
@@ -192,7 +208,7 @@ function readNumbers(file: number, position: number, info: StoredTensor, what: s
     });
   } else {
     const piece = new ArrayBuffer(Math.min(pieceBytes, info.end - info.begin));
-    const size = bytesPerNumber[info.dtype]!;
+    const size = bytesPerNumber[info.dtype];
     for (let done = 0; done < numbers.length; done += piece.byteLength / size) {
       const length = Math.min(piece.byteLength / size, numbers.length - done);
       readBytes(file, new Uint8Array(piece, 0, length * size), position + done * size, what);
@@ -208,19 +224,19 @@ const converters: Readonly<Record<string, (bytes: ArrayBuffer, numbers: Float32A
   BF16(bytes, numbers) {
     const halves = new Uint16Array(bytes);
     const words = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
-    for (let i = 0; i < words.length; i++) words[i] = halves[i]! << 16;
+    for (let i = 0; i < words.length; i++) words[i] = halves[i] << 16;
   },
   F16(bytes, numbers) {
     const halves = new Uint16Array(bytes);
     const words = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
-    for (let i = 0; i < words.length; i++) words[i] = float16ToFloat32Bits(halves[i]!);
+    for (let i = 0; i < words.length; i++) words[i] = float16ToFloat32Bits(halves[i]);
   },
   F64(bytes, numbers) {
     numbers.set(new Float64Array(bytes, 0, numbers.length));
   },
   I64(bytes, numbers) {
     const integers = new BigInt64Array(bytes);
-    for (let i = 0; i < numbers.length; i++) numbers[i] = Number(integers[i]!);
+    for (let i = 0; i < numbers.length; i++) numbers[i] = Number(integers[i]);
   },
 };
 

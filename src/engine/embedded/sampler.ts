@@ -221,7 +221,7 @@ export class Sampler {
     const step = {
       weights: batch.name,
       rotation: batch.rotation,
-      tokens: tokens.map(({ row, position }) => row.tokens[position]!),
+      tokens: tokens.map(({ row, position }) => row.tokens[position]),
       positions: tokens.map(({ position }) => position),
       lists: tokens.map(({ row }) => row.address),
       temperatures: answering.map(({ row }) => row.answer?.request.temperature ?? 1),
@@ -239,7 +239,7 @@ export class Sampler {
     }
     answering.forEach(({ row }, b) => {
       // a row that was aborted meanwhile is not there any more
-      if (this.#rows.has(row)) this.#draw(row, probabilities_B[b]!, version(batch.name));
+      if (this.#rows.has(row)) this.#draw(row, probabilities_B[b], version(batch.name));
     });
   }
 

@@ -162,7 +162,7 @@ test("long and short sequences, turns and forks all agree with the forward pass"
         const sample = await engine.sample({ tokens, maxTokens: 10, seed: turn, rollout: `long ${i}` });
         const all = [...tokens, ...sample.tokens];
         const { logprobs_B_T } = await engine.forward({ rows: [{ tokens: all }] });
-        sample.logprobs.forEach((logprob, t) => expect(logprob).toBeCloseTo(logprobs_B_T[0]![tokens.length + t]!, 4));
+        sample.logprobs.forEach((logprob, t) => expect(logprob).toBeCloseTo(logprobs_B_T[0][tokens.length + t], 4));
         tokens = [...all, ...Array.from({ length: 1 + 9 * turn }, () => rng.integer(64))];
       }
     }),
@@ -177,7 +177,7 @@ test("a row that grows past the original context of longrope is computed with th
     const tokens = [1, 2, 3, ...sample.tokens].slice(0, length);
     const { logprobs_B_T } = await engine.forward({ rows: [{ tokens }] });
     const last = length - 1;
-    expect(sample.logprobs[last - 3]).toBeCloseTo(logprobs_B_T[0]![last]!, 4);
+    expect(sample.logprobs[last - 3]).toBeCloseTo(logprobs_B_T[0][last], 4);
   }
   await engine.close();
 });
@@ -191,7 +191,7 @@ test("stop strings end a sample, and need a tokenizer", async () => {
   });
   const free = await engine.sample({ tokens: [65], maxTokens: 40, seed: 1 });
   const bytes = Buffer.concat([...free.tokens.subarray(0, 40)].map((token) => tokenizer.tokenBytes(token)));
-  const ascii = [...bytes].findIndex((byte, i) => i > 3 && byte < 128 && bytes[i + 1]! < 128);
+  const ascii = [...bytes].findIndex((byte, i) => i > 3 && byte < 128 && bytes[i + 1] < 128);
   const stop = bytes.subarray(ascii, ascii + 2).toString();
   const stopped = await engine.sample({ tokens: [65], maxTokens: 40, seed: 1, stopStrings: [stop] });
   expect(stopped.stop).toBe("stop-string");
@@ -217,6 +217,6 @@ test("with longrope a row means the same whatever part of it is wanted", async (
   const tokens = Array.from({ length: 60 }, (_, i) => (i * 7) % 64);
   const whole = await engine.forward({ rows: [{ tokens }] });
   const part = await engine.forward({ rows: [{ tokens, mask: tokens.map((_, t) => (t <= 20 ? 1 : 0)) }] });
-  expect(part.logprobs_B_T[0]![20]).toBeCloseTo(whole.logprobs_B_T[0]![20]!, 5);
+  expect(part.logprobs_B_T[0][20]).toBeCloseTo(whole.logprobs_B_T[0][20], 5);
   await engine.close();
 });

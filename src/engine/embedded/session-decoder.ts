@@ -47,12 +47,12 @@ export class SessionDecoder implements Decoder {
       positions: integers(positions, [written, 1]).tensor,
     };
     for (let layer = 0; layer < layers; layer++) {
-      const output = await pieces[layer]!.run(feeds);
+      const output = await pieces[layer].run(feeds);
       const count = layer === layers - 1 ? answers : written;
-      this.#writeProjected(output.queryKeys!.data as Float32Array, output.values!.data as Float32Array, written);
+      this.#writeProjected(output.queryKeys.data as Float32Array, output.values.data as Float32Array, written);
       kernels.attend(layer, { count, written });
       if (count === 0) return [];
-      const states = output.newStates!.data as Float32Array;
+      const states = output.newStates.data as Float32Array;
       feeds.states = floats(states.subarray(0, count * width), [count, width]);
       feeds.attended = floats(this.#readAttended(count), [count, heads * headWidth]);
     }
@@ -60,8 +60,8 @@ export class SessionDecoder implements Decoder {
       Float32Array.from(temperatures, (temperature) => 1 / (temperature || 1)),
       [answers, 1],
     );
-    const { probabilities } = await pieces[layers]!.run(feeds);
-    const all = probabilities!.data as Float32Array;
+    const { probabilities } = await pieces[layers].run(feeds);
+    const all = probabilities.data as Float32Array;
     return step.temperatures.map((_, b) => all.subarray(b * vocabularySize, (b + 1) * vocabularySize));
   }
 
@@ -82,7 +82,7 @@ export class SessionDecoder implements Decoder {
     const out = new Float32Array(count * size);
     for (let i = 0; i < out.length; i++) {
       const [row, head, d] = [Math.floor(i / size), Math.floor((i % size) / headWidth), i % headWidth];
-      out[i] = rows[row * shape.rows.attended + head * shape.headRoom + placeInHead(shape, d)]!;
+      out[i] = rows[row * shape.rows.attended + head * shape.headRoom + placeInHead(shape, d)];
     }
     return out;
   }
@@ -107,7 +107,7 @@ function copyHeads(
     else {
       for (let i = 0; i < size; i++) {
         const head = Math.floor(i / config.headWidth);
-        to[start + head * headRoom + placeInHead(shape, i % config.headWidth)] = from[row * size + i]!;
+        to[start + head * headRoom + placeInHead(shape, i % config.headWidth)] = from[row * size + i];
       }
     }
   }

@@ -61,7 +61,7 @@ export function floats(data: Float32Array, dims: readonly number[]): Tensor {
 export function integers(values: ArrayLike<number>, dims: readonly number[]): { tensor: Tensor; words: Int32Array } {
   const wide = new BigInt64Array(values.length);
   const words = new Int32Array(wide.buffer);
-  for (let i = 0; i < values.length; i++) words[2 * i] = values[i]!;
+  for (let i = 0; i < values.length; i++) words[2 * i] = values[i];
   return { tensor: new Tensor("int64", wide, dims), words };
 }
 
@@ -69,7 +69,7 @@ export function integers(values: ArrayLike<number>, dims: readonly number[]): { 
 export function fromIntegers(tensor: Tensor): Int32Array {
   const data = tensor.data as BigInt64Array;
   const words = new Int32Array(data.buffer, data.byteOffset, data.length * 2);
-  return Int32Array.from({ length: data.length }, (_, i) => words[2 * i]!);
+  return Int32Array.from({ length: data.length }, (_, i) => words[2 * i]);
 }
 
 /** `[length, before + length]`: 0 where a token may look, very negative where it would see its future. */

@@ -1,4 +1,5 @@
 import type { InferenceSession } from "onnxruntime-node";
+import { defined } from "../../defined.ts";
 import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
 import { packingPays } from "./micro-batches.ts";
 import type { ModelConfig } from "./model-config.ts";
@@ -138,7 +139,7 @@ export class TrainingThread {
       const part = outputs[gradientName(name)]?.data as Float32Array | undefined;
       const target = gradient.subarray(offset, offset + size);
       if (isFirst) part === undefined ? target.fill(0) : target.set(part);
-      else if (part !== undefined) for (let i = 0; i < size; i++) target[i] = target[i]! + part[i]!;
+      else if (part !== undefined) for (let i = 0; i < size; i++) target[i] = target[i] + part[i];
     }
   }
 
@@ -166,7 +167,7 @@ export class TrainingThread {
    * context has fewer blocks where padding would not fit into the table of rotations.
    */
   #blocked(rows: readonly WorkRow[], root: number): Blocked {
-    const { maxLength } = this.#options.rotations.for(rows[0]!.length);
+    const { maxLength } = this.#options.rotations.for(rows[0].length);
     const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!)) - root;
     const padded = (blocks: number) => Math.ceil(longest / blocks) * blocks;
     let { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
@@ -184,8 +185,8 @@ export class TrainingThread {
     rows.forEach((row, b) => {
       for (const t of row.wanted) {
         // the state before a token predicts it
-        wanted.push(t <= root ? t - 1 : root + starts[b]! + (t - 1 - root));
-        chosen.push(row.tokens[t]!);
+        wanted.push(t <= root ? t - 1 : root + starts[b] + (t - 1 - root));
+        chosen.push(row.tokens[t]);
       }
     });
     const feeds: Feeds = {
@@ -193,12 +194,12 @@ export class TrainingThread {
       wanted: integers(wanted, [wanted.length]).tensor,
       chosen: integers(chosen, [chosen.length, 1]).tensor,
       inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
-      ...this.#options.rotations.for(rows[0]!.length).feeds,
+      ...this.#options.rotations.for(rows[0].length).feeds,
     };
     const size = length / blocks;
     for (let i = 0; i < blocks; i++) feeds[`mask.${i}`] = floats(causalMask(size, i * size), [size, (i + 1) * size]);
     if (root > 0) {
-      feeds.root = integers(rows[0]!.tokens.subarray(0, root), [1, root]).tensor;
+      feeds.root = integers(rows[0].tokens.subarray(0, root), [1, root]).tensor;
       feeds["mask.root"] = floats(causalMask(root), [root, root]);
       feeds["mask.before"] = floats(new Float32Array(size * root), [size, root]);
     }
@@ -224,7 +225,7 @@ function layOutRows(rows: readonly WorkRow[], { length, root, packed }: Blocked)
   const tokens = new Int32Array(count);
   const positions = Int32Array.from({ length: root + count }, (_, i) => i);
   rows.forEach((row, b) => {
-    const [start, size] = [starts[b]!, lengths[b]!];
+    const [start, size] = [starts[b], lengths[b]];
     tokens.set(row.tokens.subarray(root, Math.min(row.tokens.length, root + size)), start);
     for (let t = 0; t < size; t++) positions[root + start + t] = root + t;
   });
@@ -239,7 +240,7 @@ function layOutRows(rows: readonly WorkRow[], { length, root, packed }: Blocked)
   const places = new Int32Array(rows.length * length).fill(count);
   const back = new Int32Array(count);
   starts.forEach((start, b) => {
-    for (let t = 0; t < lengths[b]!; t++) {
+    for (let t = 0; t < lengths[b]; t++) {
       places[b * length + t] = start + t;
       back[start + t] = b * length + t;
     }
@@ -265,7 +266,7 @@ interface Blocked {
 function splitRows(rows: readonly WorkRow[], outputs: Feeds, work: WorkOptions): RowNumbers[] {
   let start = 0;
   const numbers = (name: string) => outputs[name]?.data as Float32Array | undefined;
-  const alternativeTokens = work.alternatives > 0 ? fromIntegers(outputs.alternativeTokens!) : undefined;
+  const alternativeTokens = work.alternatives > 0 ? fromIntegers(outputs.alternativeTokens) : undefined;
   return rows.map(({ wanted }) => {
     const end = start + wanted.length;
     const cut = (name: string, width = 1) => numbers(name)?.slice(start * width, end * width);
@@ -274,8 +275,7 @@ function splitRows(rows: readonly WorkRow[], outputs: Feeds, work: WorkOptions):
     const row: RowNumbers = {
       logprobs: cut("logprobs")!,
       entropies: cut("entropies")!,
-      ...(values === undefined ? {} : { values }),
-      ...(candidates === undefined ? {} : { candidates }),
+      ...defined({ values, candidates }),
     };
     if (alternativeTokens !== undefined) {
       row.alternatives = {

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type OptimizerOptions, policyWeights, type StepReport } from "../engine.ts";
 import type { Range } from "./adamw.ts";
@@ -157,7 +158,7 @@ export class WeightSets {
           hint: "Call step() first: a checkpoint holds weights and optimizer, not half a step.",
         });
       }
-      return { name, weights, version, ...(training === undefined ? {} : { training }) };
+      return { name, weights, version, ...defined({ training }) };
     });
   }
 

@@ -35,7 +35,7 @@ export function weightLayout(config: ModelConfig, valueHead: boolean): WeightLay
         const parts = members.map((member) => byName.get(`model.layers.${layer}.${member}.${kind}`));
         const [first] = parts;
         if (first === undefined) continue;
-        const rows = parts.reduce((sum, part) => sum + part!.shape[0]!, 0);
+        const rows = parts.reduce((sum, part) => sum + part!.shape[0], 0);
         const total = parts.reduce((sum, part) => sum + part!.size, 0);
         joined.push({
           name: `model.layers.${layer}.${joint}.${kind}`,

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Alternatives, Derivatives, Forward, TokenRow } from "../engine.ts";
 import type { RowDerivatives, RowNumbers, WorkRow } from "./training-thread.ts";
 
@@ -10,7 +11,7 @@ export function wantedPositions(row: TokenRow): Int32Array {
 
 function atPositions(values: Int32Array | Float32Array, positions: Int32Array, width: number): number[] {
   const picked: number[] = [];
-  for (const t of positions) for (let k = 0; k < width; k++) picked.push(values[t * width + k]!);
+  for (const t of positions) for (let k = 0; k < width; k++) picked.push(values[t * width + k]);
   return picked;
 }
 
@@ -21,9 +22,12 @@ export function forwardRow(row: TokenRow): WorkRow {
     tokens: Int32Array.from(row.tokens).subarray(0, (wanted.at(-1) ?? 0) + 1),
     length: row.tokens.length,
     wanted,
-    ...(candidates === undefined
-      ? {}
-      : { candidates: Int32Array.from(atPositions(candidates.tokens, wanted, candidates.count)) }),
+    ...defined({
+      candidates:
+        candidates === undefined
+          ? undefined
+          : Int32Array.from(atPositions(candidates.tokens, wanted, candidates.count)),
+    }),
   };
 }
 
@@ -53,9 +57,10 @@ export function backwardRow(row: TokenRow, b: number, derivatives: Derivatives):
     length: row.tokens.length,
     wanted,
     derivatives: rowDerivatives,
-    ...(row.candidates === undefined
-      ? {}
-      : { candidates: Int32Array.from(atPositions(row.candidates.tokens, wanted, count)) }),
+    ...defined({
+      candidates:
+        row.candidates === undefined ? undefined : Int32Array.from(atPositions(row.candidates.tokens, wanted, count)),
+    }),
   };
 }
 
@@ -79,20 +84,19 @@ export function joinNumbers(
 ): ForwardNumbers {
   const wanted_B = rows.map(wantedPositions);
   const each = (pick: (row: RowNumbers) => Float32Array | undefined, width = 1) =>
-    rows.map((row, b) => spread(numbers[b] && pick(numbers[b]), wanted_B[b]!, row.tokens.length, width));
-  const count = rows[0]!.candidates?.count ?? 0;
+    rows.map((row, b) => spread(numbers[b] && pick(numbers[b]), wanted_B[b], row.tokens.length, width));
+  const count = rows[0].candidates?.count ?? 0;
   return {
     logprobs_B_T: each((row) => row.logprobs),
     entropies_B_T: each((row) => row.entropies),
-    ...(options.values ? { values_B_T: each((row) => row.values) } : {}),
-    ...(count > 0 ? { candidates_B_T: each((row) => row.candidates, count) } : {}),
-    ...(options.alternatives > 0
-      ? {
-          alternatives_B_T: rows.map((row, b) =>
-            spreadAlternatives(numbers[b], wanted_B[b]!, row.tokens.length, options.alternatives),
-          ),
-        }
-      : {}),
+    ...defined({
+      values_B_T: options.values ? each((row) => row.values) : undefined,
+      candidates_B_T: count > 0 ? each((row) => row.candidates, count) : undefined,
+      alternatives_B_T:
+        options.alternatives > 0
+          ? rows.map((row, b) => spreadAlternatives(numbers[b], wanted_B[b], row.tokens.length, options.alternatives))
+          : undefined,
+    }),
   };
 }
 

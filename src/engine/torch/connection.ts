@@ -9,6 +9,7 @@ import {
 } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { Engine as EngineService } from "./engine_pb.ts";
 
@@ -65,8 +66,7 @@ export class Connection {
       tls === undefined
         ? {}
         : {
-            ...(tls.ca === undefined ? {} : { ca: readFileSync(tls.ca) }),
-            ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+            ...defined({ ca: tls.ca === undefined ? undefined : readFileSync(tls.ca), servername: tls.serverName }),
           };
     const keepAlive = { pingIntervalMs: 60_000, pingTimeoutMs: 60_000, idleConnectionTimeoutMs: 24 * 3600_000 };
     this.#sessions = new Http2SessionManager(baseUrl, keepAlive, nodeOptions);
@@ -150,7 +150,7 @@ export class Connection {
 /** An error as the worker wrote it. */
 export function workerError(json: string): LudusError {
   const { code, got, expected, hint } = WorkerError.parse(JSON.parse(json));
-  return new LudusError(code, { got, expected, ...(hint == null ? {} : { hint }) });
+  return new LudusError(code, { got, expected, ...defined({ hint: hint == null ? undefined : hint }) });
 }
 
 function closedError(name: string): LudusError {

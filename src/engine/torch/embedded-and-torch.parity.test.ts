@@ -39,7 +39,7 @@ function yarnRope(): ModelConfig["rope"] {
 
 const largestDifference = (a: Float32Array, b: Float32Array) => {
   expect(a.length).toBe(b.length);
-  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
+  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i])), 0);
 };
 
 describe.runIf(process.env.LUDUS_PYTHON).each(models)("the embedded and the PyTorch engine: %s", (_, model) => {
@@ -73,8 +73,8 @@ describe.runIf(process.env.LUDUS_PYTHON).each(models)("the embedded and the PyTo
   test("give the same log-probabilities and entropies", async () => {
     const [ours, theirs] = await Promise.all(engines.map((engine) => engine.forward(batch, { temperature: 0.8 })));
     for (const key of ["logprobs_B_T", "entropies_B_T", "values_B_T"] as const) {
-      ours![key]!.forEach((row, b) => {
-        expect(largestDifference(row, theirs![key]![b]!), `${key} of row ${b}`).toBeLessThan(1e-4);
+      ours[key]!.forEach((row, b) => {
+        expect(largestDifference(row, theirs[key]![b]), `${key} of row ${b}`).toBeLessThan(1e-4);
       });
     }
   });
@@ -86,12 +86,12 @@ describe.runIf(process.env.LUDUS_PYTHON).each(models)("the embedded and the PyTo
       const cut = { ...request, topP: 0.6, topK: 20, alternatives: 2 };
       for (const asked of [request, cut]) {
         const [ours, theirs] = await Promise.all(engines.map((engine) => engine.sample(asked)));
-        expect(theirs!.tokens).toEqual(ours!.tokens);
-        expect(theirs!.stop).toBe(ours!.stop);
-        expect(largestDifference(theirs!.logprobs, ours!.logprobs)).toBeLessThan(1e-4);
+        expect(theirs.tokens).toEqual(ours.tokens);
+        expect(theirs.stop).toBe(ours.stop);
+        expect(largestDifference(theirs.logprobs, ours.logprobs)).toBeLessThan(1e-4);
         if (asked === cut) {
-          expect(theirs!.alternatives!.tokens).toEqual(ours!.alternatives!.tokens);
-          expect(largestDifference(theirs!.cutLogprobs!, ours!.cutLogprobs!)).toBeLessThan(1e-4);
+          expect(theirs.alternatives!.tokens).toEqual(ours.alternatives!.tokens);
+          expect(largestDifference(theirs.cutLogprobs!, ours.cutLogprobs!)).toBeLessThan(1e-4);
         }
       }
     }
@@ -108,9 +108,9 @@ describe.runIf(process.env.LUDUS_PYTHON).each(models)("the embedded and the PyTo
         return checkpointDifference(at(`before-${i}`), at(`after-${i}`));
       }),
     );
-    expectClose(ours!, theirs!, 1e-3);
-    for (const [name, values] of ours!) expectClose(new Map([[name, values]]), theirs!, 2e-3);
-    expect(dot(ours!, ours!)).toBeGreaterThan(1);
+    expectClose(ours, theirs, 1e-3);
+    for (const [name, values] of ours) expectClose(new Map([[name, values]]), theirs, 2e-3);
+    expect(dot(ours, ours)).toBeGreaterThan(1);
   });
 
   test("go on with what the other saved, and make the same step", async () => {
@@ -125,12 +125,12 @@ describe.runIf(process.env.LUDUS_PYTHON).each(models)("the embedded and the PyTo
     await theirs.load(at("by-embedded"));
     expect(theirs.info).toMatchObject({ policyVersion: 1, weights: ["policy", "reference"] });
     const reports = await Promise.all(engines.map(train));
-    expect(reports[1]!.gradientNorm / reports[0]!.gradientNorm).toBeCloseTo(1, 4);
+    expect(reports[1].gradientNorm / reports[0].gradientNorm).toBeCloseTo(1, 4);
     await Promise.all([ours.save(at("two-0")), theirs.save(at("two-1"))]);
     const moved = checkpointDifference(at("by-embedded"), at("two-0"));
     for (const [name, values] of checkpointDifference(at("two-0"), at("two-1"))) {
       // where the moments are next to nothing, the direction of Adam's step is chance
-      const clear = values.filter((_, i) => Math.abs(moved.get(name)![i]!) > 1e-4);
+      const clear = values.filter((_, i) => Math.abs(moved.get(name)![i]) > 1e-4);
       const wrong = clear.filter((value) => Math.abs(value) > 1e-5);
       expect(wrong.length, name).toBe(0);
     }
@@ -138,8 +138,8 @@ describe.runIf(process.env.LUDUS_PYTHON).each(models)("the embedded and the PyTo
     expect(ours.info).toMatchObject({ policyVersion: 2, weights: ["policy", "reference"] });
     for (const weights of ["policy", "reference"]) {
       const [a, b] = await Promise.all(engines.map((engine) => engine.forward(batch, { weights })));
-      a!.logprobs_B_T.forEach((row, r) => {
-        expect(largestDifference(row, b!.logprobs_B_T[r]!)).toBeLessThan(1e-4);
+      a.logprobs_B_T.forEach((row, r) => {
+        expect(largestDifference(row, b.logprobs_B_T[r])).toBeLessThan(1e-4);
       });
     }
   });

@@ -49,7 +49,7 @@ export function findPython(chosen: string | undefined, needsLora: boolean): Foun
     problems.push(problem);
   }
   // of several that do not serve, the one that runs and lacks something says most
-  throw problems.find(({ code }) => code === "python-packages") ?? problems[0]!;
+  throw problems.find(({ code }) => code === "python-packages") ?? problems[0];
 }
 
 function workerEnvironment(): Record<string, string> {
@@ -96,6 +96,6 @@ function problemWith(python: string, env: Record<string, string>, needsLora: boo
 export function isOlder(version: string, than: string): boolean {
   const numbers = (text: string) => (text.match(/^\d+(\.\d+)*/)?.[0] ?? "0").split(".").map(Number);
   const [a, b] = [numbers(version), numbers(than)];
-  for (let i = 0; i < b.length; i++) if ((a[i] ?? 0) !== b[i]) return (a[i] ?? 0) < b[i]!;
+  for (let i = 0; i < b.length; i++) if ((a[i] ?? 0) !== b[i]) return (a[i] ?? 0) < b[i];
   return false;
 }

@@ -59,7 +59,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("adapters on PyTorch", () => {
     await engine.step({ learningRate: 1e-2 });
   };
   const likelihood = async (weights: string) =>
-    (await engine.forward({ rows }, { weights })).logprobs_B_T[0]!.reduce((a, b) => a + b);
+    (await engine.forward({ rows }, { weights })).logprobs_B_T[0].reduce((a, b) => a + b);
 
   test("learn while the reference, the base without them, stays", async () => {
     await engine.snapshot("reference");
@@ -72,9 +72,9 @@ describe.runIf(process.env.LUDUS_PYTHON)("adapters on PyTorch", () => {
 
   test("are handed to the sampler after every step, in PEFT's files", async () => {
     expect(sampler.adapters.map(({ version }) => version)).toEqual(Array.from({ length: 11 }, (_, i) => i));
-    expect(sampler.adapters[0]!.files).toEqual(["adapter_config.json", "adapter_model.safetensors"]);
-    expect(existsSync(sampler.adapters[0]!.directory)).toBe(false);
-    expect(existsSync(sampler.adapters[10]!.directory)).toBe(true);
+    expect(sampler.adapters[0].files).toEqual(["adapter_config.json", "adapter_model.safetensors"]);
+    expect(existsSync(sampler.adapters[0].directory)).toBe(false);
+    expect(existsSync(sampler.adapters[10].directory)).toBe(true);
   });
 
   test("of the policy are sampled there, other weights here", async () => {

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { defined } from "../../defined.ts";
 import {
   type Alternatives,
   type Derivatives,
@@ -37,8 +38,7 @@ export function sampleMessage(request: SampleRequest): MessageInitShape<typeof S
     maxTokens: request.maxTokens,
     seed: BigInt(request.seed),
     temperature: request.temperature ?? 1,
-    ...(topP === undefined ? {} : { topP }),
-    ...(topK === undefined ? {} : { topK }),
+    ...defined({ topP, topK }),
     stopTokens: [...(request.stopTokens ?? [])],
     stopStrings: [...(request.stopStrings ?? [])],
     rollout: request.rollout ?? "",
@@ -53,16 +53,17 @@ export function toSample(reply: SampleReply, { topP = 1, topK, alternatives: cou
     logprobs: floatsOf(reply.logprobs),
     versions: integersOf(reply.versions),
     stop: reply.stop as SampleStop,
-    ...(topP < 1 || topK !== undefined ? { cutLogprobs: floatsOf(reply.cutLogprobs) } : {}),
-    ...(count === undefined
-      ? {}
-      : {
-          alternatives: {
-            count,
-            tokens: integersOf(reply.alternativeTokens),
-            logprobs: floatsOf(reply.alternativeLogprobs),
-          },
-        }),
+    ...defined({
+      cutLogprobs: topP < 1 || topK !== undefined ? floatsOf(reply.cutLogprobs) : undefined,
+      alternatives:
+        count === undefined
+          ? undefined
+          : {
+              count,
+              tokens: integersOf(reply.alternativeTokens),
+              logprobs: floatsOf(reply.alternativeLogprobs),
+            },
+    }),
   };
 }
 
@@ -72,7 +73,7 @@ export function forwardMessage(
   { weights = policyWeights, temperature = 1, alternatives = 0, sampled }: ForwardOptions,
 ): MessageInitShape<typeof ForwardRequestSchema> {
   const total = rows.reduce((sum, row) => sum + row.tokens.length, 0);
-  const count = rows[0]!.candidates?.count ?? 0;
+  const count = rows[0].candidates?.count ?? 0;
   const tokens = new Int32Array(total);
   const mask = new Uint8Array(total).fill(1);
   const candidates = new Int32Array(total * count);
@@ -117,21 +118,23 @@ export function toForward(
   options: ForwardOptions,
 ): Omit<Forward, "id" | "policyVersion"> {
   const floats = (bytes: Uint8Array, width = 1) => rowsOf(batch, floatsOf(bytes), width);
-  const candidates = batch.rows[0]!.candidates?.count;
+  const candidates = batch.rows[0].candidates?.count;
   const count = options.alternatives;
   return {
     logprobs_B_T: options.sampled?.logprobs_B_T ?? floats(reply.logprobs),
     entropies_B_T: floats(reply.entropies),
-    ...(reply.values.length === 0 ? {} : { values_B_T: floats(reply.values) }),
-    ...(candidates === undefined ? {} : { candidates_B_T: floats(reply.candidates, candidates) }),
-    ...(count === undefined ? {} : { alternatives_B_T: alternativesOf(reply, batch, count) }),
+    ...defined({
+      values_B_T: reply.values.length === 0 ? undefined : floats(reply.values),
+      candidates_B_T: candidates === undefined ? undefined : floats(reply.candidates, candidates),
+      alternatives_B_T: count === undefined ? undefined : alternativesOf(reply, batch, count),
+    }),
   };
 }
 
 function alternativesOf(reply: ForwardReply, batch: TokenBatch, count: number): Alternatives[] {
   const tokens = rowsOf(batch, integersOf(reply.alternativeTokens), count);
   const logprobs = rowsOf(batch, floatsOf(reply.alternativeLogprobs), count);
-  return tokens.map((row, b) => ({ count, tokens: row, logprobs: logprobs[b]! }));
+  return tokens.map((row, b) => ({ count, tokens: row, logprobs: logprobs[b] }));
 }
 
 export function backwardMessage(id: number, derivatives: Derivatives): MessageInitShape<typeof BackwardRequestSchema> {
@@ -162,6 +165,6 @@ export function stepMessage(options: OptimizerOptions): MessageInitShape<typeof 
     beta1: options.beta1 ?? 0.9,
     beta2: options.beta2 ?? 0.999,
     epsilon: options.epsilon ?? 1e-8,
-    ...(maxGradientNorm === undefined ? {} : { maxGradientNorm }),
+    ...defined({ maxGradientNorm }),
   };
 }

@@ -46,12 +46,12 @@ describe.runIf(process.env.LUDUS_PYTHON)("two processes give what one gives", ()
   test("log-probabilities, entropies, values and alternatives", async () => {
     const [one, two] = await both((engine) => engine.forward(batch, { temperature: 0.7, alternatives: 2 }));
     for (const key of ["logprobs_B_T", "entropies_B_T", "values_B_T"] as const) {
-      one![key]!.forEach((row, b) => {
-        for (const [t, value] of row.entries()) expect(Math.abs(two![key]![b]![t]! - value)).toBeLessThan(1e-5);
+      one[key]!.forEach((row, b) => {
+        for (const [t, value] of row.entries()) expect(Math.abs(two[key]![b][t] - value)).toBeLessThan(1e-5);
       });
     }
-    one!.alternatives_B_T!.forEach(({ tokens }, b) => {
-      expect(two!.alternatives_B_T![b]!.tokens).toEqual(tokens);
+    one.alternatives_B_T!.forEach(({ tokens }, b) => {
+      expect(two.alternatives_B_T![b].tokens).toEqual(tokens);
     });
     expect(engines[1].info.device).toContain("2 processes");
   });
@@ -67,7 +67,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("two processes give what one gives", ()
         if (step === 0) await engine.load(at(`start-${i}`));
         return report;
       });
-      expect(reports[1]!.gradientNorm / reports[0]!.gradientNorm).toBeCloseTo(1, 5);
+      expect(reports[1].gradientNorm / reports[0].gradientNorm).toBeCloseTo(1, 5);
       const scale = step === 0 ? worst(checkpointDifference(at("start-0"), at("0-0"))) : 1;
       expect(worst(checkpointDifference(at(`${step}-0`), at(`${step}-1`)))).toBeLessThan(1e-5 * scale);
     }
@@ -78,8 +78,8 @@ describe.runIf(process.env.LUDUS_PYTHON)("two processes give what one gives", ()
     const first = await both((engine) => engine.forward(batch));
     await both((engine, i) => engine.load(at(`start-${i}`)));
     const [one, two] = await both((engine) => engine.forward(batch));
-    expect(two!.logprobs_B_T[0]![3]).toBeCloseTo(one!.logprobs_B_T[0]![3]!, 5);
-    expect(two!.logprobs_B_T[0]![3]).not.toBeCloseTo(first[1]!.logprobs_B_T[0]![3]!, 5);
+    expect(two.logprobs_B_T[0][3]).toBeCloseTo(one.logprobs_B_T[0][3], 5);
+    expect(two.logprobs_B_T[0][3]).not.toBeCloseTo(first[1].logprobs_B_T[0][3], 5);
     await both((engine, i) => engine.load(at(`now-${i}`)));
   });
 
@@ -96,7 +96,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("two processes give what one gives", ()
       ...(seed > 3 ? { weights: "reference" } : { rollout: `rollout ${seed}` }),
     }));
     const [one, two] = await both((engine) => Promise.all(requests.map((request) => engine.sample(request))));
-    expect(two!.map(({ tokens }) => [...tokens])).toEqual(one!.map(({ tokens }) => [...tokens]));
+    expect(two.map(({ tokens }) => [...tokens])).toEqual(one.map(({ tokens }) => [...tokens]));
     await both((engine) => engine.release({ rollout: "rollout 1", weights: "reference" }));
     expect(engines[1].info.weights).toEqual(["policy"]);
   });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
@@ -168,16 +169,19 @@ class TorchEngine implements Engine {
         {
           configJson: model === undefined ? "" : JSON.stringify(toHuggingFaceConfig(model)),
           folder: folder === undefined ? "" : this.#path(folder),
-          ...(valueHead === undefined ? {} : { valueHead }),
+          ...defined({ valueHead }),
           seed: BigInt(this.#options.seed ?? 0),
           device: this.#options.device ?? "",
           dtype: this.#options.dtype ?? "",
           threads: this.#options.threads ?? 0,
-          ...(lora === undefined
-            ? {}
-            : { lora: { rank: lora.rank, alpha: lora.alpha ?? 2 * lora.rank, targets: [...(lora.targets ?? [])] } }),
-          ...(checkpointActivations === undefined ? {} : { checkpointActivations }),
-          ...(compile === undefined ? {} : { compile }),
+          ...defined({
+            lora:
+              lora === undefined
+                ? undefined
+                : { rank: lora.rank, alpha: lora.alpha ?? 2 * lora.rank, targets: [...(lora.targets ?? [])] },
+            checkpointActivations,
+            compile,
+          }),
           microBatchTokens: this.#options.microBatchTokens ?? 0,
           maxRows: this.#options.maxRows ?? 0,
           maxCacheBytes: BigInt(this.#options.maxCacheBytes ?? 0),

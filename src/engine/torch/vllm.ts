@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { Sample, SampleRequest, SampleStop } from "../engine.ts";
 import type { PolicyAdapter, RemoteSampler } from "./remote-sampler.ts";
@@ -106,9 +107,9 @@ class VllmSampler implements RemoteSampler {
     const { url, apiKey } = this.#options;
     const headers = {
       "content-type": "application/json",
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      ...defined({ authorization: apiKey === undefined ? undefined : `Bearer ${apiKey}` }),
     };
-    const init = { method: "POST", headers, body: JSON.stringify(body), ...(signal === undefined ? {} : { signal }) };
+    const init = { method: "POST", headers, body: JSON.stringify(body), ...defined({ signal }) };
     let response: Response;
     let text: string;
     try {
@@ -129,9 +130,11 @@ class VllmSampler implements RemoteSampler {
     throw new LudusError("sampler-refused", {
       got: `${response.status} for ${path}: ${text.slice(0, 500)}`,
       expected: "200",
-      ...(path.includes("lora")
-        ? { hint: "The server needs --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True, and must see the folder." }
-        : {}),
+      ...defined({
+        hint: path.includes("lora")
+          ? "The server needs --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True, and must see the folder."
+          : undefined,
+      }),
     });
   }
 }
@@ -143,7 +146,7 @@ function completionRequest(request: SampleRequest): Record<string, unknown> {
     temperature: request.temperature ?? 1,
     seed: request.seed,
     stop_token_ids: request.stopTokens ?? [],
-    ...(request.stopStrings === undefined ? {} : { stop: request.stopStrings }),
+    ...defined({ stop: request.stopStrings }),
     // the model's own end counts only where it is asked for
     ignore_eos: true,
     skip_special_tokens: false,
@@ -162,7 +165,7 @@ function parse(reply: string): z.infer<typeof Completion> {
   const parsed = Completion.safeParse(json);
   if (parsed.success) return parsed.data;
   throw new LudusError("sampler-refused", {
-    got: `${reply.slice(0, 300)} (${parsed.error.issues[0]!.message})`,
+    got: `${reply.slice(0, 300)} (${parsed.error.issues[0].message})`,
     expected: "a completion with log-probabilities",
     cause: parsed.error,
   });
@@ -190,7 +193,7 @@ function toSample(choice: Choice, request: SampleRequest, version: number): Samp
     logprobs: Float32Array.from(logprobs),
     versions: new Int32Array(tokens.length).fill(version),
     stop: stopOf(choice, tokens, request),
-    ...(count === undefined ? {} : { alternatives: alternativesOf(top ?? [], count) }),
+    ...defined({ alternatives: count === undefined ? undefined : alternativesOf(top ?? [], count) }),
   };
 }
 

@@ -26,7 +26,7 @@ interface PlaySettings {
   turns?: number;
 }
 
-interface Seat {
+interface RenderContext {
   readonly task: Task;
   readonly player: Player;
 }
@@ -126,10 +126,10 @@ export class EnvCheck {
     const seats = alone.map(({ task, play }) => ({ task, player: recite(play.texts) }));
     const together = await this.#playAll(seats, {});
     together?.forEach(({ transcript }, i) => {
-      const change = firstDifference(alone[i]!.play.transcript, transcript);
+      const change = firstDifference(alone[i].play.transcript, transcript);
       if (change === undefined) return;
-      const seat = `${describeTask(alone[i]!.task)}, played alone and then beside ${alone.length - 1} others`;
-      this.findings.add("state-leaks", `${seat}: ${change}`);
+      const place = `${describeTask(alone[i].task)}, played alone and then beside ${alone.length - 1} others`;
+      this.findings.add("state-leaks", `${place}: ${change}`);
     });
   }
 
@@ -138,7 +138,7 @@ export class EnvCheck {
       const say: Player = (_, turn) => (turn < hostileTurns ? text : undefined);
       const wins: Task[] = [];
       // a second look only where the first has won: chance wins now and then
-      for (const task of [tasks[i % tasks.length]!, ...tasks]) {
+      for (const task of [tasks[i % tasks.length], ...tasks]) {
         const play = await this.#play(task, say);
         if (play === undefined || !succeeded(play.transcript)) break;
         wins.push(task);
@@ -153,14 +153,16 @@ export class EnvCheck {
   }
 
   /** Nothing where it could not be played to its end. */
-  async #playAll(seats: readonly Seat[], settings: PlaySettings): Promise<Play[] | undefined> {
+  async #playAll(seats: readonly RenderContext[], settings: PlaySettings): Promise<Play[] | undefined> {
     // each would wait for its time to run out
     if (this.findings.has("hangs") || this.findings.has("blocks-thread")) return undefined;
     const { timeoutMs, turns } = this.#options;
     const { limits } = this.#env;
     const seen = { isExplained: false };
     const env = watched(this.#env, {
-      ...{ timeoutMs, isCivil: settings.isCivil ?? false, scoresTwice: settings.scoresTwice ?? false },
+      timeoutMs,
+      isCivil: settings.isCivil ?? false,
+      scoresTwice: settings.scoresTwice ?? false,
       report: (code, message) => {
         seen.isExplained ||= code === "not-text" || code === "not-finite";
         this.findings.add(code, message);
@@ -178,11 +180,11 @@ export class EnvCheck {
           toolMs: Math.min(limits.toolMs, timeoutMs),
         },
       });
-      plays.forEach((play, i) => this.#examine(play, copies[i]!.task, seats[i]!.task, seen.isExplained));
+      plays.forEach((play, i) => this.#examine(play, copies[i].task, seats[i].task, seen.isExplained));
       return plays;
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error);
-      this.findings.add("expert-crash", `asked at ${describeTask(seats[0]!.task)}: ${what}`);
+      this.findings.add("expert-crash", `asked at ${describeTask(seats[0].task)}: ${what}`);
       return undefined;
     }
   }

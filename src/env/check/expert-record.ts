@@ -19,7 +19,7 @@ export class ExpertRecord {
     if (this.#plays.length === 0) return;
     const isLate = this.#plays.filter(({ needsMoreTurns }) => needsMoreTurns);
     if (isLate.length > 0) {
-      const message = `${isLate.length} of ${this.#plays.length} tasks need more than the ${limits.turns} turns allowed, such as ${isLate[0]!.task.id}`;
+      const message = `${isLate.length} of ${this.#plays.length} tasks need more than the ${limits.turns} turns allowed, such as ${isLate[0].task.id}`;
       findings.add("expert-over-limits", message, "turns");
     }
     this.#reportTokens(limits, findings);
@@ -27,7 +27,7 @@ export class ExpertRecord {
       Object.values(play.transcript.scores).some(({ success }) => success),
     );
     if (hasSuccess || isLate.length > 0) return;
-    const { task, play } = this.#plays[0]!;
+    const { task, play } = this.#plays[0];
     const ended = `${play.transcript.stop} with the score ${show(play.transcript.scores)}`;
     const said = play.texts.length === 0 ? "the expert had nothing to say" : `said ${show(play.texts)}`;
     findings.add(

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Task } from "../../schema/task.ts";
 import type { Env, Limits } from "../env.ts";
 import { Episode, type EpisodeEnd, type EpisodeResult, type Move } from "../episode.ts";
@@ -30,7 +31,7 @@ export interface PlayOptions {
 /** Plays one episode. A player that throws is the caller's to catch; the episode is closed first. */
 export async function playOnce(env: Env, task: Task, player: Player, options: PlayOptions): Promise<Play> {
   const [result] = await playTogether(env, [{ task, player }], options);
-  return result!;
+  return result;
 }
 
 /** Plays episodes at the same time, one turn of each after the other. */
@@ -39,7 +40,7 @@ export async function playTogether(
   seats: readonly { readonly task: Task; readonly player: Player }[],
   options: PlayOptions,
 ): Promise<Play[]> {
-  const players = seats.map(({ task, player }) => new Seat(env, task, player, options));
+  const players = seats.map(({ task, player }) => new RenderContext(env, task, player, options));
   try {
     for (const player of players) await player.start();
     while (players.some((player) => player.isPlaying)) for (const player of players) await player.step();
@@ -56,7 +57,7 @@ export const recite =
 
 const { signal } = new AbortController();
 
-class Seat {
+class RenderContext {
   readonly #episode: Episode;
   readonly #player: Player;
   readonly #maxTurns: number;
@@ -113,7 +114,7 @@ class Seat {
     const began = performance.now();
     const value = await work();
     const ms = performance.now() - began;
-    if (ms > this.#slowest.ms) this.#slowest = { ms, ...(text !== undefined && { text }) };
+    if (ms > this.#slowest.ms) this.#slowest = { ms, ...defined({ text }) };
     return value;
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Tool } from "../../tool/tool.ts";
 import type { Env, ScoreParts } from "../env.ts";
 import { firstDifference, show } from "./differences.ts";
@@ -42,7 +43,9 @@ export function watched<Data, State>(env: Env<Data, State>, watch: Watch): Env<D
         return given;
       },
     }),
-    ...(env.tools && { tools: mapTools(env.tools, (tool, name) => watchTool(tool, name, env, watch)) }),
+    ...defined({
+      tools: env.tools ? mapTools(env.tools, (tool, name) => watchTool(tool, name, env, watch)) : undefined,
+    }),
   };
 }
 

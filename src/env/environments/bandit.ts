@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
@@ -58,7 +59,7 @@ export function bandit(options: Partial<BanditOptions> = {}): Env<BanditTask, Ba
   const { style, low, high, highProbability, isReversed, invalidPenalty, seed } = { ...defaults, ...options };
   const tasks = generated<BanditTask>(
     (rng, split) => {
-      const [first, second] = arms[split]!;
+      const [first, second] = arms[split];
       const [lowName, highName] = isReversed ? [second, first] : [first, second];
       return { low: lowName, high: highName, names: rng.next() < 0.5 ? [lowName, highName] : [highName, lowName] };
     },
@@ -68,7 +69,7 @@ export function bandit(options: Partial<BanditOptions> = {}): Env<BanditTask, Ba
     name: isReversed ? "bandit-reversed" : "bandit",
     description: "Pull one of two arms: a small sure payment or a rare large one",
     tasks,
-    ...(style === "tags" ? { system: ragenSystem } : {}),
+    ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start: ({ task }) => ({
       state: { pulled: undefined, paid: 0 },
       say: style === "tags" ? describe(task) : `${task.names.join(" or ")}?`,

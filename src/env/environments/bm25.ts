@@ -37,7 +37,7 @@ export function bm25(documents: readonly string[], options: Partial<Bm25Options>
       const found = postings.get(word) ?? [];
       const rarity = Math.log(1 + (documents.length - found.length + 0.5) / (found.length + 0.5));
       for (const { index, count } of found) {
-        const norm = k1 * (1 - b + (b * lengths[index]!) / meanLength);
+        const norm = k1 * (1 - b + (b * lengths[index]) / meanLength);
         scores.set(index, (scores.get(index) ?? 0) + (rarity * count * (k1 + 1)) / (count + norm));
       }
     }

@@ -49,7 +49,7 @@ export function solveCountdown(
 }
 
 function search(terms: readonly Term[], target: number, operators: readonly Operator[]): string | undefined {
-  if (terms.length === 1) return Math.abs(terms[0]!.value - target) < 1e-9 ? terms[0]!.text : undefined;
+  if (terms.length === 1) return Math.abs(terms[0].value - target) < 1e-9 ? terms[0].text : undefined;
   for (let i = 0; i < terms.length; i++) {
     for (let j = 0; j < terms.length; j++) {
       if (i === j) continue;
@@ -57,7 +57,7 @@ function search(terms: readonly Term[], target: number, operators: readonly Oper
       for (const operator of operators) {
         // a + b is b + a
         if (i > j && (operator === "+" || operator === "*")) continue;
-        const joined = joinTerms(terms[i]!, operator, terms[j]!);
+        const joined = joinTerms(terms[i], operator, terms[j]);
         if (!Number.isFinite(joined.value)) continue;
         const found = search([...rest, joined], target, operators);
         if (found !== undefined) return found;
@@ -70,10 +70,10 @@ function search(terms: readonly Term[], target: number, operators: readonly Oper
 /** A term of all numbers, joined by chance. */
 export function joinByChance(numbers: readonly number[], operators: readonly Operator[], rng: Rng): Term {
   const terms = numbers.map(numberTerm);
-  const take = () => terms.splice(rng.integer(terms.length), 1)[0]!;
+  const take = () => terms.splice(rng.integer(terms.length), 1)[0];
   while (terms.length > 1) {
     const [left, right] = [take(), take()];
-    terms.push(joinTerms(left, operators[rng.integer(operators.length)]!, right));
+    terms.push(joinTerms(left, operators[rng.integer(operators.length)], right));
   }
-  return terms[0]!;
+  return terms[0];
 }

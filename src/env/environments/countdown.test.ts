@@ -6,7 +6,7 @@ import { playEpisode } from "./play-episode.ts";
 
 const task = { id: "sum", seed: 0, data: { numbers: [3, 5, 2], target: 16 } };
 const scoreOf = async (answer: string, options: Partial<CountdownOptions>) =>
-  (await playEpisode(countdown(options), task, [answer])).scores.agent!;
+  (await playEpisode(countdown(options), task, [answer])).scores.agent;
 
 describe.each([
   ["tiny-zero", { right: 1, wrong: 0.1, otherNumbers: 0.1, unreadable: 0.1, nothing: 0 }],
@@ -71,7 +71,7 @@ test("the expert solves every task, with 3 or 4 numbers", async () => {
     counts.add(made.data.numbers.length);
     expect(made.data.target).toBeGreaterThanOrEqual(10);
     expect(made.data.target).toBeLessThanOrEqual(99);
-    expect((await playEpisode(env, made, "expert")).scores.agent!.success).toBe(true);
+    expect((await playEpisode(env, made, "expert")).scores.agent.success).toBe(true);
   }
   expect([...counts].sort()).toEqual([3, 4]);
 });

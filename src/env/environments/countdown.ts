@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
@@ -58,7 +59,7 @@ export function countdown(options: Partial<CountdownOptions> = {}): Env<Countdow
       // 3 + 5 and 5 + 3 are the same task
       key: ({ numbers, target }) => `${numbers.toSorted((a, b) => a - b).join(" ")} = ${target}`,
     }),
-    ...(style === "tags" ? { system: ragenSystem } : {}),
+    ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start: ({ task }) => ({ state: undefined, say: style === "tags" ? describe(task) : shorten(task) }),
     score: ({ task, answer }) => scoreCountdown(answer, task, scoring),
     expert: ({ task: { numbers, target } }) => solveCountdown(numbers, target),
@@ -96,7 +97,7 @@ const maxDraws = 100_000;
 function makeTask(rng: Rng, options: CountdownOptions): CountdownTask {
   const { counts, maxNumber, minTarget, maxTarget, operators } = options;
   for (let i = 0; i < maxDraws; i++) {
-    const numbers = Array.from({ length: counts[rng.integer(counts.length)]! }, () => 1 + rng.integer(maxNumber));
+    const numbers = Array.from({ length: counts[rng.integer(counts.length)] }, () => 1 + rng.integer(maxNumber));
     const { value } = joinByChance(numbers, operators, rng);
     if (Number.isInteger(value) && value >= minTarget && value <= maxTarget) return { numbers, target: value };
   }

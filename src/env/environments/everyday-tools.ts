@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import type { Rng } from "../../random.ts";
 
 export type Arguments = Readonly<Record<string, string | number | boolean>>;
@@ -132,7 +133,7 @@ export const everydayTools: readonly EverydayTool[] = [
       const [place, guests, outside] = [pick(rng, places), 2 + rng.integer(7), rng.next() < 0.4];
       const where = outside ? " outside" : "";
       return {
-        arguments: { place, guests, ...(outside ? { outside } : {}) },
+        arguments: { place, guests, ...defined({ outside: outside ? outside : undefined }) },
         says: [`Get me a table for ${guests}${where} at ${place}.`, `Book ${place} for ${guests} people${where}.`],
         short: [`table for ${guests} at ${place}${where}`, `book ${place} for ${guests}${where}`],
       };

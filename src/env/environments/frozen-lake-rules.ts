@@ -28,7 +28,7 @@ export function slide({ size }: Lake, position: number, move: Move): number {
 /** Where slippery ice may carry a move: as meant or to either side, each as likely, never back. */
 export function slips(move: Move): readonly Move[] {
   const index = moves.indexOf(move);
-  return [moves[(index + 3) % 4]!, move, moves[(index + 1) % 4]!];
+  return [moves[(index + 3) % 4], move, moves[(index + 1) % 4]];
 }
 
 /** The shortest way to the goal over ice that holds, or nothing. */
@@ -95,7 +95,7 @@ export function planOnIce(
   ): number {
     if (index === sequence.length || lake.cells[position] !== "_") return plan(position, turns, actions).chance;
     let sum = 0;
-    for (const next of outcomes[position]![sequence[index]!]) {
+    for (const next of outcomes[position][sequence[index]]) {
       sum += chanceOf(sequence, index + 1, next, turns, actions);
     }
     return sum / 3;

@@ -18,15 +18,15 @@ test("firm ice: moves go where they are meant, the goal pays 1", async () => {
 test("a hole ends the episode, and what was said after it is not done", async () => {
   const { turns, scores, stop } = await playEpisode(frozenLake(firm), taskOf(rows), ["RRDDD", "D"]);
   expect(turns).toHaveLength(1);
-  expect(turns[0]!.observation).toBe("__X_\n____\nO_O_\n___G");
-  expect([scores.agent!.total, stop]).toEqual([0, "completed"]);
+  expect(turns[0].observation).toBe("__X_\n____\nO_O_\n___G");
+  expect([scores.agent.total, stop]).toEqual([0, "completed"]);
 });
 
 test("moves against the shore count, and the tenth action is the last", async () => {
   const { turns, stop } = await playEpisode(frozenLake(firm), taskOf(rows), ["LLLL", "LLLL", "LDDDDD", "D"]);
   expect([turns.length, stop]).toEqual([3, "completed"]);
   // the ninth and the tenth: what was said after them is not done
-  expect(turns[2]!.observation).toBe("__O_\nP___\nO_O_\n___G");
+  expect(turns[2].observation).toBe("__O_\nP___\nO_O_\n___G");
 });
 
 test("five turns, however few actions they took", async () => {
@@ -37,8 +37,8 @@ test("five turns, however few actions they took", async () => {
 test("a turn that is not all moves costs 0.1, once", async () => {
   const { turns, scores } = await playEpisode(frozenLake(firm), taskOf(rows), ["xDx", "", "D"]);
   expect(turns.map(({ reward }) => reward)).toEqual([-0.1, -0.1, 0]);
-  expect(turns[0]!.observation).toBe("__O_\nP___\nO_O_\n___G");
-  expect(scores.agent!.total).toBeCloseTo(-0.2);
+  expect(turns[0].observation).toBe("__O_\nP___\nO_O_\n___G");
+  expect(scores.agent.total).toBeCloseTo(-0.2);
 });
 
 test("tags: the published form of prompts and answers", async () => {
@@ -62,13 +62,13 @@ test("rLLM's lake: 8 × 8, the goal within 5 moves, tabs, one move a turn, no pe
   for (let i = 0; i < 50; i++) {
     const task = await env.tasks.at("train", i);
     const { heard, scores, turns } = await playEpisode(env, task, "expert");
-    expect(heard[0]).toContain([...task.data.rows[0]!].join("\t"));
+    expect(heard[0]).toContain([...task.data.rows[0]].join("\t"));
     expect(task.data.rows).toHaveLength(8);
-    expect(scores.agent!.success).toBe(true);
+    expect(scores.agent.success).toBe(true);
     expect(turns.length).toBeLessThanOrEqual(5);
   }
   const { scores } = await playEpisode(env, await env.tasks.at("train", 0), ["fly"]);
-  expect(scores.agent!.total).toBe(0);
+  expect(scores.agent.total).toBe(0);
 });
 
 test("every lake has one start, one goal and a way between, and none of the test is in training", async () => {
@@ -105,7 +105,7 @@ test("on firm ice the expert always arrives", async () => {
   const env = frozenLake(firm);
   for (let i = 0; i < 200; i++) {
     const { scores } = await playEpisode(env, await env.tasks.at("train", i), "expert");
-    expect(scores.agent!.success).toBe(true);
+    expect(scores.agent.success).toBe(true);
   }
 });
 
@@ -118,7 +118,7 @@ test("on slippery ice the expert arrives as often as its plan says", async () =>
     const cells = task.data.rows.join("");
     const lake = { size: 4, cells: cells.replace("P", "_") };
     expected += planOnIce(lake, cells.indexOf("P"), { turns: 5, actions: 10 }, 2).chance;
-    arrived += (await playEpisode(env, task, "expert")).scores.agent!.total;
+    arrived += (await playEpisode(env, task, "expert")).scores.agent.total;
   }
   // three standard deviations of 200 throws of a coin
   expect(Math.abs(arrived - expected)).toBeLessThan(3 * Math.sqrt(200 / 4));

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
@@ -78,7 +79,7 @@ export function frozenLake(options: Partial<FrozenLakeOptions> = {}): Env<Frozen
     name: "frozen-lake",
     description: `Cross ${chosen.isSlippery ? "slippery " : ""}ice to the goal, around the holes`,
     tasks: generated((rng) => makeTask(rng, chosen), { name: "frozen-lake", seed, key: ({ rows }) => rows.join("/") }),
-    ...(style === "tags" ? { system: ragenSystem } : {}),
+    ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start({ task }) {
       const state = open(task, maxActions);
       if (style === "compact") return { state, say: show(state) };
@@ -134,7 +135,7 @@ function act(
   const isValid = areAllMoves && isWellFormed;
   for (const move of said) {
     if (state.actionsLeft === 0 || isOver(state)) break;
-    state.position = slide(state, state.position, isSlippery ? slips(move)[rng.integer(3)]! : move);
+    state.position = slide(state, state.position, isSlippery ? slips(move)[rng.integer(3)] : move);
     state.actionsLeft--;
   }
   const isAtGoal = state.cells[state.position] === "G";

@@ -21,7 +21,7 @@ const task = (...calls: FunctionCallingTask["calls"]): Task<FunctionCallingTask>
 };
 
 async function scoreOf(text: string, calls: FunctionCallingTask["calls"]) {
-  return (await playEpisode(functionCalling(), task(...calls), [text])).scores.agent!.total;
+  return (await playEpisode(functionCalling(), task(...calls), [text])).scores.agent.total;
 }
 
 test("exactly the calls asked for, in any order, are 1", async () => {
@@ -60,8 +60,8 @@ test("where no tool fits, words are 1 and a call is 0", async () => {
 test("nothing is executed, and there is one turn", async () => {
   const { turns, stop } = await playEpisode(functionCalling(), task(weather), ["weather Oslo C\nwether"]);
   expect(turns.length).toBe(1);
-  expect(turns[0]!.calls.map(({ outcome }) => outcome)).toEqual(["ok", "malformed"]);
-  expect(turns[0]!.calls[0]!.observation).toBe("ok");
+  expect(turns[0].calls.map(({ outcome }) => outcome)).toEqual(["ok", "malformed"]);
+  expect(turns[0].calls[0].observation).toBe("ok");
   expect(stop).toBe("max-turns");
 });
 
@@ -69,7 +69,7 @@ test.each(["compact", "tags"] as const)("the expert meets every request (%s)", a
   const env = functionCalling({ style });
   for (const split of ["train", "test"]) {
     for (const each of await tasksOf({ style }, 200, split)) {
-      expect((await playEpisode(env, each, "expert")).scores.agent!.total).toBe(1);
+      expect((await playEpisode(env, each, "expert")).scores.agent.total).toBe(1);
     }
   }
 });
@@ -110,12 +110,12 @@ test("another score can be put in its place, and is told what ToolRL compares wi
   const env = functionCalling({
     style: "tags",
     score: ({ task, turns }) => ({
-      format: turns[0]!.text.startsWith("<think>") ? 1 : 0,
+      format: turns[0].text.startsWith("<think>") ? 1 : 0,
       references: toolRlReferenceOf(task).calls.length,
     }),
   });
   const { scores } = await playEpisode(env, task(weather, table), "expert");
-  expect(scores.agent!.parts).toEqual({ format: 1, references: 2 });
+  expect(scores.agent.parts).toEqual({ format: 1, references: 2 });
   expect(toolRlReferenceOf(task(weather).data)).toEqual({
     calls: [{ name: "weather", parameters: { city: "Oslo", unit: "C" } }],
     responds: false,
@@ -143,10 +143,10 @@ test("what is not in ToolRL's format is read as far as it can be, and marked", (
   const tools = [{ name: "weather", description: "", parameters: { type: "object" } }];
   const read = (text: string) => format.parse(text, tools);
   expect(read("<response>no</response>")).toEqual({ calls: [], answer: "no", isWellFormed: false });
-  expect(read("<think>x</think>").calls[0]!.kind).toBe("malformed");
-  expect(read("").calls[0]!.kind).toBe("malformed");
+  expect(read("<think>x</think>").calls[0].kind).toBe("malformed");
+  expect(read("").calls[0].kind).toBe("malformed");
   const mixed = read('<think>x</think><tool_call>\n{"name": "weather"}\nnot json\n</tool_call>');
   expect(mixed.calls.map(({ kind }) => kind)).toEqual(["call", "malformed"]);
   expect(mixed.isWellFormed).toBe(false);
-  expect(read('<think>x</think><tool_call>{"name": "weather"}').calls[0]!.kind).toBe("malformed");
+  expect(read('<think>x</think><tool_call>{"name": "weather"}').calls[0].kind).toBe("malformed");
 });

@@ -107,7 +107,7 @@ function drawWish(rng: Rng, offered: readonly EverydayTool[], options: FunctionC
     const index = rng.integer(impossible.length + others.length);
     const other = others[index - impossible.length];
     if (other !== undefined) return { text: wishFor(rng, other, style).text, calls: [] };
-    const { says, short } = impossible[index]!;
+    const { says, short } = impossible[index];
     return { text: style === "tags" ? says : short, calls: [] };
   }
   const tool = pick(rng, offered);

@@ -49,9 +49,9 @@ describe.each(games)("%s", (_, env) => {
       );
       expect(failure).toBeUndefined();
       expect(["completed", "max-turns"]).toContain(stop);
-      expect(Number.isFinite(scores.agent!.total)).toBe(true);
+      expect(Number.isFinite(scores.agent.total)).toBe(true);
       // slippery ice may carry anyone who moves
-      if (env.name !== "frozen-lake") expect(scores.agent!.success).toBe(false);
+      if (env.name !== "frozen-lake") expect(scores.agent.success).toBe(false);
       expect(turns.length).toBeLessThanOrEqual(env.limits.turns);
     }
   });
@@ -59,10 +59,10 @@ describe.each(games)("%s", (_, env) => {
   test("the same task and the same words give the same episode", async () => {
     const rng = createRng(5);
     const words = ["Up", "Left", "Right", "Down", "Take", "Open", "Dragon", "1+2"].map((word) =>
-      env.format.write({ answer: env.format.name === "plain" && word.length < 6 ? word[0]! : word }),
+      env.format.write({ answer: env.format.name === "plain" && word.length < 6 ? word[0] : word }),
     );
     for (let i = 0; i < 10; i++) {
-      const says = Array.from({ length: 200 }, () => words[rng.integer(words.length)]!);
+      const says = Array.from({ length: 200 }, () => words[rng.integer(words.length)]);
       const play = async () => playEpisode(env, await env.tasks.at("test", i), says);
       expect(await play()).toEqual(await play());
     }

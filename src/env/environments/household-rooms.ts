@@ -66,8 +66,16 @@ const can: Readonly<Partial<Record<Chore, readonly string[]>>> = {
 export const rooms: Readonly<Record<string, Room>> = {
   kitchen: {
     places: {
-      ...{ countertop: 3, cabinet: 6, drawer: 3, fridge: 1, microwave: 1, sinkbasin: 1, stoveburner: 2 },
-      ...{ diningtable: 1, coffeemachine: 1, garbagecan: 1 },
+      countertop: 3,
+      cabinet: 6,
+      drawer: 3,
+      fridge: 1,
+      microwave: 1,
+      sinkbasin: 1,
+      stoveburner: 2,
+      diningtable: 1,
+      coffeemachine: 1,
+      garbagecan: 1,
     },
     things: {
       apple: "countertop diningtable fridge garbagecan",
@@ -158,10 +166,10 @@ export function drawHousehold(rng: Rng, options: RoomOptions): Household {
   const { room, thing } = pick(pairs);
   const places = placesOf(room, options.copies);
   const target = chore === "light" ? "" : pick(usualPlaces(room, thing));
-  const others = Object.keys(rooms[room]!.things).filter((kind) => kind !== thing && kind !== lamp);
+  const others = Object.keys(rooms[room].things).filter((kind) => kind !== thing && kind !== lamp);
   const kinds = [
     ...(chore === "two" ? [thing, thing] : [thing]),
-    ...(rooms[room]!.things[lamp] === undefined ? [] : [lamp]),
+    ...(rooms[room].things[lamp] === undefined ? [] : [lamp]),
     ...Array.from({ length: options.otherThings }, () => pick(others)),
   ];
   const counts = new Map<string, number>();
@@ -175,7 +183,7 @@ export function drawHousehold(rng: Rng, options: RoomOptions): Household {
 }
 
 function thingsFor(chore: Chore, room: string): string[] {
-  const { places, things } = rooms[room]!;
+  const { places, things } = rooms[room];
   const appliance = appliances[chore];
   if (appliance !== undefined && places[appliance] === undefined) return [];
   if (chore === "light" && things[lamp] === undefined) return [];
@@ -183,7 +191,7 @@ function thingsFor(chore: Chore, room: string): string[] {
 }
 
 function placesOf(room: string, copies: number): Place[] {
-  return Object.entries(rooms[room]!.places).flatMap(([kind, count]) =>
+  return Object.entries(rooms[room].places).flatMap(([kind, count]) =>
     Array.from({ length: Math.min(count, copies) }, (_, index) => {
       return { name: `${kind} ${index + 1}`, kind, isOpenable: openable.includes(kind) };
     }),

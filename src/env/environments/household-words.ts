@@ -57,7 +57,7 @@ const alfWorld: HouseholdWords = {
 function listed(names: readonly string[]): string {
   const named = names.map((name) => `a ${name}`);
   if (named.length === 0) return "nothing";
-  return named.length === 1 ? named[0]! : `${named.slice(0, -1).join(", ")}, and ${named.at(-1)}`;
+  return named.length === 1 ? named[0] : `${named.slice(0, -1).join(", ")}, and ${named.at(-1)}`;
 }
 
 function ask({ chore, thing, target }: Pick<Household, "chore" | "thing" | "target">): string {
@@ -126,13 +126,36 @@ function describeThing({ conditions }: HouseholdState, name: string): string {
 
 /** Of kinds whose first three letters will not do. */
 const shortKinds: Readonly<Record<string, string>> = {
-  ...{ countertop: "top", coffeemachine: "cof", coffeetable: "cot", cellphone: "tel", creditcard: "crd" },
-  ...{ soapbottle: "btl", candle: "cnd", drawer: "drw", dresser: "drs", desklamp: "lmp", tvstand: "tv" },
-  ...{ plate: "plt", potato: "pto", bathtub: "tub", book: "bok", toiletpaper: "pap" },
+  countertop: "top",
+  coffeemachine: "cof",
+  coffeetable: "cot",
+  cellphone: "tel",
+  creditcard: "crd",
+  soapbottle: "btl",
+  candle: "cnd",
+  drawer: "drw",
+  dresser: "drs",
+  desklamp: "lmp",
+  tvstand: "tv",
+  plate: "plt",
+  potato: "pto",
+  bathtub: "tub",
+  book: "bok",
+  toiletpaper: "pap",
 };
 const letters = {
-  ...{ go: "g", open: "o", close: "c", take: "t", put: "p", clean: "w", heat: "h", cool: "k" },
-  ...{ use: "u", examine: "x", inventory: "i", look: "l" },
+  go: "g",
+  open: "o",
+  close: "c",
+  take: "t",
+  put: "p",
+  clean: "w",
+  heat: "h",
+  cool: "k",
+  use: "u",
+  examine: "x",
+  inventory: "i",
+  look: "l",
 } as const satisfies Record<Command["verb"], string>;
 
 /** `cab` for `cabinet`, `cab1` for `cabinet 1`. */

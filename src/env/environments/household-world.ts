@@ -26,7 +26,10 @@ export interface HouseholdState {
 
 export function enterHousehold(household: Household): HouseholdState {
   return {
-    ...{ household, at: undefined, holding: undefined, isLampOn: false },
+    household,
+    at: undefined,
+    holding: undefined,
+    isLampOn: false,
     open: new Set(),
     where: new Map(household.things.map(({ name, at }) => [name, at])),
     conditions: new Map(household.things.map(({ name }) => [name, new Set()])),

@@ -28,7 +28,7 @@ const say = (answer: string) => `<think></think><answer>${answer}</answer>`;
 
 async function play(task: ReturnType<typeof taskOf>, ...answers: string[]) {
   const played = await playEpisode(household({ style: "tags" }), task, answers.map(say));
-  return { ...played, told: played.turns.map(({ observation }) => observation), score: played.scores.agent!.total };
+  return { ...played, told: played.turns.map(({ observation }) => observation), score: played.scores.agent.total };
 }
 
 test("a chore in ALFWorld's words", async () => {
@@ -46,7 +46,7 @@ test("a chore in ALFWorld's words", async () => {
     ...["inventory", "examine mug 1", "go to sinkbasin 1", "clean mug 1 with sinkbasin 1", "examine mug 1"],
     ...["go to countertop 1", "put mug 1 on countertop 1"],
   );
-  expect(heard[0]!.split("\n").slice(-3)).toEqual([
+  expect(heard[0].split("\n").slice(-3)).toEqual([
     "You are in the middle of a room. Looking quickly around you, you see a countertop 1, a cabinet 1, a fridge 1, " +
       "a microwave 1, a sinkbasin 1, a sidetable 1, and a diningtable 1.",
     "",
@@ -152,7 +152,7 @@ test("a chore in few letters", async () => {
     "ok > g top1",
     "app1 > p mug1",
   ]);
-  expect(scores.agent!.success).toBe(true);
+  expect(scores.agent.success).toBe(true);
 });
 
 test("short names differ wherever long ones do", () => {
@@ -168,7 +168,7 @@ test("goals of the test are not trained, and nothing is done before it begins", 
     Promise.all(
       Array.from({ length: 300 }, async (_, i) => {
         const { data } = await env.tasks.at(split, i);
-        const usual = data.things.every(({ kind, at }) => rooms[data.room]!.things[kind]!.includes(at.split(" ")[0]!));
+        const usual = data.things.every(({ kind, at }) => rooms[data.room].things[kind].includes(at.split(" ")[0]));
         expect(usual).toBe(true);
         if (data.chore !== "light") {
           expect(data.things.some(({ kind, at }) => kind === data.thing && at.startsWith(data.target))).toBe(false);
@@ -187,7 +187,7 @@ describe.each(["tags", "compact"] as const)("in %s style", (style) => {
     for (const split of env.tasks.splits) {
       for (let i = 0; i < 60; i++) {
         const { scores, turns } = await playEpisode(env, await env.tasks.at(split, i), "expert");
-        expect(scores.agent!.success).toBe(true);
+        expect(scores.agent.success).toBe(true);
         expect(turns.every(({ info }) => info?.isValid === true)).toBe(true);
         if (style === "compact") expect(Math.max(...turns.map(({ text }) => text.length))).toBeLessThan(12);
       }
@@ -203,12 +203,10 @@ describe.each(["tags", "compact"] as const)("in %s style", (style) => {
       while ("role" in next) {
         const texts = episode.possibleTexts();
         expect(new Set(texts).size).toBe(texts.length);
-        next = await episode.step(
-          episode.turns.length < 30 ? texts[rng.integer(texts.length)]! : episode.expertSays()!,
-        );
+        next = await episode.step(episode.turns.length < 30 ? texts[rng.integer(texts.length)] : episode.expertSays()!);
         expect(episode.turns.at(-1)!.info).toEqual({ isValid: true });
       }
-      expect((await episode.finish(next)).scores.agent!.success).toBe(true);
+      expect((await episode.finish(next)).scores.agent.success).toBe(true);
     }
   });
 

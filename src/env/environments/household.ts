@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { generated } from "../../task/generated.ts";
@@ -68,11 +69,13 @@ export function household(options: Partial<HouseholdOptions> = {}): Env<Househol
         return drawHousehold(rng, { chores: isUnseen ? inOffice : chosen.chores, rooms, copies, otherThings });
       },
       {
-        ...{ name: "household", seed, key: ({ chore, thing, target }: Household) => `${chore} ${thing} ${target}` },
+        name: "household",
+        seed,
+        key: ({ chore, thing, target }: Household) => `${chore} ${thing} ${target}`,
         splits: inOffice.length > 0 ? ["train", "test", "unseen-room"] : ["train", "test"],
       },
     ),
-    ...(style === "tags" ? { system: ragenSystem } : {}),
+    ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start({ task }) {
       const state = enterHousehold(task);
       const intro = style === "tags" ? `${introduction}\n\n` : "";

@@ -28,15 +28,15 @@ test("walls and nonsense change nothing", async () => {
 test("subgoals on the first visit are paid once each, whatever the way", async () => {
   const { turns, scores } = await play(solution, { subgoals: "first-visit" });
   expect(turns.map(({ reward }) => reward)).toEqual([0, 0.2, 0, 0, 0.2, 0, 0.2, 0]);
-  expect(scores.agent!.total).toBeCloseTo(1.6);
+  expect(scores.agent.total).toBeCloseTo(1.6);
   const { scores: walked } = await play("LTRLRLRLRLRLRLRL", { subgoals: "first-visit" });
-  expect(walked.agent!.total).toBeCloseTo(0.2);
+  expect(walked.agent.total).toBeCloseTo(0.2);
 });
 
 test("subgoals that repeat can be farmed for more than the goal gives", async () => {
   const { scores } = await play("LTRLRLRLRLRLRLRL", { subgoals: "repeatable" });
-  expect(scores.agent!.total).toBeCloseTo(8 * 0.2);
-  expect(scores.agent!.success).toBe(false);
+  expect(scores.agent.total).toBeCloseTo(8 * 0.2);
+  expect(scores.agent.success).toBe(false);
 });
 
 test.each([4, 5, 8, 17, 64])("length %i: the shortest solution has just that many actions", async (length) => {
@@ -44,7 +44,7 @@ test.each([4, 5, 8, 17, 64])("length %i: the shortest solution has just that man
   for (const split of ["train", "test", "mirrored"]) {
     for (let i = 0; i < 10; i++) {
       const { turns, scores } = await playEpisode(env, await env.tasks.at(split, i), "expert");
-      expect(scores.agent!.success).toBe(true);
+      expect(scores.agent.success).toBe(true);
       expect(turns).toHaveLength(length);
     }
   }
@@ -76,7 +76,7 @@ test("tags: words instead of letters", async () => {
   ]);
   expect(heard[0]).toContain("Left, Right, Take, Open");
   expect(heard[1]).toMatch(/^State: K\.\.D\.G\n/);
-  expect(turns[1]!.info).toEqual({ isValid: false });
+  expect(turns[1].info).toEqual({ isValid: false });
 });
 
 test("a length out of range is refused in words", () => {

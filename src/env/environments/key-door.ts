@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
@@ -71,7 +72,7 @@ export function keyDoor(options: Partial<KeyDoorOptions> = {}): Env<KeyDoorTask,
       seed,
       splits: ["train", "test", "mirrored"],
       // shorter corridors are too few to keep some apart
-      ...(length >= 8 ? { key: ({ corridor }) => corridor } : {}),
+      ...defined({ key: length >= 8 ? ({ corridor }: KeyDoorTask) => corridor : undefined }),
     }),
     start({ task }) {
       const state = open(task);
@@ -101,8 +102,14 @@ function makeTask(rng: Rng, length: number, isMirrored: boolean): KeyDoorTask {
 function open({ corridor }: KeyDoorTask): KeyDoorState {
   const find = (pattern: RegExp) => corridor.search(pattern);
   return {
-    ...{ length: corridor.length, key: find(/[kK]/), door: find(/D/), goal: find(/G/), position: find(/[AK]/) },
-    ...{ hasKey: false, isOpen: false, reached: new Set() },
+    length: corridor.length,
+    key: find(/[kK]/),
+    door: find(/D/),
+    goal: find(/G/),
+    position: find(/[AK]/),
+    hasKey: false,
+    isOpen: false,
+    reached: new Set(),
   };
 }
 
@@ -171,7 +178,7 @@ function read(answer: string, style: Style): Action | undefined {
 }
 
 function write(action: Action, style: Style): string {
-  return style === "tags" ? action : action[0]!;
+  return style === "tags" ? action : action[0];
 }
 
 /** `..k.A..D..G`; an open door is `d`, an agent on the key `K`. What is out of sight is left out. */

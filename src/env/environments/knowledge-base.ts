@@ -48,7 +48,7 @@ export function makeKnowledgeBase({ seed, entities, syllables }: KnowledgeBaseOp
     namesOf(kind).flatMap((subject) =>
       Object.entries<Kind>(relations[kind]).map(([relation, objectKind]) => {
         const others = namesOf(objectKind).filter((name) => name !== subject);
-        return { subject, relation, object: others[rng.integer(others.length)]!, objectKind };
+        return { subject, relation, object: others[rng.integer(others.length)], objectKind };
       }),
     ),
   );
@@ -76,12 +76,12 @@ function letter(rng: Rng, letters: string): string {
 
 /** A walk from fact to fact that meets nothing twice; undefined where the way it took comes back. */
 export function drawChain(base: KnowledgeBase, rng: Rng, hops: number): readonly Fact[] | undefined {
-  const first = base.facts[rng.integer(base.facts.length)]!;
+  const first = base.facts[rng.integer(base.facts.length)];
   const met = new Set([first.subject, first.object]);
   const chain = [first];
   while (chain.length < hops) {
     const next = base.factsOf.get(chain.at(-1)!.object)!;
-    const fact = next[rng.integer(next.length)]!;
+    const fact = next[rng.integer(next.length)];
     if (met.has(fact.object)) return undefined;
     met.add(fact.object);
     chain.push(fact);

@@ -10,7 +10,7 @@ test("the right code opens, however it is spaced; nothing else does", async () =
     expect((await play([said])).scores.agent).toEqual({ total: 1, parts: { outcome: 1 }, success: true });
   }
   for (const said of ["4520", "45210", "452", "", "code 4521", "4521 4520"]) {
-    expect((await play([said])).scores.agent!.total).toBe(0);
+    expect((await play([said])).scores.agent.total).toBe(0);
   }
 });
 
@@ -62,7 +62,7 @@ test("other bases and lengths: digits beyond 9 are letters", async () => {
   const { data } = await env.tasks.at("train", 1);
   expect(data.code).toMatch(/^[0-9a-f]{6}$/);
   const { scores } = await playEpisode(env, await env.tasks.at("train", 1), [data.code.toUpperCase()]);
-  expect(scores.agent!.success).toBe(true);
+  expect(scores.agent.success).toBe(true);
 });
 
 test("the expert opens every lock, and no serial number of the test is in training", async () => {
@@ -72,10 +72,10 @@ test("the expert opens every lock, and no serial number of the test is in traini
     for (let i = 0; i < 100; i++) {
       const made = await env.tasks.at(split, i);
       seen.add(made.data.serial);
-      expect((await playEpisode(env, made, "expert")).scores.agent!.success).toBe(true);
+      expect((await playEpisode(env, made, "expert")).scores.agent.success).toBe(true);
     }
   }
-  expect([...serials.train!].filter((serial) => serials.test!.has(serial))).toEqual([]);
+  expect([...serials.train].filter((serial) => serials.test.has(serial))).toEqual([]);
 });
 
 test("options out of range are refused in words", () => {

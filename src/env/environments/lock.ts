@@ -140,7 +140,7 @@ function makeHints(state: LockState, { style, base, secret, shift }: LockOptions
   const told = `The digits of your last try that were right, in their places: ${showPlaces(state)}.`;
   const feedback = state.lastTry === undefined ? ["", ""] : [showPlaces(state), told];
   const environment = [`=${code}`, `The code of this lock is ${code}.`];
-  const choose = (texts: readonly string[]) => (isShort ? texts[0]! : texts[1]!);
+  const choose = (texts: readonly string[]) => (isShort ? texts[0] : texts[1]);
   return { plan: choose(plan), feedback: choose(feedback), environment: choose(environment) };
 }
 

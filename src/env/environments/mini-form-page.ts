@@ -88,7 +88,7 @@ type Box = readonly [left: number, top: number, right: number, bottom: number];
 
 /** Of a page of 160 by 210 pixels whose first 50 rows are the instruction; one element below the other. */
 export function boxOf(shown: readonly FormElement[], index: number): Box {
-  const { tag, text } = shown[index]!;
+  const { tag, text } = shown[index];
   const width = tag === "input" ? 120 : 16 + 8 * text.length;
   return [2, 52 + 17 * index, 2 + Math.min(width, 150), 52 + 17 * index + 14];
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Rng } from "../../random.ts";
 import type { Style } from "./moves.ts";
 
@@ -39,7 +40,7 @@ const words =
 
 function draw(rng: Rng, count: number): string[] {
   const left = [...words];
-  return Array.from({ length: count }, () => left.splice(rng.integer(left.length), 1)[0]!);
+  return Array.from({ length: count }, () => left.splice(rng.integer(left.length), 1)[0]);
 }
 
 type Made = Omit<FormTask, "kind">;
@@ -63,13 +64,13 @@ function clickButton(rng: Rng): Made {
   const elements = Array.from({ length: 6 }, (_, index): FormElement => {
     const chance = rng.next();
     const tag = chance < 0.33 ? "text" : chance < 0.66 ? "input" : "button";
-    const word = buttonWords[rng.integer(buttonWords.length)]!;
+    const word = buttonWords[rng.integer(buttonWords.length)];
     const label = rng.next() < 0.5 ? word : word.charAt(0).toUpperCase() + word.slice(1);
     return { ref: index + 1, tag, text: tag === "input" ? "" : label };
   });
   const buttons = elements.filter(({ tag }) => tag === "button");
   if (buttons.length === 0) return clickButton(rng);
-  const { text } = buttons[rng.integer(buttons.length)]!;
+  const { text } = buttons[rng.integer(buttons.length)];
   return {
     instruction: { tags: `Click on the "${text}" button.`, compact: `click ${text}` },
     elements,
@@ -134,7 +135,7 @@ function chooseList(rng: Rng): Made {
   const options = draw(rng, 3 + rng.integer(4)).map(
     (text, index): FormElement => ({ ref: index + 1, tag: "option", text }),
   );
-  const wanted = options[rng.integer(options.length)]!;
+  const wanted = options[rng.integer(options.length)];
   const submit: FormElement = { ref: options.length + 1, tag: "button", text: "Submit" };
   return {
     instruction: { tags: `Select ${wanted.text} from the list and click Submit.`, compact: `choose ${wanted.text}` },
@@ -152,9 +153,9 @@ function navigateTree(rng: Rng): Made {
     const folders = elements.filter(({ tag, folder }) => tag === "folder" && depthOf(elements, folder) < 2);
     const folder = index < 2 ? undefined : folders[rng.integer(folders.length + 1)]?.ref;
     const tag = index === 0 || rng.next() < 0.5 ? "folder" : "file";
-    elements.push({ ref: index + 1, tag, text, ...(folder === undefined ? {} : { folder }) });
+    elements.push({ ref: index + 1, tag, text, ...defined({ folder }) });
   }
-  const { ref, text } = elements[rng.integer(elements.length)]!;
+  const { ref, text } = elements[rng.integer(elements.length)];
   return {
     instruction: { tags: `Find and click on the folder or file named "${text}".`, compact: `find ${text}` },
     elements,

@@ -49,7 +49,7 @@ function play(task: FormTask, says: readonly string[] | "expert", options: Parti
 }
 
 async function total(task: FormTask, says: readonly string[] | "expert", options: Partial<MiniFormsOptions> = {}) {
-  return (await play(task, says, options)).scores.agent!.total;
+  return (await play(task, says, options)).scores.agent.total;
 }
 
 test("boxes: exactly those asked for, then Submit", async () => {
@@ -85,7 +85,7 @@ test("trees: folders open, what is inside is found, a wrong file loses", async (
     "1 folder amber+\n2 folder birch\n4 file delta",
     "1 folder amber+\n2 folder birch+\n3 file cedar\n4 file delta",
   ]);
-  expect(scores.agent!.total).toBe(1);
+  expect(scores.agent.total).toBe(1);
   expect(await total(tree, ["click 4", "click 1", "click 2", "click 3"])).toBe(-1);
   expect(await total(tree, ["click 3", "click 1", "click 1"])).toBe(-1);
 });
@@ -97,7 +97,7 @@ test("a click by coordinates hits what is shown there", async () => {
   expect(heard[1]).toBe(
     '[1] checkbox "amber" (2, 52, 58, 66)\n[2] checkbox+ "birch" (2, 69, 58, 83)\n[3] button "Submit" (2, 86, 66, 100)',
   );
-  expect(scores.agent!.total).toBe(1);
+  expect(scores.agent.total).toBe(1);
 });
 
 test("a list has one choice, the last", async () => {
@@ -114,7 +114,7 @@ test("in proportion, each turn before the last takes its share; running out of t
   expect(await total(checkboxes, ["click 2", "click 3"], { reward: "proportional" })).toBeCloseTo(0.9, 12);
   expect(await total(tree, "expert", { reward: "proportional", turns: 4 })).toBeCloseTo(0.5, 12);
   const { stop, scores } = await play(tree, ["click 1", "click 1"], { reward: "proportional", turns: 2 });
-  expect([stop, scores.agent!.total, scores.agent!.success]).toEqual(["max-turns", -1, false]);
+  expect([stop, scores.agent.total, scores.agent.success]).toEqual(["max-turns", -1, false]);
 });
 
 test("what is no action is said, and changes nothing", async () => {
@@ -128,7 +128,7 @@ test.each(formKinds)("the expert wins every %s, in both styles", async (kind) =>
     const env = miniForms({ kinds: [kind], style });
     for (let i = 0; i < 60; i++) {
       const { scores, stop } = await playEpisode(env, await env.tasks.at("train", i), "expert");
-      expect([stop, scores.agent!.total]).toEqual(["completed", 1]);
+      expect([stop, scores.agent.total]).toEqual(["completed", 1]);
     }
   }
 });
@@ -141,7 +141,7 @@ test("pages of click-button hold six things, and a button of the name asked for"
     expect(data.elements.length).toBe(6);
     const labels = data.ends.map((ref) => data.elements.find((each) => each.ref === ref)!);
     expect(new Set(labels.map(({ tag, text }) => `${tag} ${text}`)).size).toBe(1);
-    expect(data.instruction.compact).toBe(`click ${labels[0]!.text}`);
+    expect(data.instruction.compact).toBe(`click ${labels[0].text}`);
     for (const { tag } of data.elements) tags.add(tag);
   }
   expect([...tags].sort()).toEqual(["button", "input", "text"]);

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
@@ -31,16 +32,20 @@ export function miniForms(options: Partial<MiniFormsOptions> = {}): Env<FormTask
   return defineEnv<FormTask, MiniFormsState>({
     name: "mini-forms",
     description: "Click, fill in, choose and find on small pages",
-    tasks: generated((rng) => makeForm(rng, kinds[rng.integer(kinds.length)]!), {
+    tasks: generated((rng) => makeForm(rng, kinds[rng.integer(kinds.length)]), {
       name: "mini-forms",
       seed,
       key: (task) => JSON.stringify(task),
     }),
-    ...(style === "tags" ? { system: introduction } : {}),
+    ...defined({ system: style === "tags" ? introduction : undefined }),
     start({ task }) {
       const state: MiniFormsState = {
-        ...{ task, texts: {}, chosen: new Set<number>(), open: new Set<number>() },
-        ...{ focus: undefined, end: undefined },
+        task,
+        texts: {},
+        chosen: new Set<number>(),
+        open: new Set<number>(),
+        focus: undefined,
+        end: undefined,
       };
       return { state, say: `${task.instruction[style]}\n${show(state, style)}` };
     },
@@ -126,7 +131,7 @@ function nextStep(state: MiniFormsState): Step {
   const unset = task.elements.find(isWrong);
   if (unset !== undefined) return { do: "click", ref: unset.ref };
   const shown = new Set(shownElements(state).map(({ ref }) => ref));
-  let ref = task.ends[0]!;
+  let ref = task.ends[0];
   while (!shown.has(ref)) ref = task.elements.find((element) => element.ref === ref)!.folder!;
   return { do: "click", ref };
 }

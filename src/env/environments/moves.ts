@@ -6,7 +6,7 @@ export type Move = (typeof moves)[number];
 export type Style = "tags" | "compact";
 
 const words = new Map<string, Move>(moves.map((move) => [move.toLowerCase(), move]));
-const letters = new Map<string, Move>(moves.map((move) => [move[0]!, move]));
+const letters = new Map<string, Move>(moves.map((move) => [move[0], move]));
 
 /**
  * Several moves of one turn: `Up || Left`, or `UL` in compact style. As in RAGEN, what is beyond `most` is cut without a word;

@@ -80,7 +80,7 @@ function deliveredOrder(database: RetailDatabase, id: string, participle: string
 }
 
 function methodOf(database: RetailDatabase, order: Order, id: string): PaymentMethod {
-  return findIn(database.users[order.user_id]!.payment_methods, id, "payment method not found");
+  return findIn(database.users[order.user_id].payment_methods, id, "payment method not found");
 }
 
 function addressOf({ address1, address2, city, state, country, zip }: Address): Address {
@@ -113,13 +113,13 @@ function checkChange(database: RetailDatabase, order: Order, change: ItemChange,
   checkItems(order, change.item_ids);
   if (change.item_ids.length !== change.new_item_ids.length) refuse("the number of items to be exchanged should match");
   const variants = change.item_ids.map((id, index) => {
-    const product = database.products[order.items.find((item) => item.item_id === id)!.product_id]!;
-    const newId = change.new_item_ids[index]!;
+    const product = database.products[order.items.find((item) => item.item_id === id)!.product_id];
+    const newId = change.new_item_ids[index];
     const variant = findIn(product.variants, newId, `new item ${newId} not found or available`);
     return variant.available ? variant : refuse(`new item ${newId} not found or available`);
   });
   const before = change.item_ids.map((id) => order.items.find((item) => item.item_id === id)!.price);
-  const amount = roundCents(variants.reduce((sum, { price }, index) => sum + price - before[index]!, 0));
+  const amount = roundCents(variants.reduce((sum, { price }, index) => sum + price - before[index], 0));
   const method = methodOf(database, order, change.payment_method_id);
   if ((method.balance ?? Number.POSITIVE_INFINITY) < amount) {
     refuse(`insufficient gift card balance to pay for the ${forWhat}`);
@@ -142,7 +142,7 @@ function modifyItems(database: RetailDatabase, change: ItemChange): Order {
   order.payment_history.push({ transaction_type: type, amount: Math.abs(amount), payment_method_id: method.id });
   for (const [index, id] of change.item_ids.entries()) {
     const item = order.items.find(({ item_id }) => item_id === id)!;
-    const { item_id, price, options } = variants[index]!;
+    const { item_id, price, options } = variants[index];
     Object.assign(item, { item_id, price, options: { ...options } });
   }
   order.status = "pending (item modified)";

@@ -162,7 +162,7 @@ function makeIds(rng: Rng, style: Style): (kind: IdKind) => string {
 
 function makeProduct(rng: Rng, name: string, nextId: (kind: IdKind) => string, style: Style): RetailProduct {
   const { color, size } = optionValues;
-  const kinds = style === "compact" ? color!.map((each) => ({ color: each })) : pairs(color!, size!);
+  const kinds = style === "compact" ? color.map((each) => ({ color: each })) : pairs(color, size);
   const base = 5 + rng.integer(90);
   const variants = shuffled(rng, kinds)
     .slice(0, style === "compact" ? 3 : 5)
@@ -222,7 +222,7 @@ interface OrderFacts {
 }
 
 function makeOrder(rng: Rng, { database, userId, id, status }: OrderFacts): Order {
-  const customer = database.users[userId]!;
+  const customer = database.users[userId];
   const products = shuffled(rng, Object.values(database.products)).slice(0, 1 + rng.integer(3));
   const items = products.map(({ name, product_id, variants }): OrderItem => {
     const { item_id, price, options } = pick(rng, Object.values(variants));
@@ -231,7 +231,11 @@ function makeOrder(rng: Rng, { database, userId, id, status }: OrderFacts): Orde
   const amount = roundCents(items.reduce((sum, { price }) => sum + price, 0));
   const method = pick(rng, Object.keys(customer.payment_methods));
   return {
-    ...{ order_id: id, user_id: userId, address: { ...customer.address }, items, status },
+    order_id: id,
+    user_id: userId,
+    address: { ...customer.address },
+    items,
+    status,
     payment_history: [{ transaction_type: "payment", amount, payment_method_id: method }],
   };
 }

@@ -63,11 +63,11 @@ describe("the score", () => {
 
   test("is for the right change of the database, whoever was asked", async () => {
     const { env, task } = await taskOf("cancel");
-    const { gold, orderId } = task.data.requests[0]!;
+    const { gold, orderId } = task.data.requests[0];
     const reason =
       gold?.name === "cancel_pending_order" && gold.reason === "ordered by mistake" ? "mistake" : "unneeded";
     const other = reason === "mistake" ? "unneeded" : "mistake";
-    const scoreOf = async (...says: string[]) => (await playEpisode(env, task, says)).scores.agent!.total;
+    const scoreOf = async (...says: string[]) => (await playEpisode(env, task, says)).scores.agent.total;
     expect(await scoreOf(`cancel ${orderId} ${reason}`, ...end)).toBe(1);
     expect(await scoreOf(`cancel ${orderId} ${other}`, ...end)).toBe(0);
     expect(await scoreOf(...end)).toBe(0);
@@ -80,15 +80,15 @@ describe("the score", () => {
     const { env, task } = await taskOf("refuse");
     const { scores: refused } = await playEpisode(env, task, ["=no"]);
     const { scores: handed, stop } = await playEpisode(env, task, ["transfer not allowed"]);
-    expect([refused.agent!.total, handed.agent!.total, stop]).toEqual([1, 1, "completed"]);
+    expect([refused.agent.total, handed.agent.total, stop]).toEqual([1, 1, "completed"]);
   });
 
   test("is for saying what was asked, commas and all", async () => {
     const { env, task } = await taskOf("look-up");
     const { data } = task;
-    const request = { ...data.requests[0]!, outputs: ["1234.5"] };
+    const request = { ...data.requests[0], outputs: ["1234.5"] };
     const asked = { ...task, data: { ...data, requests: [request] } };
-    const scoreOf = async (...says: string[]) => (await playEpisode(env, asked, says)).scores.agent!.total;
+    const scoreOf = async (...says: string[]) => (await playEpisode(env, asked, says)).scores.agent.total;
     expect(await scoreOf("=It is 1,234.5")).toBe(1);
     expect(await scoreOf("=It is 1,234")).toBe(0);
     expect(await scoreOf("=done")).toBe(0);
@@ -131,7 +131,7 @@ describe("tools", () => {
 
   test("show lines instead of JSON in compact style", async () => {
     const { env, task } = await taskOf("items");
-    const { productId, orderId } = task.data.requests[0]!;
+    const { productId, orderId } = task.data.requests[0];
     const says = [`user ${task.data.userId}`, `order ${orderId}`, `product ${productId}`, "types"];
     const { turns } = await playEpisode(env, task, says);
     expect(turns.map(({ observation }) => observation).join("\n\n")).toMatchInlineSnapshot(`
@@ -161,7 +161,7 @@ describe("the customer", async () => {
   const options = { style: "tags", users: 8, products: 8, ordersPerUser: 3 } as const;
   const env = retailDesk({ style: "tags", kinds: ["cancel", "return"], maxRequests: 2 });
   const { data: task } = await env.tasks.at("more-requests", 0);
-  const customer = makeDatabase(task.database, options).users[task.userId]!;
+  const customer = makeDatabase(task.database, options).users[task.userId];
   const talk = (...replies: string[]) => {
     const user = meetUser();
     return replies.map((reply) => answerReply(user, task, customer, reply, "tags"));
@@ -174,12 +174,12 @@ describe("the customer", async () => {
       "Which order is it, and for what reason?",
     );
     expect(identity).toContain(task.knowsEmail ? customer.email : customer.address.zip);
-    expect(order).toContain(`The order is ${task.requests[0]!.orderId}.`);
-    expect(both).toContain(task.requests[0]!.orderId);
+    expect(order).toContain(`The order is ${task.requests[0].orderId}.`);
+    expect(both).toContain(task.requests[0].orderId);
   });
 
   test("is pushed on by a question it does not understand", () => {
-    const { facts } = task.requests[0]!;
+    const { facts } = task.requests[0];
     const told = talk(...facts.map(() => "How can I help?"), "How can I help?");
     expect(told).toEqual([...facts.map(({ say }) => say), "I don't know."]);
   });
@@ -192,7 +192,7 @@ describe("the customer", async () => {
       "Done.",
     );
     expect(yes).toBe("Yes.");
-    expect(rest).toEqual([task.requests[1]!.opening, task.requests[2]!.opening, stopWord]);
+    expect(rest).toEqual([task.requests[1].opening, task.requests[2].opening, stopWord]);
   });
 
   test("leaves at the third reply that brings nothing new", () => {
@@ -220,7 +220,7 @@ describe.each(["tags", "compact"] as const)("in %s style", (style) => {
     for (const split of env.tasks.splits) {
       for (let i = 0; i < 60; i++) {
         const { scores, turns } = await playEpisode(env, await env.tasks.at(split, i), "expert");
-        expect(scores.agent!.success).toBe(true);
+        expect(scores.agent.success).toBe(true);
         expect(turns.every(({ calls }) => calls.every(({ outcome }) => outcome === "ok"))).toBe(true);
         expect(turns.length).toBeLessThanOrEqual(16);
         if (style === "compact") expect(Math.max(...turns.map(({ text }) => text.length))).toBeLessThan(64);
@@ -237,12 +237,12 @@ describe.each(["tags", "compact"] as const)("in %s style", (style) => {
       let next = await episode.start();
       while ("role" in next) {
         const texts = episode.possibleTexts();
-        next = await episode.step(texts[rng.integer(texts.length)]!);
+        next = await episode.step(texts[rng.integer(texts.length)]);
       }
       const { failure, stop, scores } = await episode.finish(next);
       expect(failure).toBeUndefined();
       expect(["completed", "max-turns"]).toContain(stop);
-      rewarded += scores.agent!.total;
+      rewarded += scores.agent.total;
     }
     expect(rewarded).toBeLessThan(30);
   });

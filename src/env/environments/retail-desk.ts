@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import { hermes } from "../../policy/formats/hermes.ts";
@@ -69,13 +70,16 @@ export function retailDesk(options: Partial<RetailDeskOptions> = {}): Env<Retail
       // no key: every task has a database of its own
       { name: "retail-desk", seed, splits: ["train", "test", "more-requests"] },
     ),
-    ...(style === "tags" ? { system: retailPolicy } : {}),
+    ...defined({ system: style === "tags" ? retailPolicy : undefined }),
     start: ({ task }) => ({
       state: {
-        ...{ database: makeDatabase(task.database, database), user: meetUser() },
-        ...{ looked: new Set<string>(), done: [], replies: [] },
+        database: makeDatabase(task.database, database),
+        user: meetUser(),
+        looked: new Set<string>(),
+        done: [],
+        replies: [],
       },
-      say: task.requests[0]!.opening,
+      say: task.requests[0].opening,
     }),
     tools: (tool) => retailTools<RetailState>(tool, style, names),
     act: (context) => reply(context, style),
@@ -93,7 +97,8 @@ export function retailDesk(options: Partial<RetailDeskOptions> = {}): Env<Retail
 
 function databaseOptions({ style, users, products, ordersPerUser, turns, maxRequests, kinds }: RetailDeskOptions) {
   const sized: DatabaseOptions = {
-    ...{ style, ordersPerUser },
+    style,
+    ordersPerUser,
     users: users === "by-style" ? sizes[style].users : users,
     products: products === "by-style" ? sizes[style].products : products,
   };
@@ -115,7 +120,7 @@ function toolNames({ toolNames: choice, style }: RetailDeskOptions): ToolNames {
 
 function reply({ task, state, answer }: ActContext<RetailTask, RetailState>, style: Style): Acted {
   state.replies.push(answer);
-  const customer = state.database.users[task.userId]!;
+  const customer = state.database.users[task.userId];
   const say = answerReply(state.user, task, customer, answer, style);
   return { say, done: say === stopWord };
 }
@@ -141,9 +146,9 @@ function listActions(
   if (request === undefined) return [];
   const { users, orders, products } = state.database;
   const say = words[style];
-  const own = users[task.userId]!.orders;
+  const own = users[task.userId].orders;
   const topics = (["order", "reason", "item", "address", "pay"] as const).map((topic) => say.ask([topic]));
-  const amounts = own.map((id) => String(orders[id]!.payment_history[0]!.amount));
+  const amounts = own.map((id) => String(orders[id].payment_history[0].amount));
   const numbers = request.outputs.length === 0 ? [] : request.kind === "stock" ? ["1", "2", "3", "4", "5"] : amounts;
   const answers = [
     ...[say.identity, ...topics, say.confirm([]), say.done, say.refuse],

@@ -32,7 +32,7 @@ function identifyUser(
 ): WantToSay | undefined {
   if (state.looked.has(task.userId)) return undefined;
   if (!state.user.told.has("identity")) return { answer: words[style].identity };
-  const { email, name, address } = state.database.users[task.userId]!;
+  const { email, name, address } = state.database.users[task.userId];
   if (task.knowsEmail) return { calls: [{ name: names("find_user_id_by_email"), arguments: { email } }] };
   return { calls: [{ name: names("find_user_id_by_name_zip"), arguments: { ...name, zip: address.zip } }] };
 }
@@ -80,7 +80,10 @@ interface DeskWords {
 }
 
 const named: Readonly<Record<Topic, string>> = {
-  ...{ order: "the order id", reason: "the reason", item: "the item", address: "the new address" },
+  order: "the order id",
+  reason: "the reason",
+  item: "the item",
+  address: "the new address",
   pay: "the payment method",
 };
 

@@ -89,7 +89,7 @@ function drawRequest(
   kind: RequestKind,
   style: Style,
 ): RetailRequest | undefined {
-  const orders = database.users[userId]!.orders.map((id) => database.orders[id]!);
+  const orders = database.users[userId].orders.map((id) => database.orders[id]);
   if (kind === "look-up") return drawQuestion(rng, database, orders, style);
   const asked = kind === "refuse" ? pick(rng, refusable) : kind;
   const fitting = orders.filter(({ status }) => (status === statusFor[asked]) === (kind !== "refuse"));
@@ -110,8 +110,11 @@ function drawRequest(
 
 const refusable = ["cancel", "items", "return"] as const;
 const statusFor = {
-  ...{ cancel: "pending", address: "pending", items: "pending" },
-  ...{ return: "delivered", exchange: "delivered" },
+  cancel: "pending",
+  address: "pending",
+  items: "pending",
+  return: "delivered",
+  exchange: "delivered",
 } as const satisfies Record<ActionKind, string>;
 
 const openings: Readonly<Record<ActionKind | "total", string>> = {
@@ -128,8 +131,12 @@ function drawQuestion(rng: Rng, database: RetailDatabase, orders: readonly Order
     const order = pick(rng, orders);
     const paid = order.payment_history.find(({ transaction_type }) => transaction_type === "payment")!.amount;
     return {
-      ...{ kind: "total", opening: style === "tags" ? openings.total : "total", orderId: order.order_id },
-      ...{ facts: [orderFact(order, style)], outputs: [String(paid)], isRefused: false },
+      kind: "total",
+      opening: style === "tags" ? openings.total : "total",
+      orderId: order.order_id,
+      facts: [orderFact(order, style)],
+      outputs: [String(paid)],
+      isRefused: false,
     };
   }
   const { name, product_id, variants } = pick(rng, Object.values(database.products));
@@ -165,7 +172,7 @@ function drawAction(
     }
     case "return": {
       const item = pick(rng, order.items);
-      const paymentMethodId = order.payment_history[0]!.payment_method_id;
+      const paymentMethodId = order.payment_history[0].payment_method_id;
       const facts = [itemFact(item, undefined, style), payFact(paymentMethodId, style)];
       const action = {
         name: "return_delivered_order_items",
@@ -178,9 +185,9 @@ function drawAction(
     case "items":
     case "exchange": {
       const item = pick(rng, order.items);
-      const { variants, product_id } = database.products[item.product_id]!;
+      const { variants, product_id } = database.products[item.product_id];
       const others = Object.values(variants).filter(({ available, item_id }) => available && item_id !== item.item_id);
-      const paymentMethodId = pick(rng, Object.keys(database.users[order.user_id]!.payment_methods));
+      const paymentMethodId = pick(rng, Object.keys(database.users[order.user_id].payment_methods));
       if (others.length === 0) return undefined;
       const wanted = pick(rng, others);
       const name = kind === "items" ? "modify_pending_order_items" : "exchange_delivered_order_items";
@@ -209,7 +216,7 @@ export const shortReasons: Readonly<Record<string, string>> = {
 };
 
 function reasonFact(reason: string, style: Style): RetailFact {
-  return { topic: "reason", say: style === "tags" ? `The reason: ${reason}.` : shortReasons[reason]! };
+  return { topic: "reason", say: style === "tags" ? `The reason: ${reason}.` : shortReasons[reason] };
 }
 
 function payFact(id: string, style: Style): RetailFact {

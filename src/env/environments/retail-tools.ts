@@ -19,11 +19,21 @@ export interface RetailToolState {
 
 /** τ-bench's names, and words for models that have few tokens. */
 export const shortToolNames = {
-  ...{ calculate: "calc", think: "think", transfer_to_human_agents: "transfer" },
-  ...{ find_user_id_by_email: "email", find_user_id_by_name_zip: "zip", list_all_product_types: "types" },
-  ...{ get_user_details: "user", get_order_details: "order", get_product_details: "product" },
-  ...{ cancel_pending_order: "cancel", modify_pending_order_address: "move", modify_pending_order_items: "swap" },
-  ...{ modify_pending_order_payment: "pay", modify_user_address: "home", return_delivered_order_items: "return" },
+  calculate: "calc",
+  think: "think",
+  transfer_to_human_agents: "transfer",
+  find_user_id_by_email: "email",
+  find_user_id_by_name_zip: "zip",
+  list_all_product_types: "types",
+  get_user_details: "user",
+  get_order_details: "order",
+  get_product_details: "product",
+  cancel_pending_order: "cancel",
+  modify_pending_order_address: "move",
+  modify_pending_order_items: "swap",
+  modify_pending_order_payment: "pay",
+  modify_user_address: "home",
+  return_delivered_order_items: "return",
   exchange_delivered_order_items: "exchange",
 } as const;
 export type RetailToolName = keyof typeof shortToolNames;

@@ -42,7 +42,7 @@ export function answerReply(
   style: Style,
 ): string {
   const said = reply.toLowerCase();
-  const request = task.requests[user.request]!;
+  const request = task.requests[user.request];
   const isAnswer = request.outputs.length > 0 && /\d/.test(said);
   if (asksForMore.test(said) || (!asksPolitely.test(said) && (tellsTheEnd.test(said) || isAnswer))) {
     return goOn(user, task);

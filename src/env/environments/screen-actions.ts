@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import type { Style } from "./moves.ts";
 
 export type Point = readonly [x: number, y: number];
@@ -116,11 +117,7 @@ function readJson(answer: string): ScreenAction | undefined {
   const amount = scroll.scroll_amount ?? duration;
   return {
     name: action,
-    ...(point && { point }),
-    ...(start && { start }),
-    ...(direction && { direction }),
-    ...(amount !== undefined && { amount }),
-    ...(text !== undefined && { text }),
+    ...defined({ point, start, direction, amount, text }),
   };
 }
 

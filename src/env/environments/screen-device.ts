@@ -30,18 +30,20 @@ export function startDevice(pages: Pages, size: ScreenSize): Device {
 }
 
 export function visibleWidgets({ pages, page, scrolled, size }: Device): { widget: Widget; box: Box }[] {
-  return pages[page]!.filter(({ row }) => row >= scrolled && row < scrolled + size.rows).map((widget) => ({
-    widget,
-    box: boxOf(widget, scrolled, size),
-  }));
+  return pages[page]
+    .filter(({ row }) => row >= scrolled && row < scrolled + size.rows)
+    .map((widget) => ({
+      widget,
+      box: boxOf(widget, scrolled, size),
+    }));
 }
 
 export function lastScroll({ pages, page, size }: Device): number {
-  return Math.max(0, 1 + Math.max(0, ...pages[page]!.map(({ row }) => row)) - size.rows);
+  return Math.max(0, 1 + Math.max(0, ...pages[page].map(({ row }) => row)) - size.rows);
 }
 
 export function textsOf({ texts, page }: Device): Readonly<Record<string, string>> {
-  return Object.hasOwn(texts, page) ? texts[page]! : {};
+  return Object.hasOwn(texts, page) ? texts[page] : {};
 }
 
 type Effect = (device: Device, action: ScreenAction) => void;
@@ -74,7 +76,7 @@ const effects: Readonly<Record<string, Effect>> = {
   input_text: (device, { text = "" }) => write(device, () => text),
   type: (device, { text = "" }) => write(device, (before) => before + text),
   key(device, { text = "" }) {
-    if (Object.hasOwn(keys, text)) keys[text]!(device);
+    if (Object.hasOwn(keys, text)) keys[text](device);
   },
 };
 
@@ -84,7 +86,7 @@ const keys: Readonly<Record<string, (device: Device) => void>> = {
   Page_Up: (device) => scroll(device, -screenful(device.size)),
   BackSpace: (device) => write(device, (before) => before.slice(0, -1)),
   Tab(device) {
-    const fields = device.pages[device.page]!.filter(({ kind }) => kind === "field").map(({ label }) => label);
+    const fields = device.pages[device.page].filter(({ kind }) => kind === "field").map(({ label }) => label);
     device.focus = fields[(fields.indexOf(device.focus ?? "") + 1) % fields.length];
   },
 };
@@ -124,7 +126,7 @@ const maxTextChars = 100;
 function write(device: Device, change: (before: string) => string): void {
   if (device.focus === undefined) return;
   const texts = textsOf(device);
-  const before = device.isSelected || !Object.hasOwn(texts, device.focus) ? "" : texts[device.focus]!;
+  const before = device.isSelected || !Object.hasOwn(texts, device.focus) ? "" : texts[device.focus];
   device.texts[device.page] = { ...texts, [device.focus]: change(before).slice(0, maxTextChars) };
   device.isSelected = false;
 }

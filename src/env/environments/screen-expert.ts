@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { ExpertContext } from "../env.ts";
 import type { Point, ScreenAction, Vocabulary } from "./screen-actions.ts";
 import { type Device, home, screenful, textsOf, visibleWidgets } from "./screen-device.ts";
@@ -36,7 +37,7 @@ function stepOf(
 ): ScreenAction {
   if (target !== undefined) return { name: action, point: pointOf(target, device, aim)! };
   if (action === "scroll") return says.scroll(text === "up" ? "up" : "down", device);
-  return { name: action, ...(text === undefined ? {} : { text }) };
+  return { name: action, ...defined({ text }) };
 }
 
 /** What may be tried on the page that is open: each widget, each way to move, the text of the goal. */
@@ -47,7 +48,7 @@ export function possibleActions({ task: { goal, pages }, state: { device } }: Co
   const shown = visibleWidgets(device).map(({ widget }) => widget);
   const opening =
     actions === "ui-r1"
-      ? pages[home]!.filter(isApp).map(({ label }) => says.open(label))
+      ? pages[home].filter(isApp).map(({ label }) => says.open(label))
       : shown.filter(isApp).map((app): ScreenAction => ({ name: "double_click", point: pointAt(app) }));
   const isWriting = goal.kind === "write" || (goal.kind === "step" && goal.action === says.write("").name);
   return [
@@ -68,7 +69,7 @@ function speech(actions: Vocabulary) {
     press: (point: Point): ScreenAction => ({ name: isPhone ? "click" : "left_click", point }),
     open: (text: string): ScreenAction => ({ name: "open_app", text }),
     scroll: (direction: "up" | "down", { size }: Device): ScreenAction => {
-      return { name: "scroll", direction, ...(isPhone ? {} : { amount: screenful(size) }) };
+      return { name: "scroll", direction, ...defined({ amount: isPhone ? undefined : screenful(size) }) };
     },
     back: (): ScreenAction => (isPhone ? { name: "navigate_back" } : { name: "key", text: "Escape" }),
     write: (text: string): ScreenAction => ({ name: isPhone ? "input_text" : "type", text }),
@@ -79,7 +80,7 @@ function speech(actions: Vocabulary) {
 function reach(label: string, device: Device, says: Speech, aim: Aim): ScreenAction {
   const point = pointOf(label, device, aim);
   if (point !== undefined) return says.press(point);
-  const { row } = device.pages[device.page]!.find((widget) => widget.label === label)!;
+  const { row } = device.pages[device.page].find((widget) => widget.label === label)!;
   return says.scroll(row < device.scrolled ? "up" : "down", device);
 }
 

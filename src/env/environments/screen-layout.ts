@@ -58,7 +58,7 @@ export function place(
   const free = Array.from({ length: rows }, (_, row) => row);
   return widgets
     .map(({ kind, label }) => {
-      const row = free.splice(rng.integer(free.length), 1)[0]!;
+      const row = free.splice(rng.integer(free.length), 1)[0];
       const width = Math.min(columns, label.length + (kind === "field" ? fieldRoom : 2));
       return { kind, label, row, column: rng.integer(columns - width + 1), width };
     })

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Rng } from "../../random.ts";
 import type { Style } from "./moves.ts";
 import type { Vocabulary } from "./screen-actions.ts";
@@ -68,7 +69,7 @@ export function makeGroundingTask(rng: Rng, options: ScreenTaskOptions, split: s
     return label === undefined ? [] : [{ kind, label }];
   });
   const page = place(rng, all, { columns, rows });
-  const step = rng.next() < clickShare ? "click" : draw(rng, ["open", "scroll", "back", "write"] as const, 1)[0]!;
+  const step = rng.next() < clickShare ? "click" : draw(rng, ["open", "scroll", "back", "write"] as const, 1)[0];
   const action = names[actions][step];
   const { said, ...goal } = drawStep(rng, step, all);
   const isPointed = step === "click" || (step === "open" && actions === "computer-use");
@@ -79,7 +80,7 @@ export function makeGroundingTask(rng: Rng, options: ScreenTaskOptions, split: s
     goal: {
       kind: "step",
       action,
-      ...(isPointed && target !== undefined ? { target } : {}),
+      ...defined({ target: isPointed && target !== undefined ? target : undefined }),
       ...(step === "back" && actions === "computer-use" ? { text: "Escape" } : text === undefined ? {} : { text }),
     },
   };
@@ -93,7 +94,7 @@ function drawStep(rng: Rng, step: Step, widgets: readonly Pick<Widget, "kind" | 
       rng,
       widgets.filter(({ kind }) => isTarget(kind)),
       1,
-    )[0]!.label;
+    )[0].label;
   switch (step) {
     case "click": {
       const target = labelOf((kind) => kind !== "app");
@@ -110,7 +111,7 @@ function drawStep(rng: Rng, step: Step, widgets: readonly Pick<Widget, "kind" | 
     case "back":
       return { said: { tags: "Go back.", compact: "go back" } };
     case "write": {
-      const text = draw(rng, texts, 1)[0]!;
+      const text = draw(rng, texts, 1)[0];
       return { said: { tags: `Type "${text}".`, compact: `write ${text}` }, text };
     }
     default:
@@ -134,17 +135,17 @@ export function makeEpisodeTask(rng: Rng, { columns, rows, widgets }: ScreenTask
     const all: Pick<Widget, "kind" | "label">[] = draw(rng, buttonsOf(split), widgets - 1).map((label) => {
       return { kind: "button", label };
     });
-    all.push({ kind: "field", label: draw(rng, fields, 1)[0]! });
+    all.push({ kind: "field", label: draw(rng, fields, 1)[0] });
     pages[app] = place(rng, all, { columns, rows: 2 * rows });
   }
-  const page = opened[rng.integer(appCount)]!;
+  const page = opened[rng.integer(appCount)];
   const labelOf = (kind: Widget["kind"]) =>
     draw(
       rng,
-      pages[page]!.filter((widget) => widget.kind === kind),
+      pages[page].filter((widget) => widget.kind === kind),
       1,
-    )[0]!.label;
-  const [button, field, text] = [labelOf("button"), labelOf("field"), draw(rng, texts, 1)[0]!];
+    )[0].label;
+  const [button, field, text] = [labelOf("button"), labelOf("field"), draw(rng, texts, 1)[0]];
   if (rng.next() < 0.5) {
     const instruction = { tags: `Open ${page} and press "${button}".`, compact: `${page} ${button}` };
     return { instruction, pages, goal: { kind: "press", page, button } };

@@ -47,7 +47,7 @@ test("an episode in Search-R1's tags: three passages, numbered and titled", asyn
     "<think>So it is Rodpan.</think><answer>Rodpan</answer>",
   ]);
   expect(turns.map(({ info }) => info!.searches)).toEqual([1, 2, 2]);
-  expect(scores.agent!.total).toBe(1);
+  expect(scores.agent.total).toBe(1);
 });
 
 test("a turn with neither search nor answer is answered in Search-R1's words", async () => {
@@ -65,7 +65,7 @@ test.each(["compact", "tags"] as const)("the expert answers every question (%s)"
     for (const split of ["train", "test"]) {
       for (const task of await tasksOf(env, split, 100)) {
         const { scores, turns } = await playEpisode(env, task, "expert");
-        expect(scores.agent!.success).toBe(true);
+        expect(scores.agent.success).toBe(true);
         // of three passages one may be the next link already
         if (style === "compact") expect(turns.length).toBe(task.data.relations.length + 1);
       }
@@ -81,9 +81,9 @@ test("the expert goes on from what others have found, and does not know more", a
   const links = expert.turns.slice(0, 3).map(({ observation }) => observation.split(" ").at(-1)!);
   const state = { ...(await env.start({ ...context, task: task.data })).state };
   const ask = () => env.expert!({ ...context, task: task.data, state, role: "agent", turn: 0 });
-  state.seen.add(factOf(links[0]!, relations[1]!));
+  state.seen.add(factOf(links[0], relations[1]));
   expect(ask()).toEqual({ calls: [{ name: "search", arguments: { query: `${start} ${relations[0]}` } }] });
-  state.seen.add(factOf(start, relations[0]!));
+  state.seen.add(factOf(start, relations[0]));
   expect(ask()).toEqual({ calls: [{ name: "search", arguments: { query: `${links[1]} ${relations[2]}` } }] });
 
   function factOf(subject: string, relation: string) {
@@ -123,7 +123,7 @@ test("a shared knowledge base is one, the others are each their own", async () =
 test("the last turn is for the answer: a search in it ends without one", async () => {
   const env = searchQa({ turns: 2 });
   const { stop, scores, turns } = await playEpisode(env, kingOfLand.compact, Array(5).fill("search Nam land"));
-  expect([stop, turns.length, scores.agent!.total]).toEqual(["max-turns", 2, 0]);
+  expect([stop, turns.length, scores.agent.total]).toEqual(["max-turns", 2, 0]);
 });
 
 test("what is not known is said, in few words", async () => {
@@ -138,7 +138,7 @@ test("what is not known is said, in few words", async () => {
 test("exact match looks past case, marks and articles; nothing else counts", async () => {
   const env = searchQa({ style: "tags" });
   const play = async (answer: string) =>
-    (await playEpisode(env, kingOfLand.tags, [`<answer>${answer}</answer>`])).scores.agent!.total;
+    (await playEpisode(env, kingOfLand.tags, [`<answer>${answer}</answer>`])).scores.agent.total;
   expect(await play(" The  rodpan. ")).toBe(1);
   expect(await play("Rodpan or Zummez")).toBe(0);
   expect(await play("")).toBe(0);
@@ -146,7 +146,7 @@ test("exact match looks past case, marks and articles; nothing else counts", asy
 
 test("ReSearch's reward: nothing for a broken format, 0.1 for a right one alone, else F1", async () => {
   const env = searchQa({ style: "tags", reward: "f1-format" });
-  const play = async (...says: string[]) => (await playEpisode(env, kingOfLand.tags, says)).scores.agent!;
+  const play = async (...says: string[]) => (await playEpisode(env, kingOfLand.tags, says)).scores.agent;
   expect(await play("<think>x</think><answer>Rodpan</answer>")).toMatchObject({ total: 1, success: true });
   expect(await play("<think>x</think><answer>King Rodpan</answer>")).toMatchObject({
     total: expect.closeTo(2 / 3, 9),
@@ -157,7 +157,7 @@ test("ReSearch's reward: nothing for a broken format, 0.1 for a right one alone,
   expect(await play("hm", "<answer>Rodpan</answer>")).toMatchObject({ total: 0 });
   expect(await play("<answer></answer>")).toMatchObject({ total: 0 });
   const compact = searchQa({ reward: "f1-format" });
-  const score = async (...says: string[]) => (await playEpisode(compact, kingOfLand.compact, says)).scores.agent!.total;
+  const score = async (...says: string[]) => (await playEpisode(compact, kingOfLand.compact, says)).scores.agent.total;
   expect(await score("search Nam land", "=Mel")).toBe(1);
   expect(await score("look", "=Mel")).toBe(0);
   expect(await score("=Nam")).toBe(0.1);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import { search } from "../../policy/formats/search.ts";
@@ -137,7 +138,7 @@ function makeTask(
   while (chain === undefined) chain = drawChain(baseOf(base), rng, hops);
   const { object: answer, objectKind } = chain.at(-1)!;
   const relations = chain.map(({ relation }) => relation);
-  return { base, start: chain[0]!.subject, relations, isPerson: objectKind === "person", answer };
+  return { base, start: chain[0].subject, relations, isPerson: objectKind === "person", answer };
 }
 
 function ask({ start, relations, isPerson }: SearchQaTask): string {
@@ -151,7 +152,7 @@ function askCompactly({ start, relations }: SearchQaTask): string {
 
 function lookUp(state: SearchQaState, query: string, { style, passages }: SearchQaOptions): readonly Fact[] {
   const most = passages === "by-style" ? { tags: 3, compact: 1 }[style] : passages;
-  const found = state.base.find(query, most).map(({ index }) => state.base.facts[index]!);
+  const found = state.base.find(query, most).map(({ index }) => state.base.facts[index]);
   for (const fact of found) state.seen.add(fact);
   state.searches++;
   return found;
@@ -205,7 +206,7 @@ function advise({ task, state }: ExpertContext<SearchQaTask, SearchQaState>, sty
     if (fact === undefined) return searchFor(at, relation, style);
     at = fact.object;
   }
-  return { answer: at, ...(style === "tags" ? { thought: `So it is ${at}.` } : {}) };
+  return { answer: at, ...defined({ thought: style === "tags" ? `So it is ${at}.` : undefined }) };
 }
 
 function searchFor(subject: string, relation: string, style: Style): WantToSay {

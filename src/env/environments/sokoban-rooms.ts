@@ -45,14 +45,14 @@ function openFloor(rng: Rng, { width, height }: RoomOptions): boolean[] {
     [-1, 0],
   ] as const;
   const inside = (value: number, length: number) => Math.min(Math.max(value, 1), length - 2);
-  let direction = directions[rng.integer(4)]!;
+  let direction = directions[rng.integer(4)];
   let row = 1 + rng.integer(height - 2);
   let column = 1 + rng.integer(width - 2);
   for (let step = 0; step < Math.floor(1.7 * (width + height)); step++) {
-    if (rng.next() < turnProbability) direction = directions[rng.integer(4)]!;
+    if (rng.next() < turnProbability) direction = directions[rng.integer(4)];
     row = inside(row + direction[0], height);
     column = inside(column + direction[1], width);
-    const mask = masks[rng.integer(masks.length)]!;
+    const mask = masks[rng.integer(masks.length)];
     for (let cell = 0; cell < 9; cell++) {
       const [y, x] = [row - 1 + Math.floor(cell / 3), column - 1 + (cell % 3)];
       const isInside = y === inside(y, height) && x === inside(x, width);
@@ -66,7 +66,7 @@ function openFloor(rng: Rng, { width, height }: RoomOptions): boolean[] {
 function placeThings(rng: Rng, floor: readonly boolean[], { width, height, boxes }: RoomOptions): Room | undefined {
   const free = floor.flatMap((isFloor, cell) => (isFloor ? [cell] : []));
   if (free.length <= boxes) return undefined;
-  const take = () => free.splice(rng.integer(free.length), 1)[0]!;
+  const take = () => free.splice(rng.integer(free.length), 1)[0];
   const player = take();
   const targets = Array.from({ length: boxes }, take);
   return { width, height, floor, targets, boxes: targets, player };
@@ -108,7 +108,7 @@ function playBackwards(solved: Room, searchDepth: number): Room | undefined {
 function displacement({ width, boxes, targets }: Room): number {
   const distance = (a: number, b: number) =>
     Math.abs((a % width) - (b % width)) + Math.abs(Math.floor(a / width) - Math.floor(b / width));
-  return boxes.reduce((sum, box, index) => sum + distance(box, targets[index]!), 0);
+  return boxes.reduce((sum, box, index) => sum + distance(box, targets[index]), 0);
 }
 
 function wander(rng: Rng, room: Room): Room {
@@ -119,7 +119,7 @@ function wander(rng: Rng, room: Room): Room {
       .map((move) => been.at(-1)! + offsetOf(move, room.width))
       .filter((cell) => room.floor[cell] === true && !room.boxes.includes(cell) && !been.includes(cell));
     if (free.length === 0) break;
-    been.push(free[rng.integer(free.length)]!);
+    been.push(free[rng.integer(free.length)]);
   }
   return { ...room, player: been.at(-1)! };
 }

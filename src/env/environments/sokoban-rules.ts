@@ -103,11 +103,11 @@ export function readRoom(drawn: string, symbols: Symbols): Room {
   const cells = rows.flat();
   const placesOf = (...kinds: string[]) => cells.flatMap((cell, index) => (kinds.includes(cell) ? [index] : []));
   return {
-    width: rows[0]!.length,
+    width: rows[0].length,
     height: rows.length,
     floor: cells.map((cell) => cell !== symbols.wall),
     targets: placesOf(symbols.target, symbols.boxOnTarget, symbols.playerOnTarget),
     boxes: placesOf(symbols.box, symbols.boxOnTarget),
-    player: placesOf(symbols.player, symbols.playerOnTarget)[0]!,
+    player: placesOf(symbols.player, symbols.playerOnTarget)[0],
   };
 }

@@ -25,21 +25,21 @@ test("a step costs 0.1, a box on its target gives 1, the last one 10 more", asyn
 test("a box off its target costs 1, and both are needed for success", async () => {
   const { turns, scores } = await playEpisode(sokoban(), taskOf(twoBoxes), ["R", "", "DRR"]);
   expect(turns.map(({ reward }) => reward)).toEqual([-1.1, -0.1, expect.closeTo(0.7)]);
-  expect(turns[0]!.observation).toBe("#######\n#_SX__#\n#__X_O#\n#######");
-  expect(scores.agent!.success).toBe(false);
+  expect(turns[0].observation).toBe("#######\n#_SX__#\n#__X_O#\n#######");
+  expect(scores.agent.success).toBe(false);
 });
 
 test("a box moves neither into a wall nor into another box", async () => {
   const blocked = "######\n#PXXO#\n#O___#\n######";
   const { turns } = await playEpisode(sokoban(), taskOf(blocked), ["R"]);
-  expect(turns[0]!.observation).toBe(blocked);
-  expect(turns[0]!.reward).toBe(-0.1);
+  expect(turns[0].observation).toBe(blocked);
+  expect(turns[0].reward).toBe(-0.1);
 });
 
 test("ten actions in an episode", async () => {
   const { turns, stop } = await playEpisode(sokoban(), taskOf(oneBox), ["LLLLL", "LLLLLRRR", "RR"]);
   expect([turns.length, stop]).toEqual([2, "completed"]);
-  expect(turns[1]!.reward).toBeCloseTo(-0.5);
+  expect(turns[1].reward).toBeCloseTo(-0.5);
 });
 
 test("tags: symbols are explained, rewards and actions left are told", async () => {
@@ -95,12 +95,12 @@ test("the expert solves what ten actions suffice for", async () => {
   const env = sokoban({ maxSolution: 10 });
   for (let i = 0; i < 150; i++) {
     const { scores } = await playEpisode(env, await env.tasks.at("train", i), "expert");
-    expect(scores.agent!.success).toBe(true);
+    expect(scores.agent.success).toBe(true);
   }
   let solved = 0;
   const any = sokoban();
   for (let i = 0; i < 150; i++) {
-    solved += (await playEpisode(any, await any.tasks.at("test", i), "expert")).scores.agent!.success ? 1 : 0;
+    solved += (await playEpisode(any, await any.tasks.at("test", i), "expert")).scores.agent.success ? 1 : 0;
   }
   expect(solved).toBeGreaterThan(140);
 });

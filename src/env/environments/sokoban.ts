@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
@@ -61,8 +62,13 @@ export interface SokobanState {
 
 function symbolsOf([wall, empty, target, boxOnTarget, box, player, playerOnTarget]: readonly string[]): Symbols {
   return {
-    ...{ wall: wall!, empty: empty!, target: target!, boxOnTarget: boxOnTarget! },
-    ...{ box: box!, player: player!, playerOnTarget: playerOnTarget! },
+    wall: wall,
+    empty: empty,
+    target: target,
+    boxOnTarget: boxOnTarget,
+    box: box,
+    player: player,
+    playerOnTarget: playerOnTarget,
   };
 }
 
@@ -88,7 +94,7 @@ export function sokoban(options: Partial<SokobanOptions> = {}): Env<SokobanTask,
     name: "sokoban",
     description: "Push boxes onto targets; they cannot be pulled",
     tasks: makeTasks(chosen),
-    ...(style === "tags" ? { system: ragenSystem } : {}),
+    ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start({ task }) {
       const room = readRoom(task.room, vocabularies.tags);
       const state: SokobanState = { room, actionsLeft: maxActions, vocabulary: task.vocabulary };
@@ -184,9 +190,13 @@ function introduce(symbols: Symbols, actionsPerTurn: number): string {
       "Next to a box, you push it by moving towards it. A box cannot be pulled, and cannot be pushed into a wall or " +
       "another box. The answer is a sequence of actions, like <answer>Right || Right || Up</answer>",
     symbols: {
-      ...{ [symbols.wall]: "wall", [symbols.empty]: "empty", [symbols.target]: "target" },
-      ...{ [symbols.boxOnTarget]: "box on target", [symbols.box]: "box" },
-      ...{ [symbols.player]: "player", [symbols.playerOnTarget]: "player on target" },
+      [symbols.wall]: "wall",
+      [symbols.empty]: "empty",
+      [symbols.target]: "target",
+      [symbols.boxOnTarget]: "box on target",
+      [symbols.box]: "box",
+      [symbols.player]: "player",
+      [symbols.playerOnTarget]: "player on target",
     },
     actions: moves,
     actionsPerTurn,

@@ -54,8 +54,8 @@ describe.each(worlds)("%s", (_, env) => {
       const { stop, failure, scores, turns } = await playEpisode(env, task, Array(50).fill(text));
       expect(failure).toBeUndefined();
       expect(["completed", "max-turns"]).toContain(stop);
-      expect(Number.isFinite(scores.agent!.total)).toBe(true);
-      solved += scores.agent!.success ? 1 : 0;
+      expect(Number.isFinite(scores.agent.total)).toBe(true);
+      solved += scores.agent.success ? 1 : 0;
       expect(turns.length).toBeLessThanOrEqual(env.limits.turns);
     }
     // what was meant to harm may be what was asked for: an overlong scroll is a scroll
@@ -72,7 +72,7 @@ describe.each(worlds)("%s", (_, env) => {
       while ("role" in next) {
         const possible = episode.possibleTexts();
         expect(possible.length).toBeGreaterThan(1);
-        says.push(possible[rng.integer(possible.length)]!);
+        says.push(possible[rng.integer(possible.length)]);
         next = await episode.step(says.at(-1)!);
       }
       const { turns, stop, scores } = await episode.finish(next);

@@ -39,7 +39,7 @@ test("an episode on a phone: open, click the field, write, scroll, press", async
     "Mailv\nb Save 8 4 31 7\nf Name=hello* 0 12 47 15",
     "Mail^\nf Name=hello* 0 4 47 7\nb Send 8 28 31 31",
   ]);
-  expect([stop, scores.agent!.total, scores.agent!.success]).toEqual(["completed", 1, true]);
+  expect([stop, scores.agent.total, scores.agent.success]).toEqual(["completed", 1, true]);
 });
 
 test("an episode with a mouse and keys", async () => {
@@ -51,11 +51,11 @@ test("an episode with a mouse and keys", async () => {
     "scroll down 4",
     "left_click 8 28",
   ]);
-  expect(scores.agent!.total).toBe(1);
+  expect(scores.agent.total).toBe(1);
 });
 
 async function total(goal: Goal, says: readonly string[], options: Partial<VirtualScreenOptions> = {}) {
-  return (await playEpisode(episode(options), taskOf(goal), says)).scores.agent!.total;
+  return (await playEpisode(episode(options), taskOf(goal), says)).scores.agent.total;
 }
 
 test("another button, another page, another text or none end with 0", async () => {
@@ -105,7 +105,7 @@ test("what is no action is said, and changes nothing", async () => {
   expect(turns.map(({ observation }) => observation.split("\n")[0])).toEqual(["?", "?", "?"]);
   expect(turns.map(({ info }) => info!.isValid)).toEqual([false, false, false]);
   const tags = await playEpisode(episode({ style: "tags" }), taskOf(press), ["<think>a</think><answer>click</answer>"]);
-  expect(tags.turns[0]!.observation).toMatch(
+  expect(tags.turns[0].observation).toMatch(
     /^That is no action\. Actions: click with coordinate; open_app with text; /,
   );
 });
@@ -128,9 +128,9 @@ const click: Goal = { kind: "step", action: "click", target: "Maps" };
 
 async function partsOf(goal: Goal, text: string, options: Partial<VirtualScreenOptions> = stepOptions) {
   const { scores, turns } = await playEpisode(virtualScreen(options), taskOf(goal), [text]);
-  const { type, coordinate, format } = scores.agent!.parts;
+  const { type, coordinate, format } = scores.agent.parts;
   expect(turns.length).toBe(1);
-  expect(scores.agent!.success).toBe(coordinate === 1);
+  expect(scores.agent.success).toBe(coordinate === 1);
   return [type, coordinate, format];
 }
 
@@ -198,7 +198,7 @@ test.each(variants)("the expert succeeds at everything: $actions, $style, $task"
     for (let i = 0; i < 60; i++) {
       const { scores, turns, stop } = await playEpisode(env, await env.tasks.at(split, i), "expert");
       expect(stop).toBe("completed");
-      expect(scores.agent!.total).toBe(options.task === "grounding" ? 3 : 1);
+      expect(scores.agent.total).toBe(options.task === "grounding" ? 3 : 1);
       expect(turns.length).toBeLessThan(10);
     }
   }

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
@@ -84,7 +85,7 @@ export function virtualScreen(options: Partial<VirtualScreenOptions> = {}): Env<
       splits: ["train", "test", "new-labels"],
       key: (task) => JSON.stringify(task),
     }),
-    ...(style === "tags" ? { system: introduce(chosen, size) } : {}),
+    ...defined({ system: style === "tags" ? introduce(chosen, size) : undefined }),
     start({ task }) {
       const device = startDevice(task.pages, size);
       const instruction = task.instruction[style];
@@ -176,7 +177,7 @@ function show({ device }: VirtualScreenState, { style, view, task }: VirtualScre
   const more = `${scrolled > 0 ? "^" : ""}${scrolled < lastScroll(device) ? "v" : ""}`;
   // a single screen has no name and nothing below
   const top = task === "grounding" ? [] : [style === "tags" ? `Page: ${page} ${more}`.trim() : `${page}${more}`];
-  if (view === "bitmap") return [...top, drawBitmap(device.pages[page]!, texts, size, scrolled)].join("\n");
+  if (view === "bitmap") return [...top, drawBitmap(device.pages[page], texts, size, scrolled)].join("\n");
   const lines = visibleWidgets(device).map(({ widget: { kind, label }, box }, index) => {
     const text = texts[label] === undefined ? "" : `=${texts[label]}`;
     const mark = focus === label ? "*" : "";

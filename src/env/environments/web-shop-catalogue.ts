@@ -111,13 +111,17 @@ function inventIds(rng: Rng, count: number, hasShortIds: boolean): string[] {
 
 function makeProduct(rng: Rng, id: string, index: number): Product {
   const names = Object.keys(departments);
-  const category = names[index % names.length]!;
-  const { nouns, attributes: known, options } = departments[category]!;
-  const noun = nouns[Math.floor(index / names.length) % nouns.length]!;
+  const category = names[index % names.length];
+  const { nouns, attributes: known, options } = departments[category];
+  const noun = nouns[Math.floor(index / names.length) % nouns.length];
   const attributes = draw(rng, known, 3 + rng.integer(3));
   const brand = draw(rng, syllables, 3).join("");
   return {
-    ...{ id, query: noun, categories: [category, noun], nouns: [noun], attributes },
+    id,
+    query: noun,
+    categories: [category, noun],
+    nouns: [noun],
+    attributes,
     // what is not in the title stands in the features: some products have to be opened to be known
     title: `${brand} ${attributes.slice(0, 2).join(" ")} ${noun}`,
     bulletPoints: attributes.map((attribute) => `${attribute} ${noun}`),
@@ -155,14 +159,16 @@ export function priceOf(product: Product, chosen: Readonly<Record<string, string
 
 /** One to three attributes and up to two options of some product, and a limit that its price keeps. */
 export function drawGoal(rng: Rng, { products }: Catalogue): Goal {
-  const product = products[rng.integer(products.length)]!;
+  const product = products[rng.integer(products.length)];
   const options = draw(rng, Object.entries(product.options), rng.integer(3)).map(([name, values]) => {
-    return [name, values[rng.integer(values.length)]!.value] as const;
+    return [name, values[rng.integer(values.length)].value] as const;
   });
   const price = priceOf(product, Object.fromEntries(options));
   const { query, categories, nouns } = product;
   return {
-    ...{ query, categories, nouns },
+    query,
+    categories,
+    nouns,
     attributes: draw(rng, product.attributes, 1 + rng.integer(3)),
     options: options.map(([, value]) => value),
     priceUpper: 10 * (Math.ceil(price / 10) + rng.integer(3)),

@@ -52,8 +52,13 @@ interface Words {
 
 const tags: Words = {
   labels: {
-    ...{ back: "Back to Search", previous: "< Prev", next: "Next >", buy: "Buy Now" },
-    ...{ description: "Description", features: "Features", reviews: "Reviews" },
+    back: "Back to Search",
+    previous: "< Prev",
+    next: "Next >",
+    buy: "Buy Now",
+    description: "Description",
+    features: "Features",
+    reviews: "Reviews",
   },
   search: (words) => `search[${words}]`,
   click: (label) => `click[${label.toLowerCase()}]`,
@@ -65,8 +70,13 @@ const tags: Words = {
 
 const compact: Words = {
   labels: {
-    ...{ back: "back", previous: "prev", next: "next", buy: "buy" },
-    ...{ description: "desc", features: "feat", reviews: "rev" },
+    back: "back",
+    previous: "prev",
+    next: "next",
+    buy: "buy",
+    description: "desc",
+    features: "feat",
+    reviews: "rev",
   },
   search: (words) => `? ${words}`,
   click: (label) => label,
@@ -104,14 +114,14 @@ function targets(view: View, page: Page): Target[] {
     case "results": {
       const turned = (by: number): Results => ({ ...page, number: page.number + by });
       const items = onPage(view, page).map(
-        (product): Target => [view.catalogue.products[product]!.id, { kind: "item", product, chosen: {}, from: page }],
+        (product): Target => [view.catalogue.products[product].id, { kind: "item", product, chosen: {}, from: page }],
       );
       const previous: Target[] = page.number > 0 ? [[labels.previous, turned(-1)]] : [];
       const next: Target[] = onPage(view, turned(1)).length > 0 ? [[labels.next, turned(1)]] : [];
       return [back, ...previous, ...next, ...items];
     }
     case "item": {
-      const { options } = view.catalogue.products[page.product]!;
+      const { options } = view.catalogue.products[page.product];
       const values = Object.entries(options).flatMap(([name, list]) =>
         list.map(({ value }): Target => [value, { ...page, chosen: { ...page.chosen, [name]: value } }]),
       );
@@ -143,13 +153,13 @@ function showParts(view: View, page: Exclude<Page, { kind: "search" }>): string[
   const { labels } = tags;
   switch (page.kind) {
     case "results": {
-      const items = onPage(view, page).map((index) => view.catalogue.products[index]!);
+      const items = onPage(view, page).map((index) => view.catalogue.products[index]);
       const turns = clickables(view, page).filter((label) => label === labels.previous || label === labels.next);
       const count = `Page ${page.number + 1} (Total results: ${page.found.length})`;
       return [labels.back, count, ...turns, ...items.flatMap(({ id, title, price }) => [id, title, dollars(price)])];
     }
     case "item": {
-      const product = view.catalogue.products[page.product]!;
+      const product = view.catalogue.products[page.product];
       const clicked = Object.values(page.chosen).map((value) => `You have clicked ${value}.`);
       const options = Object.entries(product.options).flatMap(([name, list]) => [
         name,
@@ -161,7 +171,7 @@ function showParts(view: View, page: Exclude<Page, { kind: "search" }>): string[
       return [...clicked, labels.back, labels.previous, ...options, ...facts, ...foot];
     }
     case "detail":
-      return [labels.back, labels.previous, ...detailOf(view.catalogue.products[page.from.product]!, page.about)];
+      return [labels.back, labels.previous, ...detailOf(view.catalogue.products[page.from.product], page.about)];
     default:
       return page satisfies never;
   }
@@ -189,12 +199,12 @@ function showCompactly(view: View, page: Page): string {
       // without the brand: goals never name one
       return (
         onPage(view, page)
-          .map((index) => products[index]!)
+          .map((index) => products[index])
           .map(({ id, title, price }) => [id, ...title.split(" ").slice(1), price].join(" "))
           .join("\n") || "none"
       );
     case "item": {
-      const product = products[page.product]!;
+      const product = products[page.product];
       const options = Object.entries(product.options).map(([name, list]) =>
         list
           .map(({ value, extra }) => {
@@ -205,7 +215,7 @@ function showCompactly(view: View, page: Page): string {
       return [`${product.id} ${priceOf(product, page.chosen)}`, ...options].join("\n");
     }
     case "detail": {
-      const product = products[page.from.product]!;
+      const product = products[page.from.product];
       return page.about === "reviews" ? `${product.rating}/5` : product.attributes.join(" ");
     }
     default:

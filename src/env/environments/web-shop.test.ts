@@ -14,13 +14,26 @@ import {
 } from "./web-shop-catalogue.ts";
 
 const shirt: Product = {
-  ...{ id: "p1", query: "shirt", categories: ["clothing", "shirt"], nouns: ["shirt"], title: "bakoli soft warm shirt" },
-  ...{ attributes: ["soft", "warm"], bulletPoints: [], description: "", reviews: [], rating: 4, price: 20 },
+  id: "p1",
+  query: "shirt",
+  categories: ["clothing", "shirt"],
+  nouns: ["shirt"],
+  title: "bakoli soft warm shirt",
+  attributes: ["soft", "warm"],
+  bulletPoints: [],
+  description: "",
+  reviews: [],
+  rating: 4,
+  price: 20,
   options: { color: [{ value: "red", extra: 0 }], size: [{ value: "L", extra: 6 }] },
 };
 const wanted: Goal = {
-  ...{ query: "shirt", categories: ["clothing", "shirt"], nouns: ["shirt"] },
-  ...{ attributes: ["soft", "slim"], options: ["red", "L"], priceUpper: 30 },
+  query: "shirt",
+  categories: ["clothing", "shirt"],
+  nouns: ["shirt"],
+  attributes: ["soft", "slim"],
+  options: ["red", "L"],
+  priceUpper: 30,
 };
 
 test.each([
@@ -58,9 +71,9 @@ test("search finds the noun first, and at most fifty", () => {
   const { products, find } = makeCatalogue({ seed: 0, products: 600, hasShortIds: true });
   const found = find("lamp", 50);
   expect(found).toHaveLength(30);
-  expect(found.every((index) => products[index]!.nouns[0] === "lamp")).toBe(true);
+  expect(found.every((index) => products[index].nouns[0] === "lamp")).toBe(true);
   expect(find("lamp wooden", 50)).toHaveLength(50);
-  expect(products[find("wooden lamp", 50)[0]!]!.attributes).toContain("wooden");
+  expect(products[find("wooden lamp", 50)[0]].attributes).toContain("wooden");
   expect(find("zebra", 50)).toEqual([]);
 });
 
@@ -68,7 +81,8 @@ describe("pages in tags style", () => {
   const env = webShop({ style: "tags" });
   const say = (answer: string) => `<think></think><answer>${answer}</answer>`;
   const task = {
-    ...{ id: "t", seed: 1 },
+    id: "t",
+    seed: 1,
     data: { shop: 0, goal: { ...wanted, attributes: ["cotton"], options: ["red"] } },
   };
   const play = async (...answers: string[]) => {
@@ -84,7 +98,7 @@ describe("pages in tags style", () => {
     expect(heard[0]).toContain("You have 9 actions left.");
     expect(last).toMatch(/Back to Search \[SEP\] Page 1 \(Total results: \d+\) \[SEP\] Next > \[SEP\] B0/);
     expect(last).toContain("You have 8 actions left.");
-    const ids = [...last.matchAll(/click\[(b0\w{8})\]/g)].map(([, id]) => id!);
+    const ids = [...last.matchAll(/click\[(b0\w{8})\]/g)].map(([, id]) => id);
     expect(ids).toHaveLength(10);
 
     const item = await play("search[cotton shirt]", `click[${ids[0]}]`);
@@ -121,7 +135,7 @@ describe("pages in tags style", () => {
 
   test("only buying is rewarded, and ends the episode", async () => {
     const { last } = await play("search[tea]");
-    const id = /click\[(b0\w{8})\]/.exec(last)![1]!;
+    const id = /click\[(b0\w{8})\]/.exec(last)![1];
     const { scores, stop } = await play("search[tea]", `click[${id}]`, "click[buy now]", "click[buy now]");
     expect(stop).toBe("completed");
     // tea is no shirt: nothing of it counts
@@ -167,7 +181,7 @@ describe.each(["tags", "compact"] as const)("in %s style", (style) => {
       let solved = 0;
       for (let i = 0; i < 100; i++) {
         const { scores, turns } = await playEpisode(env, await env.tasks.at(split, i), "expert");
-        if (scores.agent!.success) solved++;
+        if (scores.agent.success) solved++;
         expect(turns.length).toBeLessThanOrEqual(9);
         if (style === "compact") expect(Math.max(...turns.map(({ text }) => text.length))).toBeLessThan(64);
       }
@@ -183,7 +197,7 @@ describe.each(["tags", "compact"] as const)("in %s style", (style) => {
       let next = await episode.start();
       while ("role" in next) {
         const texts = episode.possibleTexts();
-        next = await episode.step(texts[rng.integer(texts.length)]!);
+        next = await episode.step(texts[rng.integer(texts.length)]);
         if ("role" in next) expect(episode.turns.at(-1)!.info).toEqual({ isValid: true });
       }
       const { failure } = await episode.finish(next);
@@ -198,6 +212,6 @@ describe.each(["tags", "compact"] as const)("in %s style", (style) => {
     const played = await play();
     expect(played).toEqual(await play());
     expect(played.failure).toBeUndefined();
-    expect(played.scores.agent!.total).toBe(0);
+    expect(played.scores.agent.total).toBe(0);
   });
 });

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
@@ -82,7 +83,7 @@ export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask,
       },
       { name: "web-shop", seed, splits: ["train", "test", "unseen-shop"], key: ({ goal }) => askCompactly(goal) },
     ),
-    ...(style === "tags" ? { system: ragenSystem } : {}),
+    ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start({ task: { shop, goal } }) {
       const catalogue = shops.get(shop) ?? makeShop(shop);
       const asked = style === "tags" ? ask(goal) : askCompactly(goal);
@@ -133,7 +134,7 @@ function act({ state, answer, turn }: ActContext<WebShopTask, WebShopState>, tur
   const next = follow(state, state.page, { search, click });
   if (next === "buy" && state.page.kind === "item") {
     const { product: index, chosen } = state.page;
-    const product = state.catalogue.products[index]!;
+    const product = state.catalogue.products[index];
     state.bought = { product, options: chosen, price: priceOf(product, chosen) };
     return { say: style === "tags" ? "Thank you for shopping with us!" : "bought", done: true };
   }
@@ -159,14 +160,14 @@ function advise({ task: { goal }, state }: ExpertContext<WebShopTask, WebShopSta
     case "search":
       return searches(goal, state).at(-1);
     case "results": {
-      const rank = page.found.findIndex((index) => optionsFor(catalogue.products[index]!, goal) !== undefined);
+      const rank = page.found.findIndex((index) => optionsFor(catalogue.products[index], goal) !== undefined);
       if (rank < 0) return click(labels.back);
       const ahead = Math.floor(rank / layout.perPage) - page.number;
       if (ahead !== 0) return click(ahead > 0 ? labels.next : labels.previous);
-      return click(catalogue.products[page.found[rank]!]!.id);
+      return click(catalogue.products[page.found[rank]].id);
     }
     case "item": {
-      const product = catalogue.products[page.product]!;
+      const product = catalogue.products[page.product];
       const wanted = optionsFor(product, goal);
       // an option that nobody asked for cannot be taken back, only the page opened afresh
       const isTooDear = priceOf(product, { ...page.chosen, ...wanted }) > goal.priceUpper;

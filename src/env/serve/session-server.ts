@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { defined } from "../../defined.ts";
 import type { Env } from "../env.ts";
 import { EnvSession } from "./env-session.ts";
 
@@ -25,7 +26,7 @@ export async function sessionServer(env: Env): Promise<SessionServer> {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const { text, isError = false, structured } = await session.call(params.name, params.arguments ?? {});
     const content = [{ type: "text" as const, text }];
-    return { content, isError, ...(structured && { structuredContent: { ...structured } }) };
+    return { content, isError, ...defined({ structuredContent: structured ? { ...structured } : undefined }) };
   });
   return { server, session };
 }

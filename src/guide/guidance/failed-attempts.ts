@@ -11,7 +11,7 @@ import type { FailedAttempt } from "./hints.ts";
 export function soundAttempts(group: TrajectoryGroup, role: string): FailedAttempt[] {
   const own = learnable(group).filter((trajectory) => trajectory.role === role);
   return [...Map.groupBy(own, ({ rollout }) => rollout).values()].map((pieces) => {
-    const { score, stop } = pieces[0]!;
+    const { score, stop } = pieces[0];
     return { score, stop, messages: pieces.flatMap(messagesOf) };
   });
 }

@@ -28,7 +28,10 @@ function attempts(task: Task<string>, rewards: readonly number[], stop: StopReas
     fakeTrajectory(
       createRng(i),
       {
-        ...{ taskId: task.id, rollout: `r${i}`, id: `r${i}`, stop },
+        taskId: task.id,
+        rollout: `r${i}`,
+        id: `r${i}`,
+        stop,
         score: { total, parts: {}, success: total >= 1 },
         turns: [{ ...turn, text: `try ${i}`, observation: "wrong" }],
       },
@@ -138,7 +141,7 @@ describe("the probability of help", () => {
     const count = async (probability: number) => {
       const guide = make({ probability: () => probability, waiting: 1000, share: 0 });
       for (let i = 0; i < 20; i++) await step(guide, 20);
-      return guide.metrics()["guidance/waiting"]!;
+      return guide.metrics()["guidance/waiting"];
     };
     // 400 draws over 26 letters: each waits once, so look at how fast they fill
     expect(await count(0)).toBe(0);
@@ -154,14 +157,25 @@ test("metrics are of the step, and absent where nothing is counted", async () =>
   const guide = make();
   await step(guide, 4, ({ data }) => data === "a");
   expect(guide.metrics()).toEqual({
-    ...{ "guide/tasks": 4, "guidance/share": 0, "guidance/success-without": 0.125 },
-    ...{ "guidance/signal": 0.25, "guidance/signal-without": 0.25, "guidance/pass-rate": 0.125 },
-    ...{ "guidance/probability": 1, "guidance/waiting": 3, "guidance/rescued": 0, "guidance/hint-failures": 0 },
+    "guide/tasks": 4,
+    "guidance/share": 0,
+    "guidance/success-without": 0.125,
+    "guidance/signal": 0.25,
+    "guidance/signal-without": 0.25,
+    "guidance/pass-rate": 0.125,
+    "guidance/probability": 1,
+    "guidance/waiting": 3,
+    "guidance/rescued": 0,
+    "guidance/hint-failures": 0,
   });
   await step(guide, 4, ({ guidance }) => guidance !== undefined);
   const expected = {
-    ...{ "guidance/share": 0.5, "guidance/success": 0.5, "guidance/success-without": 0 },
-    ...{ "guidance/signal": 0.5, "guidance/signal-without": 0, "guidance/rescued": 2 },
+    "guidance/share": 0.5,
+    "guidance/success": 0.5,
+    "guidance/success-without": 0,
+    "guidance/signal": 0.5,
+    "guidance/signal-without": 0,
+    "guidance/rescued": 2,
   };
   expect(guide.metrics()).toMatchObject(expected);
   expect(guide.metrics()).toMatchObject(expected);
@@ -229,16 +243,17 @@ describe("what a generator is given", () => {
     const guide = make({ hints: watching, share: 1 });
     for (let i = 0; i < 3; i++) await step(guide, 1);
     expect(seen).toHaveLength(2);
-    expect(seen[0]!.task.data).toBe("a");
-    expect(seen[0]!.attempts[1]).toEqual({
-      ...{ stop: "completed", score: { total: 0, parts: {}, success: false } },
+    expect(seen[0].task.data).toBe("a");
+    expect(seen[0].attempts[1]).toEqual({
+      stop: "completed",
+      score: { total: 0, parts: {}, success: false },
       messages: [
         { role: "assistant", content: "try 1" },
         { role: "user", content: "wrong" },
       ],
     });
-    expect(seen[1]!.earlier).toEqual([{ kind: "plan", text: "hint 0" }]);
-    expect(await seen[0]!.opening()).toEqual([
+    expect(seen[1].earlier).toEqual([{ kind: "plan", text: "hint 0" }]);
+    expect(await seen[0].opening()).toEqual([
       { role: "system", content: "Be quick." },
       { role: "user", content: "Say a." },
     ]);

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Env } from "../../env/env.ts";
 import { uniformAt } from "../../random.ts";
 import type { Task } from "../../schema/task.ts";
@@ -70,7 +71,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
     const seen = groups.map((group) => {
       const isGuided = group.task.guidance !== undefined && this.#underWay.has(group.task.id);
       const retry = isGuided ? this.#underWay.get(group.task.id) : undefined;
-      return { group, retry, attempts: soundAttempts(group, this.#env.roles[0]!) };
+      return { group, retry, attempts: soundAttempts(group, this.#env.roles[0]) };
     });
     this.#tasks.observe(seen.filter(({ retry }) => retry === undefined).map(({ group }) => group));
     for (const { retry } of seen) if (retry !== undefined) this.#underWay.delete(retry.task.id);
@@ -149,7 +150,7 @@ const isSuccess = ({ score }: FailedAttempt) => score.success;
 const noCounts = (): GuidanceState["step"] => ({ guided: noCount(), unguided: noCount() });
 const noCount = (): Counts => ({ groups: 0, solved: 0, success: 0 });
 const copied = ({ messages, score, stop }: FailedAttempt) => ({
-  messages: messages.map(({ role, content, name }) => ({ role, content, ...(name === undefined ? {} : { name }) })),
+  messages: messages.map(({ role, content, name }) => ({ role, content, ...defined({ name }) })),
   score: { ...score, parts: { ...score.parts } },
   stop,
 });

@@ -115,14 +115,14 @@ describe("hints by a model", () => {
       expect(outsideFence(request)).not.toContain(part);
     }
     expect(request).toMatchObject({ model: "teacher", temperature: 0 });
-    expect(judge.headers[0]!.authorization).toBe("Bearer key");
+    expect(judge.headers[0].authorization).toBe("Bearer key");
   });
 
   test("are of the kind that is due", async () => {
     const system = async (earlier: readonly Hint[]) => {
       const { judge, hint } = await ask(() => "x", {}, failed("secret", ["a"], earlier));
       expect((await hint())?.kind).toBe(["plan", "feedback", "environment"][earlier.length]);
-      return outsideFence(judge.requests[0]!);
+      return outsideFence(judge.requests[0]);
     };
     expect(await system([])).toContain("Write a plan");
     expect(await system([told])).toContain("what went wrong");

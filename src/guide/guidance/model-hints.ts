@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type JudgeBudget, judgeBudget } from "../../reward/judge/budget.ts";
 import { fence, type Section } from "../../reward/judge/fence.ts";
@@ -63,7 +64,7 @@ export function modelHints<Data = unknown>(given: ModelHintsOptions<Data>): Hint
   return {
     name: `model ${options.model}`,
     async write(failed) {
-      const kind = kindsLeft(kinds, failed.earlier)[0]!;
+      const kind = kindsLeft(kinds, failed.earlier)[0];
       const { model, temperature, seed, answerTokens } = options;
       const messages = [
         { role: "system", content: instructions(kind) },
@@ -118,7 +119,7 @@ async function answerOf<Data>(body: Readonly<Record<string, unknown>>, options: 
   let why = "";
   for (let attempt = 0; attempt <= retries; attempt++) {
     budget.spendCall();
-    const outcome = await postChat({ ...target, ...(apiKey === undefined ? {} : { apiKey }) }, body, never);
+    const outcome = await postChat({ ...target, ...defined({ apiKey }) }, body, never);
     if (outcome.kind === "answered") {
       budget.addTokens(outcome.tokens);
       why = `an answer cut off at ${options.answerTokens} tokens`;

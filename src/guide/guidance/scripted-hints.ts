@@ -27,7 +27,7 @@ export function scriptedHints<Data = unknown>(
     name: "scripted",
     async write(failed) {
       for (const kind of kindsLeft(kinds, failed.earlier)) {
-        const text = await writers[kind]!(failed);
+        const text = await writers[kind](failed);
         if (text !== undefined && text !== "") return { kind, text };
       }
       return undefined;

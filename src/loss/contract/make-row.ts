@@ -5,9 +5,18 @@ export function makeRow(fields: Partial<LossRow> & { logprobs_T: Float32Array })
   const T = fields.logprobs_T.length;
   const id = fields.id ?? "row";
   return {
-    ...{ id, group: id, rollout: id, role: "agent", weight: 1, reward: 0, turns: [{ start: 0, end: T }] },
-    ...{ tokens_T: new Int32Array(T), mask_T: new Uint8Array(T).fill(1), advantages_T: new Float32Array(T) },
-    ...{ behaviourLogprobs_T: fields.oldLogprobs_T ?? fields.logprobs_T, oldLogprobs_T: fields.logprobs_T },
+    id,
+    group: id,
+    rollout: id,
+    role: "agent",
+    weight: 1,
+    reward: 0,
+    turns: [{ start: 0, end: T }],
+    tokens_T: new Int32Array(T),
+    mask_T: new Uint8Array(T).fill(1),
+    advantages_T: new Float32Array(T),
+    behaviourLogprobs_T: fields.oldLogprobs_T ?? fields.logprobs_T,
+    oldLogprobs_T: fields.logprobs_T,
     ...fields,
   };
 }

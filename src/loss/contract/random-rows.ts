@@ -37,17 +37,25 @@ function randomRow(rng: Rng, fields: RowFields, isSilent: boolean): LossRow {
   }
   const numbers = (make: (t: number) => number) => Float32Array.from({ length: T }, (_, t) => make(t));
   const near = (array_T: Float32Array, distance: number) =>
-    numbers((t) => Math.min(-0.01, array_T[t]! + distance * rng.normal()));
+    numbers((t) => Math.min(-0.01, array_T[t] + distance * rng.normal()));
   const logprobs_T = numbers(() => -0.05 - 3 * rng.next());
   const oldLogprobs_T = near(logprobs_T, 0.5);
   const values_T = numbers(() => rng.normal());
   return {
     ...fields,
-    ...{ role: "agent", turns, mask_T, tokens_T: Int32Array.from({ length: T }, () => rng.integer(100)) },
-    ...{ logprobs_T, oldLogprobs_T, behaviourLogprobs_T: near(oldLogprobs_T, 0.5) },
-    ...{ referenceLogprobs_T: near(logprobs_T, 0.5), advantages_T: numbers(() => rng.normal()) },
-    ...{ values_T, oldValues_T: numbers((t) => values_T[t]! + 0.7 * rng.normal()) },
-    ...{ entropies_T: numbers(() => 2 * rng.next()), returns_T: numbers(() => rng.next()) },
+    role: "agent",
+    turns,
+    mask_T,
+    tokens_T: Int32Array.from({ length: T }, () => rng.integer(100)),
+    logprobs_T,
+    oldLogprobs_T,
+    behaviourLogprobs_T: near(oldLogprobs_T, 0.5),
+    referenceLogprobs_T: near(logprobs_T, 0.5),
+    advantages_T: numbers(() => rng.normal()),
+    values_T,
+    oldValues_T: numbers((t) => values_T[t] + 0.7 * rng.normal()),
+    entropies_T: numbers(() => 2 * rng.next()),
+    returns_T: numbers(() => rng.next()),
   };
 }
 

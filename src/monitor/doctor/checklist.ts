@@ -1,4 +1,5 @@
-import { metric } from "../metric-names.ts";
+import { defined } from "../../defined.ts";
+import { metric } from "../../schema/metric-names.ts";
 import type { Evidence, RunView } from "./detector.ts";
 import { maskCoversSampled } from "./invariants/mask-covers-sampled.ts";
 import { countsOf, recentGroups, rewardsOf, soundTrajectories } from "./sample.ts";
@@ -41,7 +42,8 @@ function rewards(view: RunView): ChecklistItem {
   const zero = values.filter((value) => value === 0).length / values.length;
   const quantiles = [0, 0.25, 0.5, 0.75, 1].map((share) => quantile(values, share));
   return {
-    ...{ item, status: zero > 0.9 ? "look" : "ok" },
+    item,
+    status: zero > 0.9 ? "look" : "ok",
     summary: `mean ${short(change.first)} → ${short(change.last)}, ${percent(zero)} of rewards are 0, quartiles ${quantiles.map(short).join(" ")}`,
     figures: { meanBefore: change.first, meanAfter: change.last, zeroShare: zero, quantiles },
   };
@@ -58,7 +60,8 @@ function lengths(view: RunView): ChecklistItem {
   );
   const isCut = trajectories.filter(({ stop }) => stop.startsWith("max-") || stop === "context-full").length;
   return {
-    ...{ item, status: isCut > trajectories.length / 2 ? "look" : "ok" },
+    item,
+    status: isCut > trajectories.length / 2 ? "look" : "ok",
     summary: `turns ${short(turns.first)} → ${short(turns.last)}, tokens ${short(tokens.first)} → ${short(tokens.last)}; ${stops.join(", ")}`,
     figures: {
       turnsBefore: turns.first,
@@ -80,7 +83,8 @@ function mask(view: RunView): ChecklistItem {
   const tokens = sum(masks.map(({ length }) => length));
   const sampled = sum(masks.map((mask_T) => mask_T.reduce((a, b) => a + b, 0))) / Math.max(1, tokens);
   return {
-    ...{ item, status: findings.length > 0 || largest > 1e-9 ? "look" : "ok" },
+    item,
+    status: findings.length > 0 || largest > 1e-9 ? "look" : "ok",
     summary: `${checked} trajectories looked at, ${percent(sampled)} of their tokens sampled; ${percent(largest)} of derivatives elsewhere`,
     figures: { checked, wrong: findings.length, sampledShare: sampled, unsampledDerivatives: largest },
   };
@@ -98,12 +102,13 @@ function divergence(view: RunView): ChecklistItem {
   ];
   const isFar = (oldNew ?? 0) > 0.05 || (reference ?? 0) > 0.5;
   return {
-    ...{ item, status: isFar || entropy.last < 0.2 * entropy.first ? "look" : "ok" },
+    item,
+    status: isFar || entropy.last < 0.2 * entropy.first ? "look" : "ok",
     summary: [`entropy ${short(entropy.first)} → ${short(entropy.last)}`, ...kl].join(", "),
     figures: {
-      ...{ entropyBefore: entropy.first, entropyAfter: entropy.last },
-      ...(oldNew === undefined ? {} : { klOldNew: oldNew }),
-      ...(reference === undefined ? {} : { klReference: reference }),
+      entropyBefore: entropy.first,
+      entropyAfter: entropy.last,
+      ...defined({ klOldNew: oldNew, klReference: reference }),
     },
   };
 }
@@ -115,7 +120,8 @@ function deviation(view: RunView): ChecklistItem {
   const fail = recentMean(learningPoints(view, metric.uniformFail)) ?? 0;
   const pass = recentMean(learningPoints(view, metric.uniformPass)) ?? 0;
   return {
-    ...{ item, status: fail + pass > 0.75 ? "look" : "ok" },
+    item,
+    status: fail + pass > 0.75 ? "look" : "ok",
     summary: `${short(change.first)} → ${short(change.last)}; ${percent(fail)} of groups all fail, ${percent(pass)} all pass`,
     figures: { before: change.first, after: change.last, allFail: fail, allPass: pass },
   };
@@ -127,10 +133,11 @@ function tools(view: RunView): ChecklistItem {
   if (calls.length === 0) return unknown(item);
   const names = countsOf(calls.map(({ name }) => name || "(unreadable)"));
   const failed = calls.filter(({ outcome }) => outcome !== "ok").length / calls.length;
-  const isOneSided = names.length > 1 && names[0]![1] > 0.95 * calls.length;
+  const isOneSided = names.length > 1 && names[0][1] > 0.95 * calls.length;
   const histogram = names.slice(0, 8).map(([name, count]) => `${name} ${percent(count / calls.length)}`);
   return {
-    ...{ item, status: failed > 0.25 || isOneSided ? "look" : "ok" },
+    item,
+    status: failed > 0.25 || isOneSided ? "look" : "ok",
     summary: `${histogram.join(", ")}; ${percent(failed)} of calls failed`,
     figures: { calls: calls.length, histogram, failedShare: failed },
   };
@@ -147,7 +154,8 @@ function efficiency(view: RunView): ChecklistItem {
   const within = total === 0 ? 0 : mean(groups.map(variance)) / total;
   const gain = (reward.change / tokens) * 1e6;
   return {
-    ...{ item, status: reward.change <= 0 ? "look" : "ok" },
+    item,
+    status: reward.change <= 0 ? "look" : "ok",
     summary: `reward ${reward.change < 0 ? "" : "+"}${short(reward.change)} for ${tokens} sampled tokens; ${percent(within)} of its variance is within groups`,
     figures: {
       rewardChange: reward.change,

@@ -42,7 +42,10 @@ function unchecked({ invariant, notChecked }: Proof): Finding[] {
   if (notChecked === undefined) return [];
   return [
     {
-      ...{ code: "not-checked", severity: "info", step: 0, evidence: { invariant } },
+      code: "not-checked",
+      severity: "info",
+      step: 0,
+      evidence: { invariant },
       message: `Not checked that ${invariant}: ${notChecked}.`,
       remedy: "Keep checkpoints (save: { keep }) and run ludus doctor on the run's folder.",
     },

@@ -55,7 +55,7 @@ describe("detectors", () => {
   test("say nothing about a run that has hardly begun", async () => {
     for (const each of fixtures) {
       const view = viewOf(each);
-      const start = view.series("rollout/reward")[0]!.step;
+      const start = view.series("rollout/reward")[0].step;
       const early = {
         ...view,
         groups: [],
@@ -107,7 +107,7 @@ describe("live", () => {
   test("a finding of `stopOn` aborts the signal with its reason; others do not", () => {
     const run = fixture("impossible-tasks");
     const doctor = liveDoctor({ stopOn: ["zero-variance"], config: run.config });
-    const last = run.series["rollout/reward"]!.at(-1)![0];
+    const last = run.series["rollout/reward"].at(-1)![0];
     expect(replay(run, doctor)).toBeLessThan(last);
     expect(doctor.signal.reason).toMatchObject({ name: "DoctorStop", finding: { code: "zero-variance" } });
     const other = liveDoctor({ stopOn: ["echo-trap"], config: run.config });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createRng } from "../../random.ts";
 import { fakeTrajectory } from "../../schema/fake-trajectory.ts";
+import { metric } from "../../schema/metric-names.ts";
 import { openRun } from "../../store/index.ts";
-import { metric } from "../metric-names.ts";
 import { storedView } from "./stored-view.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ludus-view-"));

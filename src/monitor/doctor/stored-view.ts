@@ -1,5 +1,5 @@
+import { metric } from "../../schema/metric-names.ts";
 import type { RunReader } from "../../store/index.ts";
-import { metric } from "../metric-names.ts";
 import type { RunView, SampledGroup, SeriesPoint } from "./detector.ts";
 
 export interface StoredViewOptions {

@@ -1,4 +1,4 @@
-import { metric } from "../metric-names.ts";
+import { metric } from "../../schema/metric-names.ts";
 import type { RunView, SeriesPoint } from "./detector.ts";
 
 /** How a metric went: the mean of its first and of its last quarter, which hold 3 to 20 points. */

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { infrastructureStops, type StopReason } from "../../schema/stop-reason.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import type { CallRecord, Turn } from "../../schema/turn.ts";
@@ -34,18 +35,23 @@ export function rolloutSpan(rollout: FinishedRollout, options: SpanOptions): Pla
   const turns = turnsInOrder(rollout);
   return {
     name: `invoke_agent ${options.agent}`,
-    ...{ startMs: 0, endMs: timing.totalMs },
+    startMs: 0,
+    endMs: timing.totalMs,
     attributes: {
       ...common("invoke_agent"),
-      ...{ "gen_ai.agent.name": options.agent, "gen_ai.conversation.id": id, "gen_ai.request.model": options.model },
+      "gen_ai.agent.name": options.agent,
+      "gen_ai.conversation.id": id,
+      "gen_ai.request.model": options.model,
       "gen_ai.usage.input_tokens": turns.reduce((sum, { turn }) => sum + turn.span.start, 0),
       "gen_ai.usage.output_tokens": turns.reduce((sum, { turn }) => sum + outputTokens(turn), 0),
-      ...(first === undefined ? {} : { "gen_ai.request.temperature": first.temperature }),
-      ...{ "ludus.task.id": task.id, "ludus.stop": stop, "ludus.turns": turns.length },
+      ...defined({ "gen_ai.request.temperature": first === undefined ? undefined : first.temperature }),
+      "ludus.task.id": task.id,
+      "ludus.stop": stop,
+      "ludus.turns": turns.length,
       ...(first === undefined ? {} : { "ludus.reward": first.score.total, "ludus.success": first.score.success }),
-      ...(isInfrastructure(stop) ? { "error.type": stop } : {}),
+      ...defined({ "error.type": isInfrastructure(stop) ? stop : undefined }),
     },
-    ...(isInfrastructure(stop) ? { error: failure ?? stop } : {}),
+    ...defined({ error: isInfrastructure(stop) ? (failure ?? stop) : undefined }),
     events: trajectories.filter(isFirstOfRole).flatMap(rewardEvents),
     children: turns.flatMap((each, i) => turnSpans(each, options, i === turns.length - 1 ? stop : undefined)),
   };
@@ -75,16 +81,22 @@ function turnSpans({ turn, trajectory, startMs, saidMs, endMs }: TimedTurn, opti
   const reason = finishReason(turn, stop);
   const said: PlannedSpan = {
     name: `chat ${options.model}`,
-    ...{ startMs, endMs: saidMs, events: [], children: [] },
+    startMs,
+    endMs: saidMs,
+    events: [],
+    children: [],
     attributes: {
       ...common("chat"),
-      ...{ "gen_ai.request.model": options.model, "gen_ai.response.model": options.model },
+      "gen_ai.request.model": options.model,
+      "gen_ai.response.model": options.model,
       "gen_ai.request.temperature": trajectory.temperature,
       "gen_ai.response.finish_reasons": [reason],
-      ...{ "gen_ai.usage.input_tokens": turn.span.start, "gen_ai.usage.output_tokens": outputTokens(turn) },
-      ...{ "ludus.role": trajectory.role, "ludus.reward": turn.reward },
+      "gen_ai.usage.input_tokens": turn.span.start,
+      "gen_ai.usage.output_tokens": outputTokens(turn),
+      "ludus.role": trajectory.role,
+      "ludus.reward": turn.reward,
       "ludus.policy.version": trajectory.versions_T[turn.span.end - 1] ?? -1,
-      ...(options.content ? { "gen_ai.output.messages": outputMessages(turn, reason) } : {}),
+      ...defined({ "gen_ai.output.messages": options.content ? outputMessages(turn, reason) : undefined }),
     },
   };
   // calls of one turn were run one after the other, and only their end was taken down
@@ -96,11 +108,16 @@ function callSpan(call: CallRecord, id: string, startMs: number, endMs: number, 
   const isOk = call.outcome === "ok";
   return {
     name: `execute_tool ${name}`,
-    ...{ startMs, endMs, events: [], children: [] },
+    startMs,
+    endMs,
+    events: [],
+    children: [],
     attributes: {
       ...common("execute_tool"),
-      ...{ "gen_ai.tool.name": name, "gen_ai.tool.type": "function", "gen_ai.tool.call.id": id },
-      ...(isOk ? {} : { "error.type": call.outcome }),
+      "gen_ai.tool.name": name,
+      "gen_ai.tool.type": "function",
+      "gen_ai.tool.call.id": id,
+      ...defined({ "error.type": isOk ? undefined : call.outcome }),
       ...(content
         ? {
             "gen_ai.tool.call.arguments": JSON.stringify(call.arguments),
@@ -108,7 +125,7 @@ function callSpan(call: CallRecord, id: string, startMs: number, endMs: number, 
           }
         : {}),
     },
-    ...(isOk ? {} : { error: call.outcome }),
+    ...defined({ error: isOk ? undefined : call.outcome }),
   };
 }
 
@@ -138,8 +155,10 @@ function rewardEvents({ role, score }: Trajectory) {
   return Object.entries({ ...score.parts, total: score.total }).map(([part, value]) => ({
     name: "gen_ai.evaluation.result",
     attributes: {
-      ...{ "gen_ai.evaluation.name": part, "gen_ai.evaluation.score.value": value, "ludus.role": role },
-      ...(part === "total" ? { "gen_ai.evaluation.score.label": label } : {}),
+      "gen_ai.evaluation.name": part,
+      "gen_ai.evaluation.score.value": value,
+      "ludus.role": role,
+      ...defined({ "gen_ai.evaluation.score.label": part === "total" ? label : undefined }),
     },
   }));
 }

@@ -9,7 +9,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
 
 export function crc32c(bytes: Uint8Array): number {
   let remainder = 0xffffffff;
-  for (const byte of bytes) remainder = (remainder >>> 8) ^ table[(remainder ^ byte) & 0xff]!;
+  for (const byte of bytes) remainder = (remainder >>> 8) ^ table[(remainder ^ byte) & 0xff];
   return (remainder ^ 0xffffffff) >>> 0;
 }
 

@@ -35,7 +35,8 @@ export function fixtureOf(
     groups: groups
       .filter(({ step }) => step === lastStep)
       .map(({ step, task, trajectories }) => ({
-        ...{ step, task: task.id },
+        step,
+        task: task.id,
         trajectories: trajectories.map((trajectory) => Buffer.from(encodeTrajectory(trajectory)).toString("base64")),
       })),
   };
@@ -54,7 +55,8 @@ export function viewOf(fixture: RunFixture): RunView {
   );
   const groups = fixture.groups.map(
     ({ step, task, trajectories }): SampledGroup => ({
-      ...{ step, task: { id: task, seed: 0, data: undefined } },
+      step,
+      task: { id: task, seed: 0, data: undefined },
       trajectories: trajectories.map((bytes) => decodeTrajectory(new Uint8Array(Buffer.from(bytes, "base64")))),
     }),
   );

@@ -25,7 +25,7 @@ callFormatContract("think-answer after an open thought", () => thinkAnswer({ tho
 callFormatContract("llama", llama, one);
 callFormatContract("search", search, {
   ...one,
-  call: (rng) => ({ name: "search", arguments: { query: ["tea", 'who {is} "he"', "é 👍🏽\nx"][rng.integer(3)]! } }),
+  call: (rng) => ({ name: "search", arguments: { query: ["tea", 'who {is} "he"', "é 👍🏽\nx"][rng.integer(3)] } }),
 });
 callFormatContract("compact", compact, many);
 

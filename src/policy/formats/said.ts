@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { ToolSpec } from "../../schema/message.ts";
 import type { CallFormat, Said, SaidCall, WantToSay } from "../call-format.ts";
@@ -6,7 +7,7 @@ import type { CallFormat, Said, SaidCall, WantToSay } from "../call-format.ts";
 /** An empty thought is no thought, and a turn with an unreadable call has not kept to its format. */
 export function makeSaid(thought: string, calls: readonly SaidCall[], answer: string, isWellFormed: boolean): Said {
   return {
-    ...(thought.trim() === "" ? {} : { thought: thought.trim() }),
+    ...defined({ thought: thought.trim() === "" ? undefined : thought.trim() }),
     calls,
     answer: answer.trim(),
     isWellFormed: isWellFormed && calls.every((call) => call.kind === "call"),

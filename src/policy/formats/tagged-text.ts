@@ -59,7 +59,7 @@ function cutAtTags(text: string, tags: readonly string[]): { sections: Section[]
     start: match.index,
     end: match.index + match[0].length,
     isOpening: match[1] === "",
-    tag: match[2]!,
+    tag: match[2],
   }));
   const sections: Section[] = [];
   const addOutside = (start: number, end: number) => {
@@ -76,11 +76,11 @@ function cutAtTags(text: string, tags: readonly string[]): { sections: Section[]
     }
     addOutside(at, mark.start);
     let partner = index + 1;
-    while (partner < marks.length && marks[partner]!.tag !== mark.tag) partner++;
+    while (partner < marks.length && marks[partner].tag !== mark.tag) partner++;
     const isClosed = marks[partner]?.isOpening === false;
     if (!isClosed) {
       partner = index + 1;
-      while (partner < marks.length && !marks[partner]!.isOpening) partner++;
+      while (partner < marks.length && !marks[partner].isOpening) partner++;
     }
     isPaired &&= isClosed && partner === index + 1;
     sections.push({ tag: mark.tag, text: text.slice(mark.end, marks[partner]?.start), isClosed });

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { uniformAt } from "../../random.ts";
 import type { JudgeBudget } from "./budget.ts";
@@ -72,7 +73,7 @@ async function postInKnownFormat(
   signal: AbortSignal,
 ): Promise<ChatOutcome> {
   for (let index = formats.indexOf(known.get(ask.model) ?? "schema"); ; index++) {
-    const format = formats[index]!;
+    const format = formats[index];
     options.budget.spendCall();
     const outcome = await postChat(options, bodyOf(ask, format, unreadable), signal);
     if (outcome.kind === "answered") {
@@ -89,6 +90,11 @@ function bodyOf(
   unreadable: number,
 ) {
   const schema = { name: "verdict", strict: true, schema: answerSchema(rubric) };
+  const formats = {
+    schema: { type: "json_schema", json_schema: schema },
+    json: { type: "json_object" },
+    prompt: undefined,
+  };
   return {
     model,
     messages,
@@ -96,8 +102,7 @@ function bodyOf(
     // an answer that could not be read would come again from the same seed
     seed: seed + 1000 * unreadable,
     max_tokens: answerTokens,
-    ...(format === "schema" ? { response_format: { type: "json_schema", json_schema: schema } } : {}),
-    ...(format === "json" ? { response_format: { type: "json_object" } } : {}),
+    ...defined({ response_format: formats[format] }),
   };
 }
 

@@ -98,7 +98,7 @@ export function judgeClient(given: JudgeClientOptions): JudgeClient {
       const either = AbortSignal.any([signal, failed.signal]);
       const asks = Array.from({ length: votes }, (_, index): Ask => {
         const { rubric } = question;
-        const model = models[index % models.length]!;
+        const model = models[index % models.length];
         return { model, messages, rubric, temperature, seed: options.seed + index, answerTokens: options.answerTokens };
       });
       try {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 
 export interface ChatEndpoint {
   /** Up to and without `/chat/completions`: `http://127.0.0.1:8000/v1`. */
@@ -37,7 +38,7 @@ export async function postChat(
       method: "POST",
       headers: {
         "content-type": "application/json",
-        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...defined({ authorization: apiKey === undefined ? undefined : `Bearer ${apiKey}` }),
       },
       body: request,
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
@@ -53,7 +54,7 @@ export async function postChat(
 function answerOf(text: string, request: string): ChatOutcome {
   const parsed = Answer.safeParse(parseBody(text));
   if (!parsed.success) return { kind: "busy", why: `an answer that is no chat completion: ${shorten(text)}` };
-  const { message, finish_reason: reason } = parsed.data.choices[0]!;
+  const { message, finish_reason: reason } = parsed.data.choices[0];
   const content = message.content ?? "";
   // where the server does not count: about four characters a token
   const tokens = parsed.data.usage?.total_tokens ?? Math.ceil((request.length + content.length) / 4);
@@ -65,7 +66,7 @@ function failureOf(response: Response, text: string, now: () => number): ChatOut
   if (response.status === 400 || response.status === 422) return { kind: "not-understood", why };
   if (response.status < 500 && ![408, 409, 425, 429].includes(response.status)) return { kind: "refused", why };
   const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), now);
-  return { kind: "busy", why, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { kind: "busy", why, ...defined({ retryAfterMs }) };
 }
 
 /** Seconds, or a date. */

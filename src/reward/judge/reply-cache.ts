@@ -24,7 +24,7 @@ export function judgeCache({ entries = 10_000, file }: Partial<JudgeCacheOptions
     replies.delete(key);
     replies.set(key, reply);
     const [oldest] = replies.keys();
-    if (replies.size > entries) replies.delete(oldest!);
+    if (replies.size > entries) replies.delete(oldest);
   };
   const store = file === undefined ? undefined : openFile(file, keep);
   return {

@@ -10,7 +10,7 @@ export function lastBoxed(text: string): string | null {
   const last = [...text.matchAll(openings)].at(-1);
   if (last === undefined) return null;
   const start = last.index + last[0].length;
-  if (last[1] === undefined) return strip(text.slice(start).split("$")[0]!);
+  if (last[1] === undefined) return strip(text.slice(start).split("$")[0]);
   let depth = 1;
   for (let at = start; at < text.length; at++) {
     if (text[at] === "{") depth++;

@@ -38,8 +38,8 @@ export function createComposite({ weights, ranges = {}, outcome = "outcome" }: C
     if (Object.hasOwn(weights, name)) continue;
     throw new LudusError("unknown-reward-part", { got: `"${name}"`, expected: `one of ${names.join(", ")}` });
   }
-  const rangeOf = (name: string) => (Object.hasOwn(ranges, name) ? ranges[name]! : ([0, 1] as const));
-  const swing = (name: string) => Math.abs(weights[name]!) * (rangeOf(name)[1] - rangeOf(name)[0]);
+  const rangeOf = (name: string) => (Object.hasOwn(ranges, name) ? ranges[name] : ([0, 1] as const));
+  const swing = (name: string) => Math.abs(weights[name]) * (rangeOf(name)[1] - rangeOf(name)[0]);
   const share = swing(outcome) / names.reduce((sum, name) => sum + swing(name), 0);
   const warnings: string[] = [];
   if (!(share >= 0.5)) {
@@ -64,7 +64,7 @@ function weigh(
   const parts: Record<string, number> = {};
   let total = 0;
   for (const name of names) {
-    const value = Object.hasOwn(values, name) ? values[name]! : Number.NaN;
+    const value = Object.hasOwn(values, name) ? values[name] : Number.NaN;
     const [low, high] = rangeOf(name);
     // sums of the same numbers in another order may differ in the last bits
     if (!(value >= low - rounding && value <= high + rounding)) {
@@ -74,7 +74,7 @@ function weigh(
         hint: "Give the part's true range in `ranges`.",
       });
     }
-    parts[name] = weights[name]! * value;
+    parts[name] = weights[name] * value;
     total += parts[name];
   }
   return { total, parts };

@@ -19,7 +19,7 @@ export function dast(rewards_G: readonly number[], lengths_G: readonly number[],
   const meanFull = full.reduce((sum, length) => sum + length, 0) / Math.max(1, full.length);
   const budget = share * meanFull + (1 - share) * Math.max(0, ...lengths_G);
   return rewards_G.map((reward, g) => {
-    const excess = budget === 0 ? 0 : (lengths_G[g]! - budget) / budget;
+    const excess = budget === 0 ? 0 : (lengths_G[g] - budget) / budget;
     return reward + (reward === fullScore ? Math.max(-0.5 * excess + 0.5, 0.1) : Math.min(0.9 * excess - 0.1, -0.1));
   });
 }

@@ -16,7 +16,7 @@ export function tagBlocks(text: string, names: readonly string[]): TagBlock[] | 
   const blocks: TagBlock[] = [];
   let open: { name: string; start: number; contentStart: number } | undefined;
   for (const tag of text.matchAll(new RegExp(`<(/?)(${names.join("|")})>`, "g"))) {
-    const name = tag[2]!;
+    const name = tag[2];
     const end = tag.index + tag[0].length;
     if (tag[1] === "") {
       if (open !== undefined) return null;

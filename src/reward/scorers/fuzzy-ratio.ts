@@ -33,9 +33,9 @@ function commonSubsequence(a: readonly string[], b: readonly string[]): number {
   let current = new Int32Array(b.length + 1);
   for (const element of a) {
     for (let j = 0; j < b.length; j++) {
-      current[j + 1] = element === b[j] ? previous[j]! + 1 : Math.max(previous[j + 1]!, current[j]!);
+      current[j + 1] = element === b[j] ? previous[j] + 1 : Math.max(previous[j + 1], current[j]);
     }
     [previous, current] = [current, previous];
   }
-  return previous[b.length]!;
+  return previous[b.length];
 }

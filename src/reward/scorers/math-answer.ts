@@ -37,7 +37,7 @@ export function normalizeMathAnswer(answer: string): string {
   for (const [pattern, replacement] of rewrites) text = text.replace(pattern, replacement);
   text = text.trim().replace(units, "").replace(/\s+/g, "").replace(/\.$/, "");
   const [left, right, ...more] = text.split("=");
-  if (right !== undefined && more.length === 0 && left!.length <= 2) text = right;
+  if (right !== undefined && more.length === 0 && left.length <= 2) text = right;
   text = text.replace(/\\sqrt(\w)/g, "\\sqrt{$1}");
   text = text.replace(/\\frac(\d)(?=[\d{])/g, "\\frac{$1}").replace(/(\\frac\{[^{}]*\})(\d)/g, "$1{$2}");
   text = text.replace(/^(-?\d+)\/(\d+)$/, "\\frac{$1}{$2}");
@@ -64,7 +64,7 @@ function sameNormal(a: string, b: string): boolean {
   if (left === null || right === null) return false;
   if (left.open !== right.open || left.close !== right.close || left.items.length !== right.items.length) return false;
   if (left.open === "(" || left.open === "[") {
-    return left.items.every((item, index) => sameNormal(item, right.items[index]!));
+    return left.items.every((item, index) => sameNormal(item, right.items[index]));
   }
   const open = [...right.items];
   return left.items.every((item) => {
@@ -83,9 +83,9 @@ interface AnswerList {
 /** A list of two members or more, or one in brackets; null for anything else, so that every step down is shorter. */
 function asList(text: string): AnswerList | null {
   const brackets = /^(\\\{|[([])(.*)(\\\}|[)\]])$/s.exec(text);
-  const items = splitTopLevel(brackets === null ? text : brackets[2]!);
+  const items = splitTopLevel(brackets === null ? text : brackets[2]);
   if (items.length < 2 && brackets?.[1] !== "\\{") return null;
-  if (brackets !== null) return { open: brackets[1]!, close: brackets[3]!, items };
+  if (brackets !== null) return { open: brackets[1], close: brackets[3], items };
   return { open: "", close: "", items };
 }
 

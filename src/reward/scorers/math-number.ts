@@ -13,11 +13,11 @@ const thousands = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
 export function parseRational(text: string): Rational | null {
   const number = thousands.test(text) ? text.replaceAll(",", "") : text;
   const plain = plainForm.exec(number);
-  if (plain !== null) return fromDecimal(plain[1]!);
+  if (plain !== null) return fromDecimal(plain[1]);
   const scientific = scientificForm.exec(number);
   if (scientific !== null) {
     const exponent = Number(scientific[2] ?? scientific[3]);
-    const { numerator, denominator } = fromDecimal(scientific[1]!);
+    const { numerator, denominator } = fromDecimal(scientific[1]);
     const power = 10n ** BigInt(Math.abs(exponent));
     return exponent >= 0
       ? { numerator: numerator * power, denominator }
@@ -25,7 +25,7 @@ export function parseRational(text: string): Rational | null {
   }
   const fraction = fractionForm.exec(number);
   if (fraction === null) return null;
-  const [top, bottom] = [fromDecimal(fraction[3]!), fromDecimal(fraction[4]!)];
+  const [top, bottom] = [fromDecimal(fraction[3]), fromDecimal(fraction[4])];
   if (bottom.numerator === 0n) return null;
   const whole = BigInt(fraction[2] ?? "0");
   const denominator = top.denominator * bottom.numerator;
@@ -39,5 +39,5 @@ export function sameRational(a: Rational, b: Rational): boolean {
 
 function fromDecimal(text: string): Rational {
   const [whole, digits = ""] = text.split(".");
-  return { numerator: BigInt(whole! + digits), denominator: 10n ** BigInt(digits.length) };
+  return { numerator: BigInt(whole + digits), denominator: 10n ** BigInt(digits.length) };
 }

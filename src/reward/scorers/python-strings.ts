@@ -17,8 +17,8 @@ export function strip(text: string): string {
   // by hand: an expression that ends in $ takes time in the square of a long run of spaces
   let start = 0;
   let end = text.length;
-  while (start < end && oneSpace.test(text[start]!)) start++;
-  while (end > start && oneSpace.test(text[end - 1]!)) end--;
+  while (start < end && oneSpace.test(text[start])) start++;
+  while (end > start && oneSpace.test(text[end - 1])) end--;
   return text.slice(start, end);
 }
 

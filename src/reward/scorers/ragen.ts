@@ -26,6 +26,6 @@ export function ragenPenalties(turns: readonly RagenTurn[], options: Partial<Rag
 /** The actions of `<think>…</think><answer>a || b</answer>`, at most `maxActions`; none where the format is broken. */
 export function parseRagenActions(text: string, maxActions = 5): string[] {
   if (!hasTagFormat(strip(text), ["think", "answer"])) return [];
-  const actions = tagContents(text, "answer")[0]!.split("||").map(strip);
+  const actions = tagContents(text, "answer")[0].split("||").map(strip);
   return actions.filter((action) => action !== "").slice(0, maxActions);
 }

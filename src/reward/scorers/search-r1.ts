@@ -54,7 +54,7 @@ export function hasSearchR1Format(response: string): boolean {
   let state = "start";
   let at = 0;
   for (const block of blocks) {
-    if (!followers[state]!.includes(block.name) || strip(response.slice(at, block.start)) !== "") return false;
+    if (!followers[state].includes(block.name) || strip(response.slice(at, block.start)) !== "") return false;
     state = block.name;
     at = block.end;
   }

@@ -60,7 +60,7 @@ describe.runIf(python)("parity with difflib", () => {
     const answers = JSON.parse(result.stdout) as Answer[];
     expect(answers).toHaveLength(cases.length);
     for (const [index, { a, b, autojunk, context, lineEnd }] of cases.entries()) {
-      const answer = answers[index]!;
+      const answer = answers[index];
       expect(sequenceRatio(a, b, { autojunk })).toBe(answer.ratio);
       expect(matchingBlocks(a, b, { autojunk }).map((block) => [block.a, block.b, block.size])).toEqual(answer.blocks);
       expect(

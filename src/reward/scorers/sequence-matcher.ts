@@ -57,11 +57,11 @@ function longestMatchFinder<T extends Element>(a: readonly T[], b: readonly T[],
     const best: MatchingBlock = { a: aStart, b: bStart, size: 0 };
     let filled = none;
     for (let i = aStart; i < aEnd; i++) {
-      const list = positionsInB.get(a[i]!) ?? none;
+      const list = positionsInB.get(a[i]) ?? none;
       for (const j of list) {
         if (j < bStart) continue;
         if (j >= bEnd) break;
-        const size = (j > bStart ? previous[j]! : 0) + 1;
+        const size = (j > bStart ? previous[j] : 0) + 1;
         current[j + 1] = size;
         if (size > best.size) Object.assign(best, { a: i - size + 1, b: j - size + 1, size });
       }

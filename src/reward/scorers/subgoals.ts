@@ -50,5 +50,5 @@ export function potentialShaping(
 
 function bonusOf(goal: string, bonus: GoalBonus): number {
   if (typeof bonus === "number") return bonus;
-  return Object.hasOwn(bonus, goal) ? bonus[goal]! : 0;
+  return Object.hasOwn(bonus, goal) ? bonus[goal] : 0;
 }

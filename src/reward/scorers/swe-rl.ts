@@ -64,16 +64,16 @@ function applyEdits(output: string, files: Files): Record<string, string> | stri
   for (const tag of ["<think>", "</think>", "<solution>", "</solution>"]) {
     if (countOf(output, tag) !== 1) return `${tag} does not occur exactly once`;
   }
-  const between = (name: string) => strip(output.split(`<${name}>`)[1]!.split(`</${name}>`)[0]!);
+  const between = (name: string) => strip(output.split(`<${name}>`)[1].split(`</${name}>`)[0]);
   if (between("think") === "") return "the thought is empty";
   const edited = new Map<string, string>();
   for (const [, path, search, replace] of between("solution").matchAll(editBlock)) {
     if (search === replace) return "search and replace are identical";
     // the line ends before both keep the indentation exact
-    const text = edited.get(path!) ?? `\n${textOf(files, path!)}`;
+    const text = edited.get(path) ?? `\n${textOf(files, path)}`;
     if (!text.includes(`\n${search}`)) return `search is not found in ${path}`;
     edited.set(
-      path!,
+      path,
       text.replaceAll(`\n${search}`, () => `\n${replace}`),
     );
   }
@@ -82,5 +82,5 @@ function applyEdits(output: string, files: Files): Record<string, string> | stri
 }
 
 function textOf(files: Files, path: string): string {
-  return Object.hasOwn(files, path) ? files[path]! : "";
+  return Object.hasOwn(files, path) ? files[path] : "";
 }

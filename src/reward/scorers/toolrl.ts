@@ -92,7 +92,7 @@ function correctnessOf(text: string, golds: readonly ToolRlCall[], options: Tool
   const [low, high] = correctnessRange(options);
   const calls = parseToolRlCalls(text);
   if (calls === null) return low;
-  if (calls.length === golds.length && calls.every((call, index) => same(call, golds[index]!))) return high;
+  if (calls.length === golds.length && calls.every((call, index) => same(call, golds[index]))) return high;
   if (options.granularity === "coarse") return low;
   const names = (list: readonly ToolRlCall[]) => list.map((call) => call.name);
   const open = new Set(calls);
@@ -158,7 +158,7 @@ function same(a: ToolRlCall, b: ToolRlCall): boolean {
 
 function lengthOf(text: string, { length, step }: ToolRlOptions): number {
   if (length === "none" || !text.includes("<think>") || !text.includes("</think>")) return 0;
-  const thought = text.split("<think>").at(-1)!.split("</think>")[0]!;
+  const thought = text.split("<think>").at(-1)!.split("</think>")[0];
   const full = length === "growing" ? ((640 - 384) * step) / 105 + 384 : 512;
   return Math.min(roundHalfEven((splitWords(thought).length / full) * 100) / 100, 1);
 }

@@ -58,7 +58,7 @@ export function unifiedDiff(
   const named = (name: string, date: string) => name + (date === "" ? "" : `\t${date}`);
   const lines = [`--- ${named(fromFile, fromDate)}${lineEnd}`, `+++ ${named(toFile, toDate)}${lineEnd}`];
   for (const hunk of groups) {
-    const first = hunk[0]!;
+    const first = hunk[0];
     const last = hunk.at(-1)!;
     lines.push(`@@ -${range(first.aStart, last.aEnd)} +${range(first.bStart, last.bEnd)} @@${lineEnd}`);
     for (const { tag, aStart, aEnd, bStart, bEnd } of hunk) {

@@ -172,8 +172,8 @@ function withoutSlash(url: string): string {
 function parseUrl(url: string): { path: string; query: [string, string][] } {
   const [address, search = ""] = url
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, "")
-    .split("#")[0]!
+    .split("#")[0]
     .split(/\?(.*)/s);
   const query = [...new URLSearchParams(search)].filter(([, value]) => value !== "");
-  return { path: withoutSlash(address!), query };
+  return { path: withoutSlash(address), query };
 }

@@ -44,7 +44,7 @@ function randomTokens(rng: Rng, vocabularySize: number, stopTokens: readonly num
   const tokens = Array.from({ length: rng.integer(30) }, () => {
     return rng.integer(4) === 0 ? vocabularySize - 1 - rng.integer(6) : rng.integer(vocabularySize);
   });
-  return Int32Array.of(...tokens, stopTokens[0]!);
+  return Int32Array.of(...tokens, stopTokens[0]);
 }
 
 function validText(rng: Rng, episode: Episode): string {

@@ -65,5 +65,5 @@ export function startCalmRollouts(count: number, signal: AbortSignal): CalmRollo
 }
 
 function isDisturbed({ stop, trajectories }: Rollout): boolean {
-  return stop !== "completed" || trajectories.length !== 1 || trajectories[0]!.score.total !== 1;
+  return stop !== "completed" || trajectories.length !== 1 || trajectories[0].score.total !== 1;
 }

@@ -29,8 +29,14 @@ export interface ScriptedEngine extends Policy {
 export function scriptedEngine(options: ScriptedEngineOptions): ScriptedEngine {
   const { tokenizer, renderer, says, contextLength = 4096 } = options;
   const info: EngineInfo = {
-    ...{ name: "scripted", device: "none", vocabularySize: tokenizer.vocabularySize, contextLength, parameters: 0 },
-    ...{ hasValues: false, policyVersion: 0, weights: ["policy", "opponent"] },
+    name: "scripted",
+    device: "none",
+    vocabularySize: tokenizer.vocabularySize,
+    contextLength,
+    parameters: 0,
+    hasValues: false,
+    policyVersion: 0,
+    weights: ["policy", "opponent"],
   };
   const turns = new Map<string | undefined, number>();
   const samples: ScriptedEngine["samples"] = [];
@@ -40,7 +46,7 @@ export function scriptedEngine(options: ScriptedEngineOptions): ScriptedEngine {
     const turn = turns.get(request.rollout) ?? 0;
     turns.set(request.rollout, turn + 1);
     const words =
-      typeof says === "function" ? await says(request, turn, signal) : says[Math.min(turn, says.length - 1)]!;
+      typeof says === "function" ? await says(request, turn, signal) : says[Math.min(turn, says.length - 1)];
     signal?.throwIfAborted();
     const tokens = typeof words === "string" ? renderer.say(words) : words;
     const answer = cut(tokens, request, contextLength, (id) => tokenizer.tokenBytes(id));

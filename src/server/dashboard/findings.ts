@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { detect } from "../../monitor/doctor/diagnose.ts";
 import { storedView } from "../../monitor/doctor/stored-view.ts";
 import type { RunReader } from "../../store/index.ts";
@@ -57,8 +58,11 @@ export class Findings {
     const codes = new Set(seen.map(({ code, step }) => `${code} ${step}`));
     return [...seen, ...said.filter(({ code, step }) => !codes.has(`${code} ${step}`))].map(
       ({ code, severity, message, step, remedy }) => ({
-        ...{ code, severity, message, step },
-        ...(remedy === undefined ? {} : { remedy }),
+        code,
+        severity,
+        message,
+        step,
+        ...defined({ remedy }),
       }),
     );
   }

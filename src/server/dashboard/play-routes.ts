@@ -8,7 +8,7 @@ import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { type RendererStyle, recordedStyle, rendererOf, rendererStyles } from "../renderer-style.ts";
 import type { EnvironmentsAnswer } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
-import { type PlaySeat, PlaySession } from "./play-session.ts";
+import { type PlayContext, PlaySession } from "./play-session.ts";
 import { pathText, readBody } from "./request.ts";
 import type { RunFolder } from "./run-folder.ts";
 
@@ -84,7 +84,7 @@ export class PlayRoom {
     });
     routes.post("/play/:session/suggest", async (context) => {
       const [session, options] = [this.#session(pathText(context, "session")), await readBody(context, SuggestBody)];
-      const { run } = session.seat;
+      const { run } = session.context;
       if (run === undefined) {
         throw new LudusError("no-such-checkpoint", { got: "an episode without a run", expected: "one with a run" });
       }
@@ -111,8 +111,8 @@ export class PlayRoom {
       throw new LudusError("no-such-environment", { got: `"${name}"`, expected });
     }
     const env = known.make();
-    const seat = await this.#seat(run, renderer);
-    const session = new PlaySession(env, await env.tasks.at(split, index), seat);
+    const context = await this.#contextOf(run, renderer);
+    const session = new PlaySession(env, await env.tasks.at(split, index), context);
     await session.start();
     const id = randomBytes(9).toString("base64url");
     this.#sessions.set(id, session);
@@ -124,7 +124,7 @@ export class PlayRoom {
     return id;
   }
 
-  async #seat(runId: string | undefined, wanted: RendererStyle | undefined): Promise<PlaySeat> {
+  async #contextOf(runId: string | undefined, wanted: RendererStyle | undefined): Promise<PlayContext> {
     if (runId === undefined)
       return { tokenizer: byteTokenizer(), renderer: rendererOf(byteTokenizer(), wanted ?? "compact") };
     const { directory } = this.#runs.find(runId);

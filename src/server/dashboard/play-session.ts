@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Env } from "../../env/env.ts";
 import { Episode, type EpisodeEnd, type EpisodeResult, type Move } from "../../env/episode.ts";
 import { LudusError } from "../../errors.ts";
@@ -12,7 +13,7 @@ import type { CheckpointPolicy } from "./checkpoint-policies.ts";
 import { finite } from "./run-summaries.ts";
 import { tokenTexts } from "./token-texts.ts";
 
-export interface PlaySeat {
+export interface PlayContext {
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
   /** Whose checkpoint may be asked for advice. */
@@ -31,7 +32,7 @@ const topChoices = 6;
 
 /** An episode that a person plays, with the tokens a policy in their place would see. */
 export class PlaySession {
-  readonly seat: PlaySeat;
+  readonly context: PlayContext;
   readonly #env: Env;
   readonly #task: Task;
   readonly #episode: Episode;
@@ -42,10 +43,10 @@ export class PlaySession {
   #next: Move | EpisodeEnd | undefined;
   #result: EpisodeResult | undefined;
 
-  constructor(env: Env, task: Task, seat: PlaySeat) {
+  constructor(env: Env, task: Task, context: PlayContext) {
     this.#env = env;
     this.#task = task;
-    this.seat = seat;
+    this.context = context;
     this.#episode = new Episode(env, task, { signal: this.#stopping.signal });
   }
 
@@ -55,13 +56,13 @@ export class PlaySession {
 
   /** A person's words, made into tokens as if the policy had said them. */
   async say(text: string): Promise<void> {
-    await this.#speak(this.seat.renderer.say(text), text, true);
+    await this.#speak(this.context.renderer.say(text), text, true);
   }
 
   /** What the policy suggested, its tokens kept as they are. */
   async sayTokens(ids: readonly number[]): Promise<void> {
     const tokens = Int32Array.from(ids);
-    const { renderer } = this.seat;
+    const { renderer } = this.context;
     await this.#speak(tokens, renderer.read(tokens), renderer.stopTokens.includes(tokens.at(-1) ?? -1));
   }
 
@@ -71,26 +72,29 @@ export class PlaySession {
   }
 
   view(session: string): PlayAnswer {
-    const { seat } = this;
+    const { context } = this;
     const move = this.#next !== undefined && "role" in this.#next ? this.#next : undefined;
     return {
-      ...{ session, env: this.#env.name, taskId: this.#task.id, tools: this.#episode.tools },
-      ...(move === undefined ? {} : { role: move.role }),
+      session,
+      env: this.#env.name,
+      taskId: this.#task.id,
+      tools: this.#episode.tools,
+      ...defined({ role: move === undefined ? undefined : move.role }),
       messages: this.#messages,
-      prompt: tokenTexts(seat.tokenizer, this.#prompt).join(""),
+      prompt: tokenTexts(context.tokenizer, this.#prompt).join(""),
       promptTokens: this.#prompt.length,
       possible: move === undefined ? [] : this.#episode.possibleTexts().slice(0, 40),
       hasExpert: this.#env.expert !== undefined,
       reward: this.#episode.turns.reduce((sum, { reward }) => sum + reward, 0),
       ...this.#end(),
-      ...(seat.run === undefined ? {} : { checkpoint: seat.run.step }),
+      ...defined({ checkpoint: context.run === undefined ? undefined : context.run.step }),
     };
   }
 
   async suggest({ engine, tokenizer }: CheckpointPolicy, options: SuggestOptions): Promise<SuggestionAnswer> {
     this.#move();
     const { seed, temperature } = options;
-    const { stopTokens } = this.seat.renderer;
+    const { stopTokens } = this.context.renderer;
     const given = Int32Array.from(options.given);
     const room = Math.min(
       options.maxTokens ?? Number.POSITIVE_INFINITY,
@@ -103,12 +107,16 @@ export class PlaySession {
     const sample = isOver
       ? undefined
       : await engine.sample({
-          ...{ tokens: start, maxTokens: room, seed, temperature, stopTokens },
-          ...(stopStrings.length === 0 ? {} : { stopStrings }),
+          tokens: start,
+          maxTokens: room,
+          seed,
+          temperature,
+          stopTokens,
+          ...defined({ stopStrings: stopStrings.length === 0 ? undefined : stopStrings }),
         });
     const said = sample === undefined ? given : joinTokens(given, sample.tokens);
     const tokens = await this.#choices(engine, tokenizer, said, given.length, temperature);
-    return { text: this.seat.renderer.read(said), stop: sample?.stop ?? "stop-token", tokens };
+    return { text: this.context.renderer.read(said), stop: sample?.stop ?? "stop-token", tokens };
   }
 
   async close(): Promise<void> {
@@ -135,12 +143,15 @@ export class PlaySession {
     return Array.from(
       said,
       (id, i): SuggestedToken => ({
-        ...{ id, text: texts[i]!, logprob: finite(forward.logprobs_B_T[0]![start + i]!), isGiven: i < given },
+        id,
+        text: texts[i],
+        logprob: finite(forward.logprobs_B_T[0][start + i]),
+        isGiven: i < given,
         choices: Array.from({ length: alternatives?.count ?? 0 }, (_, k) => {
           const at = (start + i) * alternatives!.count + k;
-          const choice = alternatives!.tokens[at]!;
-          const text = tokenTexts(tokenizer, [choice])[0]!;
-          return { id: choice, text, logprob: finite(alternatives!.logprobs[at]!) };
+          const choice = alternatives!.tokens[at];
+          const text = tokenTexts(tokenizer, [choice])[0];
+          return { id: choice, text, logprob: finite(alternatives!.logprobs[at]) };
         }),
       }),
     );
@@ -149,8 +160,8 @@ export class PlaySession {
   #end(): Pick<PlayAnswer, "end"> {
     if (this.#result === undefined) return {};
     const { stop, failure, scores } = this.#result;
-    const score = scores[this.#env.roles[0]!]!;
-    return { end: { stop, score, ...(failure === undefined ? {} : { failure }) } };
+    const score = scores[this.#env.roles[0]];
+    return { end: { stop, score, ...defined({ failure }) } };
   }
 
   #move(): Move {
@@ -163,8 +174,12 @@ export class PlaySession {
     const spoken = this.#conversations.get(role)!;
     const T = tokens.length;
     spoken.conversation.say({
-      ...{ kind: "said", tokens, turn: this.#episode.turns.length },
-      ...{ mask: new Uint8Array(T), logprobs: new Float32Array(T), versions: new Int32Array(T).fill(-1) },
+      kind: "said",
+      tokens,
+      turn: this.#episode.turns.length,
+      mask: new Uint8Array(T),
+      logprobs: new Float32Array(T),
+      versions: new Int32Array(T).fill(-1),
     });
     spoken.ended = ended;
     this.#messages.push({ role: "assistant", content: text, name: role });
@@ -182,7 +197,7 @@ export class PlaySession {
       return;
     }
     this.#messages.push(...next.messages);
-    const { renderer } = this.seat;
+    const { renderer } = this.context;
     const known = this.#conversations.get(next.role);
     const conversation = known?.conversation ?? new Conversation(renderer, this.#episode.templateTools, keepAll());
     this.#conversations.set(next.role, { conversation, ended: true });

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { Checkpoints } from "../../checkpoint/checkpoints.ts";
+import { defined } from "../../defined.ts";
 import type { RunEvent } from "../../schema/index.ts";
 import type { MetricPoint, RunReader } from "../../store/index.ts";
 import type { EventsAnswer, RunAnswer, RunsAnswer, Series, SeriesAnswer } from "./answers.ts";
@@ -68,12 +69,12 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
   });
   routes.get("/runs/:run/events", async (context) => {
     const { after, limit, type } = readQuery(context, EventsQuery, ["type"]);
-    const wanted = { after, limit, ...(type === undefined ? {} : { types: type }) };
+    const wanted = { after, limit, ...defined({ types: type }) };
     const events = await runs.read(pathText(context, "run"), (reader) => reader.events(wanted));
     const last = events.at(-1);
     const answer: EventsAnswer = {
       events,
-      ...(events.length < limit || last === undefined ? {} : { next: last.order }),
+      ...defined({ next: events.length < limit || last === undefined ? undefined : last.order }),
     };
     return context.json(answer);
   });
@@ -96,13 +97,14 @@ function readSeries(runs: RunFolder, run: string, names: readonly string[], rang
 }
 
 function readPoints(reader: RunReader, name: string, { points, from, to }: SeriesRange): Promise<MetricPoint[]> {
-  const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const range = defined({ from, to });
   return reader.series(name, { maxPoints: points, ...range });
 }
 
 function columns(run: string, name: string, points: readonly MetricPoint[]): Series {
   return {
-    ...{ run, name },
+    run,
+    name,
     steps: points.map(({ step }) => step),
     values: points.map(({ value }) => finite(value)),
     min: points.map(({ min }) => finite(min)),

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { metric } from "../../monitor/metric-names.ts";
+import { defined } from "../../defined.ts";
+import { metric } from "../../schema/metric-names.ts";
 import type { RunReader } from "../../store/index.ts";
 import type { RunStatus, RunSummary } from "./answers.ts";
 import type { RunFile, RunFolder } from "./run-folder.ts";
@@ -63,12 +64,14 @@ async function readSummary(reader: RunReader, id: string): Promise<Kept> {
     status: await endOf(reader),
     steps: latest === undefined ? 0 : latest + 1,
     curve: rewards.map(({ value }) => finite(value)),
-    ...(first === undefined ? {} : { started: first.time }),
-    ...(env?.name === undefined ? {} : { env: env.name }),
-    ...(algorithm?.name === undefined ? {} : { algorithm: algorithm.name }),
-    ...(steps === undefined ? {} : { plannedSteps: steps + (warmStart?.steps ?? 0) }),
-    ...(reward === undefined ? {} : { reward: finite(reward.value) }),
-    ...(success === undefined ? {} : { success: finite(success.value) }),
+    ...defined({
+      started: first === undefined ? undefined : first.time,
+      env: env?.name === undefined ? undefined : env.name,
+      algorithm: algorithm?.name === undefined ? undefined : algorithm.name,
+      plannedSteps: steps === undefined ? undefined : steps + (warmStart?.steps ?? 0),
+      reward: reward === undefined ? undefined : finite(reward.value),
+      success: success === undefined ? undefined : finite(success.value),
+    }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { infrastructureStops, policyStops, toLosslessJson } from "../../schema/index.ts";
 import type { StoredTrajectory, TrajectoryFilter, TrajectorySummary } from "../../store/index.ts";
 import type {
@@ -55,7 +56,7 @@ export function trajectoryRoutes(runs: RunFolder, policies: CheckpointPolicies):
     const filter = filterOf(readQuery(context, Filter));
     const { after, ...page } = readQuery(context, Page);
     const found = await runs.read(pathText(context, "run"), (reader) =>
-      reader.trajectories(filter, { ...page, ...(after === undefined ? {} : { after }) }),
+      reader.trajectories(filter, { ...page, ...defined({ after }) }),
     );
     const next = found.next === undefined ? {} : { next: found.next };
     const answer: TrajectoriesAnswer = { trajectories: found.trajectories.map(shown), ...next };
@@ -89,7 +90,7 @@ export function trajectoryRoutes(runs: RunFolder, policies: CheckpointPolicies):
       const { tokens_T: tokens, mask_T: mask, temperature } = trajectory;
       const options = temperature > 0 ? { temperature } : {};
       const { logprobs_B_T, entropies_B_T } = await engine.forward({ rows: [{ tokens, mask }] }, options);
-      return { checkpoint: step, logprobs: numbers(logprobs_B_T[0]!), entropies: numbers(entropies_B_T[0]!) };
+      return { checkpoint: step, logprobs: numbers(logprobs_B_T[0]), entropies: numbers(entropies_B_T[0]) };
     });
     return context.json(answer satisfies LookAnswer);
   });
@@ -104,8 +105,10 @@ function filterOf(query: z.infer<typeof Filter>): TrajectoryFilter {
   return {
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined && value !== "")),
     ...given("taskId", task),
-    ...(Object.keys(steps).length === 0 ? {} : { steps }),
-    ...(Object.keys(reward).length === 0 ? {} : { reward }),
+    ...defined({
+      steps: Object.keys(steps).length === 0 ? undefined : steps,
+      reward: Object.keys(reward).length === 0 ? undefined : reward,
+    }),
   };
 }
 
@@ -118,21 +121,30 @@ function trajectoryAnswer(stored: StoredTrajectory, tokens: TokenColumns, isFull
   const most = isFull ? Number.POSITIVE_INFINITY : shownCharacters;
   const { failure, score, weights, temperature, guidance } = trajectory;
   return {
-    ...{ summary: shown(summary), score, weights, temperature, tokens },
+    summary: shown(summary),
+    score,
+    weights,
+    temperature,
+    tokens,
     task: { id: task.id, seed: task.seed, data: longText(toLosslessJson(task.data), most) },
-    ...(failure === undefined ? {} : { failure: longText(failure, most) }),
-    ...(guidance === undefined ? {} : { guidance: { kind: guidance.kind, text: longText(guidance.text, most) } }),
+    ...defined({
+      failure: failure === undefined ? undefined : longText(failure, most),
+      guidance: guidance === undefined ? undefined : { kind: guidance.kind, text: longText(guidance.text, most) },
+    }),
     turns: trajectory.turns.map(
       ({ span, text, reward, observation, calls, stateKey, info }): ShownTurn => ({
-        ...{ start: span.start, end: span.end, reward: finite(reward) },
-        ...{ text: longText(text, most), observation: longText(observation, most) },
+        start: span.start,
+        end: span.end,
+        reward: finite(reward),
+        text: longText(text, most),
+        observation: longText(observation, most),
         calls: calls.map((call) => ({
-          ...{ name: call.name, outcome: call.outcome },
+          name: call.name,
+          outcome: call.outcome,
           arguments: longText(toLosslessJson(call.arguments), most),
           observation: longText(call.observation, most),
         })),
-        ...(stateKey === undefined ? {} : { stateKey }),
-        ...(info === undefined ? {} : { info }),
+        ...defined({ stateKey, info }),
       }),
     ),
   };
@@ -142,12 +154,13 @@ function tokenColumns({ trajectory, advantages_T }: StoredTrajectory, from: numb
   const { tokens_T, mask_T, logprobs_T, versions_T } = trajectory;
   const end = from + count;
   return {
-    ...{ from, total: tokens_T.length },
+    from,
+    total: tokens_T.length,
     ids: Array.from(tokens_T.subarray(from, end)),
     mask: Array.from(mask_T.subarray(from, end)),
     logprobs: numbers(logprobs_T.subarray(from, end)),
     versions: Array.from(versions_T.subarray(from, end)),
-    ...(advantages_T === undefined ? {} : { advantages: numbers(advantages_T.subarray(from, end)) }),
+    ...defined({ advantages: advantages_T === undefined ? undefined : numbers(advantages_T.subarray(from, end)) }),
   };
 }
 

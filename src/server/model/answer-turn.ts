@@ -121,8 +121,15 @@ function replyOf(model: ServedModel, turn: ChatTurn, forced: Int32Array, said: S
   const isLong = said.stop === "max-tokens" || said.stop === "context-full";
   const { thought, ...told } = understood(model, turn, text);
   return {
-    ...{ ...told, text, thought, tokens, forced: forced.length, ended: said.stop === "stop-token" },
-    ...{ logprobs: said.logprobs, versions: said.versions, alternatives: said.alternatives },
+    ...told,
+    text,
+    thought,
+    tokens,
+    forced: forced.length,
+    ended: said.stop === "stop-token",
+    logprobs: said.logprobs,
+    versions: said.versions,
+    alternatives: said.alternatives,
     finish: told.calls.length > 0 ? "calls" : isLong ? "length" : "stop",
   };
 }

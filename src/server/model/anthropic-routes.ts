@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import type { Message, ToolCall, ToolSpec } from "../../schema/message.ts";
 import type { Reply } from "./answer-turn.ts";
 import type { ChatTurn } from "./chat-turn.ts";
@@ -9,7 +10,7 @@ import {
   accept,
   checkModel,
   goneWith,
-  type ModelDesk,
+  type ModelHandler,
   newId,
   randomSeed,
   readBody,
@@ -57,17 +58,17 @@ const MessagesBody = z.object({
 type MessagesBody = z.infer<typeof MessagesBody>;
 
 /** `/messages`, as Anthropic's clients know it. */
-export function anthropicRoutes(desk: ModelDesk): Hono {
+export function anthropicRoutes(handler: ModelHandler): Hono {
   const routes = new Hono();
   routes.post("/messages", async (context) => {
     const body = await readBody(context, MessagesBody);
-    checkModel(desk, body.model);
-    const respond = accept(desk, turnOf(body), 1, rolloutName(context));
+    checkModel(handler, body.model);
+    const respond = accept(handler, turnOf(body), 1, rolloutName(context));
     const { signal } = context.req.raw;
     const head = { id: newId("msg_"), type: "message", role: "assistant", model: body.model };
     if (!body.stream) {
       const { replies, promptTokens } = await respond({ signal });
-      return context.json({ ...head, content: blocksOf(replies[0]!), ...endOf(replies[0]!, promptTokens) });
+      return context.json({ ...head, content: blocksOf(replies[0]), ...endOf(replies[0], promptTokens) });
     }
     return streamSSE(context, async (stream) => {
       const send: Send = (type, more) => stream.writeSSE({ event: type, data: JSON.stringify({ type, ...more }) });
@@ -96,7 +97,7 @@ async function streamMessage(
   const blocks = new StreamedBlocks(send);
   const teller = new Teller({ text: (part) => blocks.text(part), call: (call) => blocks.use(toolUse(call)) });
   const { replies, promptTokens } = await respond({ signal, onTold: teller.hear });
-  const reply = replies[0]!;
+  const reply = replies[0];
   await teller.hear(reply);
   await blocks.end();
   const { usage, ...delta } = endOf(reply, promptTokens);
@@ -159,7 +160,8 @@ function blocksOf({ content, calls }: Reply): ShownBlock[] {
 function endOf({ finish, tokens, ended }: Reply, promptTokens: number) {
   const reasons = { calls: "tool_use", length: "max_tokens", stop: ended ? "end_turn" : "stop_sequence" } as const;
   return {
-    ...{ stop_reason: reasons[finish], stop_sequence: null },
+    stop_reason: reasons[finish],
+    stop_sequence: null,
     usage: { input_tokens: promptTokens, output_tokens: tokens.length },
   };
 }
@@ -174,8 +176,12 @@ function turnOf(body: MessagesBody): ChatTurn {
       ({ input_schema: parameters, ...tool }): ToolSpec => ({ ...tool, parameters }),
     ),
     sampling: {
-      ...{ temperature: body.temperature ?? 1, topP: body.top_p, maxTokens: body.max_tokens, seed: randomSeed() },
-      ...{ stop: (body.stop_sequences ?? []).filter((text) => text !== ""), alternatives: 0 },
+      temperature: body.temperature ?? 1,
+      topP: body.top_p,
+      maxTokens: body.max_tokens,
+      seed: randomSeed(),
+      stop: (body.stop_sequences ?? []).filter((text) => text !== ""),
+      alternatives: 0,
     },
   };
 }
@@ -198,7 +204,7 @@ function messagesOf(
     const used = content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
     for (const { id, name } of used) names.set(id, name);
     const calls = used.map(({ name, input }) => ({ name, arguments: input }));
-    return [{ role, content: text, ...(calls.length === 0 ? {} : { calls }) }];
+    return [{ role, content: text, ...defined({ calls: calls.length === 0 ? undefined : calls }) }];
   }
   const results = content.flatMap((block): Message[] => {
     if (block.type !== "tool_result") return [];

@@ -1,24 +1,25 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Hono, type MiddlewareHandler } from "hono";
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { infrastructureStops, makeScore, policyStops, trajectoryToJson } from "../../schema/index.ts";
 import { anthropicRoutes } from "./anthropic-routes.ts";
 import { anthropicError, httpError, openAiError } from "./http-error.ts";
-import { type ModelDesk, readBody } from "./model-request.ts";
+import { type ModelHandler, readBody } from "./model-request.ts";
 import { openAiRoutes } from "./openai-routes.ts";
 import type { RecordedRollouts } from "./recorded-rollouts.ts";
 
 /** A model behind the protocols that agents speak; under `/rollouts/<id>` too, where calls are recorded. */
-export function modelApp(desk: ModelDesk, apiKey: string | undefined): Hono {
+export function modelApp(handler: ModelHandler, apiKey: string | undefined): Hono {
   const app = new Hono();
   if (apiKey !== undefined) app.use(requireKey(apiKey));
-  for (const base of desk.rollouts === undefined ? ["/v1"] : ["/v1", "/rollouts/:rollout/v1"]) {
-    app.route(base, openAiRoutes(desk));
-    app.route(base, anthropicRoutes(desk));
+  for (const base of handler.rollouts === undefined ? ["/v1"] : ["/v1", "/rollouts/:rollout/v1"]) {
+    app.route(base, openAiRoutes(handler));
+    app.route(base, anthropicRoutes(handler));
   }
-  if (desk.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(desk.rollouts));
-  return tellErrors(app, desk.onError);
+  if (handler.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(handler.rollouts));
+  return tellErrors(app, handler.onError);
 }
 
 /** What goes wrong is told in the shape that the client knows. */
@@ -52,9 +53,9 @@ function rolloutRoutes(rollouts: RecordedRollouts): Hono {
     const { reward, success, task, stop, failure } = await readBody(context, RewardBody);
     const score = makeScore(typeof reward === "number" ? { outcome: reward } : reward, success);
     const trajectories = rollouts.end(context.req.param("rollout"), {
-      ...{ score, taskId: task },
-      ...(stop === undefined ? {} : { stop }),
-      ...(failure === undefined ? {} : { failure }),
+      score,
+      taskId: task,
+      ...defined({ stop, failure }),
     });
     return context.json({ trajectories: trajectories.length });
   });

@@ -16,7 +16,7 @@ import type { RecordedRollouts } from "./recorded-rollouts.ts";
 import type { ServedModel } from "./served-model.ts";
 
 /** What routes of any protocol share. */
-export interface ModelDesk {
+export interface ModelHandler {
   readonly model: ServedModel;
   readonly rollouts: RecordedRollouts | undefined;
   /** Seconds since 1970. */
@@ -44,7 +44,7 @@ export async function readBody<Schema extends z.ZodType>(context: Context, schem
   throw new LudusError("bad-request", { got, expected: issue?.message ?? "another", cause: param || undefined });
 }
 
-export function checkModel({ model }: ModelDesk, name: string): void {
+export function checkModel({ model }: ModelHandler, name: string): void {
   if (name === model.name) return;
   throw new LudusError("no-such-model", { got: `"${name}"`, expected: `"${model.name}"` });
 }
@@ -64,13 +64,13 @@ export interface Answered {
  * while a status can still say so; the answers come when the result is called, which must happen.
  */
 export function accept(
-  desk: ModelDesk,
+  handler: ModelHandler,
   asked: ChatTurn,
   count: number,
   rollout: string | undefined,
 ): (options: Omit<AnswerOptions, "cache">) => Promise<Answered> {
-  const { model, rollouts, load } = desk;
-  const turn = desk.sampling === undefined ? asked : { ...asked, sampling: desk.sampling(asked.sampling) };
+  const { model, rollouts, load } = handler;
+  const turn = handler.sampling === undefined ? asked : { ...asked, sampling: handler.sampling(asked.sampling) };
   const recorded = rollout === undefined ? undefined : rollouts?.open(rollout);
   const begun = recorded?.begin(turn) ?? { prompt: promptOf(model, turn), keep: () => {} };
   checkRoom(model, begun.prompt.length + forcedTokens(model, turn).length);
@@ -80,7 +80,7 @@ export function accept(
   load.count++;
   const caches = Array.from({ length: count }, () => `served-${randomBytes(8).toString("hex")}`);
   const say = async (cache: string, i: number, options: Omit<AnswerOptions, "cache">) => {
-    if (desk.words !== undefined) return spokenTurn(model, turn, begun.prompt, desk.words(turn));
+    if (handler.words !== undefined) return spokenTurn(model, turn, begun.prompt, handler.words(turn));
     const sampling = { ...turn.sampling, seed: i === 0 ? turn.sampling.seed : seedOf(turn.sampling.seed, i) };
     return answerTurn(model, { ...turn, sampling }, begun.prompt, { ...options, cache });
   };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import type { Message, ToolSpec } from "../../schema/message.ts";
 import type { ChatTurn } from "./chat-turn.ts";
 import { toolArguments } from "./tool-arguments.ts";
@@ -61,7 +62,11 @@ export function turnOfOpenAi(body: ChatCompletionBody, seed: number): ChatTurn {
         const calls = message.tool_calls ?? [];
         for (const { id, function: called } of calls) names.set(id, called.name);
         const made = calls.map(({ function: { name, arguments: text } }) => ({ name, arguments: toolArguments(text) }));
-        return { role: "assistant", content: message.content, ...(made.length === 0 ? {} : { calls: made }) };
+        return {
+          role: "assistant",
+          content: message.content,
+          ...defined({ calls: made.length === 0 ? undefined : made }),
+        };
       }
       case "tool":
         return { role: "tool", content: message.content, name: names.get(message.tool_call_id) ?? "tool" };
@@ -74,10 +79,14 @@ export function turnOfOpenAi(body: ChatCompletionBody, seed: number): ChatTurn {
   const tools = body.tool_choice === "none" ? [] : (body.tools ?? []).map(({ function: tool }): ToolSpec => tool);
   const choice = body.tool_choice ?? "auto";
   return {
-    ...{ messages, tools, oneCall: body.parallel_tool_calls === false },
+    messages,
+    tools,
+    oneCall: body.parallel_tool_calls === false,
     choice: typeof choice === "object" ? choice.function : choice === "none" ? "auto" : choice,
     sampling: {
-      ...{ temperature: body.temperature ?? 1, topP: body.top_p ?? undefined, seed: body.seed ?? seed },
+      temperature: body.temperature ?? 1,
+      topP: body.top_p ?? undefined,
+      seed: body.seed ?? seed,
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
       stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []).filter((text) => text !== ""),
       alternatives: body.logprobs ? (body.top_logprobs ?? 0) : 0,

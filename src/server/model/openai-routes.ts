@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { type SSEStreamingApi, streamSSE } from "hono/streaming";
+import { defined } from "../../defined.ts";
 import type { ToolCall } from "../../schema/message.ts";
 import { tokenTexts } from "../dashboard/token-texts.ts";
 import type { Reply } from "./answer-turn.ts";
@@ -9,7 +10,7 @@ import {
   accept,
   checkModel,
   goneWith,
-  type ModelDesk,
+  type ModelHandler,
   newId,
   randomSeed,
   readBody,
@@ -20,21 +21,21 @@ import type { ServedModel } from "./served-model.ts";
 import { Teller } from "./teller.ts";
 
 /** `/models` and `/chat/completions`, as OpenAI's clients know them. */
-export function openAiRoutes(desk: ModelDesk): Hono {
+export function openAiRoutes(handler: ModelHandler): Hono {
   const routes = new Hono();
-  const { model } = desk;
+  const { model } = handler;
   const about = () => ({ id: model.name, object: "model", created: 0, owned_by: "ludus" });
   routes.get("/models", (context) => context.json({ object: "list", data: [about()] }));
   routes.get("/models/:model", (context) => {
-    checkModel(desk, context.req.param("model"));
+    checkModel(handler, context.req.param("model"));
     return context.json(about());
   });
   routes.post("/chat/completions", async (context) => {
     const body = await readBody(context, ChatCompletionBody);
-    checkModel(desk, body.model);
+    checkModel(handler, body.model);
     const turn = turnOfOpenAi(body, randomSeed());
-    const head = headOf(desk);
-    const respond = accept(desk, turn, body.n ?? 1, rolloutName(context));
+    const head = headOf(handler);
+    const respond = accept(handler, turn, body.n ?? 1, rolloutName(context));
     const { signal } = context.req.raw;
     if (!body.stream) return context.json(completion(model, body, head, await respond({ signal })));
     return streamSSE(context, async (stream) => {
@@ -67,9 +68,9 @@ async function streamCompletion(
     });
   });
   // several answers are told one after the other
-  const answered = await respond({ signal, onTold: count === 1 ? tellers[0]!.hear : undefined });
+  const answered = await respond({ signal, onTold: count === 1 ? tellers[0].hear : undefined });
   for (const [index, reply] of answered.replies.entries()) {
-    await tellers[index]!.hear(reply);
+    await tellers[index].hear(reply);
     const logprobs = body.logprobs ? { logprobs: logprobsOf(model, reply) } : {};
     await chunk([{ ...choice(index, {}), ...logprobs, finish_reason: finishOf(reply) }]);
   }
@@ -81,7 +82,7 @@ function choice(index: number, delta: object) {
   return { index, delta, finish_reason: null as string | null };
 }
 
-function headOf({ model, now }: ModelDesk) {
+function headOf({ model, now }: ModelHandler) {
   return { id: newId("chatcmpl-"), created: Math.floor(now()), model: model.name };
 }
 
@@ -94,8 +95,7 @@ function completion(model: ServedModel, body: ChatCompletionBody, head: object, 
         role: "assistant",
         content: calls.length > 0 && reply.content === "" ? null : reply.content,
         refusal: null,
-        ...(reply.thought === undefined ? {} : { reasoning_content: reply.thought }),
-        ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        ...defined({ reasoning_content: reply.thought, tool_calls: calls.length === 0 ? undefined : calls }),
       },
       logprobs: body.logprobs ? logprobsOf(model, reply) : null,
       finish_reason: finishOf(reply),
@@ -115,7 +115,8 @@ function finishOf({ finish }: Reply): string {
 function usageOf({ promptTokens, replies }: Answered) {
   const completionTokens = replies.reduce((sum, { tokens }) => sum + tokens.length, 0);
   return {
-    ...{ prompt_tokens: promptTokens, completion_tokens: completionTokens },
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
   };
 }
@@ -129,10 +130,10 @@ function logprobsOf({ tokenizer }: ServedModel, { tokens, forced, logprobs, alte
   const count = alternatives?.count ?? 0;
   const shown = Array.from(sampled).slice(0, ended ? -1 : undefined);
   const content = shown.map((id, t) => ({
-    ...about(id, texts[t]!, logprobs[t]!),
+    ...about(id, texts[t], logprobs[t]),
     top_logprobs: Array.from({ length: count }, (_, k) => {
-      const other = alternatives!.tokens[t * count + k]!;
-      return about(other, tokenTexts(tokenizer, [other])[0]!, alternatives!.logprobs[t * count + k]!);
+      const other = alternatives!.tokens[t * count + k];
+      return about(other, tokenTexts(tokenizer, [other])[0], alternatives!.logprobs[t * count + k]);
     }),
   }));
   return { content, refusal: null };

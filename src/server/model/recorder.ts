@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { policyWeights } from "../../engine/engine.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
 import type { Message } from "../../schema/message.ts";
@@ -88,10 +89,16 @@ export class RecordedRollout {
     const weights = this.#model.weights?.[role] ?? policyWeights;
     return pieces.map(({ path, own, sampled }, i) =>
       makeTrajectory({
-        ...{ id: `${this.id}/${role}${pieces.length > 1 ? `/${i}` : ""}`, rollout: this.id, taskId, role, score, stop },
-        ...{ weights, weight: sampled / total, temperature: this.#temperature },
-        ...(failure === undefined ? {} : { failure }),
-        ...(domain === undefined ? {} : { domain }),
+        id: `${this.id}/${role}${pieces.length > 1 ? `/${i}` : ""}`,
+        rollout: this.id,
+        taskId,
+        role,
+        score,
+        stop,
+        weights,
+        weight: sampled / total,
+        temperature: this.#temperature,
+        ...defined({ failure, domain }),
         ...columns(path, own),
         turns: turns(path, own),
       }),

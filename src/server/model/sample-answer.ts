@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { type Alternatives, policyWeights, type SampleStop } from "../../engine/engine.ts";
 import { StopStringMatcher } from "../../engine/stop-strings.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
@@ -43,14 +44,15 @@ export async function sampleAnswer(
     const tokens = joinTokens(prompt, ...slices.map((slice) => slice.tokens));
     const sample = await engine.sample(
       {
-        ...{ tokens, seed: sampling.seed, temperature: sampling.temperature, stopTokens: renderer.stopTokens },
+        tokens,
+        seed: sampling.seed,
+        temperature: sampling.temperature,
+        stopTokens: renderer.stopTokens,
         // with stop strings too: they are looked for here, over the borders of slices
         maxTokens: Math.min(limit - count, onTokens === undefined && stops.length === 0 ? limit : sliceTokens),
-        ...(sampling.topP === undefined ? {} : { topP: sampling.topP }),
-        ...(sampling.topK === undefined ? {} : { topK: sampling.topK }),
+        ...defined({ topP: sampling.topP, topK: sampling.topK }),
         weights: model.weights?.agent ?? policyWeights,
-        ...(sampling.alternatives === 0 ? {} : { alternatives: sampling.alternatives }),
-        ...(cache === undefined ? {} : { rollout: cache }),
+        ...defined({ alternatives: sampling.alternatives === 0 ? undefined : sampling.alternatives, rollout: cache }),
       },
       signal,
     );
@@ -72,11 +74,9 @@ function firstOf(
   const { alternatives } = sample;
   const count = alternatives?.count ?? 0;
   return {
-    ...{
-      tokens: sample.tokens.slice(0, n),
-      logprobs: sample.logprobs.slice(0, n),
-      versions: sample.versions.slice(0, n),
-    },
+    tokens: sample.tokens.slice(0, n),
+    logprobs: sample.logprobs.slice(0, n),
+    versions: sample.versions.slice(0, n),
     stop,
     alternatives:
       alternatives === undefined
@@ -101,7 +101,7 @@ function joined(slices: readonly Sampled[]): Sampled {
       alternatives.length === 0
         ? undefined
         : {
-            count: alternatives[0]!.count,
+            count: alternatives[0].count,
             tokens: joinTokens(...alternatives.map(({ tokens }) => tokens)),
             logprobs: floats(alternatives.map(({ logprobs }) => logprobs)),
           },

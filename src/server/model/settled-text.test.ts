@@ -54,7 +54,7 @@ test("what was told is always the beginning of what is told in the end", () => {
   pieces.push("=", "{", '{"name": "look", "parameters": {"where": "up"}}', "<", "fly away\n", "#so\n");
   const wrong: string[] = [];
   for (let round = 0; round < 400; round++) {
-    const text = Array.from({ length: 1 + rng.integer(5) }, () => pieces[rng.integer(pieces.length)]!).join("");
+    const text = Array.from({ length: 1 + rng.integer(5) }, () => pieces[rng.integer(pieces.length)]).join("");
     for (const format of [hermes(), hermes({ thoughtIsOpen: true }), llama(), compact(), plain()]) {
       const whole = format.parse(text, tools);
       let told = "";

@@ -25,7 +25,7 @@ export class Teller {
     }
     while (this.#calls < calls.length) {
       const index = this.#calls++;
-      await this.#listener.call(calls[index]!, index);
+      await this.#listener.call(calls[index], index);
     }
   };
 }

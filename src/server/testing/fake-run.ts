@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
-import { metric } from "../../monitor/metric-names.ts";
 import type { Rng } from "../../random.ts";
 import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { Trajectory, TrajectoryGroup } from "../../schema/index.ts";
+import { metric } from "../../schema/metric-names.ts";
 import { type Advantages, openRun, type RunWrites } from "../../store/index.ts";
 
 export interface FakeRunOptions {
@@ -19,7 +19,12 @@ export interface FakeRunOptions {
 }
 
 const defaults: FakeRunOptions = {
-  ...{ steps: 20, firstStep: 0, groupsPerStep: 2, groupSize: 4, isEnded: true, fields: {} },
+  steps: 20,
+  firstStep: 0,
+  groupsPerStep: 2,
+  groupSize: 4,
+  isEnded: true,
+  fields: {},
   now: () => 1_700_000_000_000,
 };
 

@@ -19,7 +19,7 @@ export function scriptedModel(
     const start = tokens.lastIndexOf(open);
     const reply = new TextEncoder().encode(script(tokenizer.decode(tokens.slice(0, start), { special: true })));
     // in bytes: what it was made to begin with may be other tokens
-    const said = tokens.slice(start + 1).reduce((sum, id) => sum + tokenBytes[id]!.length, 0);
+    const said = tokens.slice(start + 1).reduce((sum, id) => sum + tokenBytes[id].length, 0);
     const next = reply[said] ?? end;
     return Array.from({ length: tokenizer.vocabularySize }, (_, id) => (id === next ? 0.75 : id === 33 ? 0.25 : 0));
   };

@@ -75,9 +75,9 @@ export function metricsContract(context: StoreContext): void {
         [1, "step-end"],
         [2, "warning"],
       ]);
-      expect(events[1]!.event).toEqual({ type: "step-end", step: 1, metrics: { loss: Number.NaN } });
-      expect(events[0]!.time).toBeLessThan(events[1]!.time);
-      expect(await context.run.events({ after: events[0]!.order, limit: 1 })).toEqual([events[1]]);
+      expect(events[1].event).toEqual({ type: "step-end", step: 1, metrics: { loss: Number.NaN } });
+      expect(events[0].time).toBeLessThan(events[1].time);
+      expect(await context.run.events({ after: events[0].order, limit: 1 })).toEqual([events[1]]);
       expect(await context.run.events({ types: ["warning", "run-start"] })).toEqual([events[0], events[2]]);
       expect(await context.run.events({ types: [] })).toEqual([]);
     });

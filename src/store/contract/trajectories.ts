@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defined } from "../../defined.ts";
 import { createRng, type Rng } from "../../random.ts";
 import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { Trajectory } from "../../schema/index.ts";
@@ -15,13 +16,13 @@ export function trajectoriesContract(context: StoreContext): void {
       });
       await context.reopen();
       const { trajectories } = await context.run.trajectories({}, { order: "oldest" });
-      const stored = await context.run.group(trajectories[0]!.group);
+      const stored = await context.run.group(trajectories[0].group);
       expect(stored).toStrictEqual({ ...groups[0], step: 4, split: "train", members: trajectories.slice(0, 3) });
-      const last = await context.run.trajectory(trajectories[3]!.key);
+      const last = await context.run.trajectory(trajectories[3].key);
       expect(last).toStrictEqual({
         summary: trajectories[3],
-        task: groups[2]!.task,
-        trajectory: groups[2]!.trajectories[0],
+        task: groups[2].task,
+        trajectory: groups[2].trajectories[0],
       });
     });
 
@@ -31,8 +32,8 @@ export function trajectoriesContract(context: StoreContext): void {
       const group = { task: fakeTask(rng, "a"), trajectories: spoken.slice(0, 3) };
       const [flat, varied] = group.trajectories;
       const learned = new Map([
-        [flat!.id, Float32Array.from(flat!.mask_T, (mask) => (mask === 1 ? -0.25 : 0))],
-        [varied!.id, Float32Array.from(varied!.mask_T, (mask, t) => (mask === 1 ? t / 7 - 1 : 0))],
+        [flat.id, Float32Array.from(flat.mask_T, (mask) => (mask === 1 ? -0.25 : 0))],
+        [varied.id, Float32Array.from(varied.mask_T, (mask, t) => (mask === 1 ? t / 7 - 1 : 0))],
       ]);
       await context.write((run) => {
         run.recordGroup(1, group, "train", learned);
@@ -43,7 +44,7 @@ export function trajectoriesContract(context: StoreContext): void {
         const { trajectories } = await context.run.trajectories({}, { order: "oldest" });
         return Promise.all(trajectories.map(async ({ key }) => (await context.run.trajectory(key)).advantages_T));
       };
-      expect(await read()).toEqual([learned.get(flat!.id), learned.get(varied!.id), undefined, undefined]);
+      expect(await read()).toEqual([learned.get(flat.id), learned.get(varied.id), undefined, undefined]);
       await context.run.truncateAfter(0);
       await context.write((run) => run.recordGroup(1, group, "train"));
       expect(await read()).toEqual([undefined, undefined, undefined]);
@@ -59,7 +60,7 @@ export function trajectoriesContract(context: StoreContext): void {
       await context.reopen();
       const { trajectories: found } = await context.run.trajectories({ guided: true });
       expect(found.map((summary) => summary.guidance)).toEqual(["plan", "plan"]);
-      expect(await context.run.group(found[0]!.group)).toMatchObject(group);
+      expect(await context.run.group(found[0].group)).toMatchObject(group);
       await context.run.truncateAfter(0);
       await context.write((run) => run.recordGroup(1, fakeGroup(rng, "b", 1), "train"));
       expect(await context.run.countTrajectories({ guided: true })).toBe(0);
@@ -70,7 +71,7 @@ export function trajectoriesContract(context: StoreContext): void {
       const group = fakeGroup(rng, "a", 1, { stop: "max-turns", score: { total: 0.5, parts: {}, success: true } });
       await context.write((run) => run.recordGroup(7, group, "eval"));
       const [summary] = (await context.run.trajectories()).trajectories;
-      expect(summary).toMatchObject(expectedSummary(group.trajectories[0]!, 7, "eval"));
+      expect(summary).toMatchObject(expectedSummary(group.trajectories[0], 7, "eval"));
     });
 
     test("keys that are not there are refused", async () => {
@@ -106,7 +107,7 @@ export function trajectoriesContract(context: StoreContext): void {
       const score = { total: Number.NaN, parts: {}, success: false };
       await context.write((run) => run.recordGroup(1, fakeGroup(createRng(5), "a", 1, { score }), "train"));
       expect(await context.run.countTrajectories({ reward: { min: -1 } })).toBe(0);
-      expect((await context.run.trajectories()).trajectories[0]!.reward).toBeNaN();
+      expect((await context.run.trajectories()).trajectories[0].reward).toBeNaN();
     });
 
     test("text is found wherever it was said, as words that follow each other", async () => {
@@ -188,14 +189,14 @@ function expectedSummary(trajectory: Trajectory, step: number, split: string) {
     success: score.success,
     tools,
     ...counts,
-    ...(guidance === undefined ? {} : { guidance: guidance.kind }),
+    ...defined({ guidance: guidance === undefined ? undefined : guidance.kind }),
   };
 }
 
 type Shown = ReturnType<typeof expectedSummary> | TrajectorySummary;
 
 function randomFilter(rng: Rng, all: readonly Shown[]): TrajectoryFilter {
-  const example = all[rng.integer(all.length)]!;
+  const example = all[rng.integer(all.length)];
   const sometimes = <Value>(value: Value) => (rng.next() < 0.25 ? value : {});
   return {
     ...sometimes({ steps: { from: rng.integer(12), ...sometimes({ to: rng.integer(12) }) } }),
@@ -203,11 +204,13 @@ function randomFilter(rng: Rng, all: readonly Shown[]): TrajectoryFilter {
     ...sometimes({ taskId: example.taskId }),
     ...sometimes({ stop: example.stop }),
     ...sometimes({ success: example.success }),
-    ...sometimes({ tool: ["search", "browse", "unheard-of"][rng.integer(3)]! }),
+    ...sometimes({ tool: ["search", "browse", "unheard-of"][rng.integer(3)] }),
     ...sometimes({ reward: { min: example.reward - 0.1, ...sometimes({ max: example.reward }) } }),
     ...sometimes({ guided: rng.next() < 0.5 }),
-    ...(rng.next() < 0.05 ? { rollout: example.rollout } : {}),
-    ...(rng.next() < 0.05 ? { role: example.role } : {}),
+    ...defined({
+      rollout: rng.next() < 0.05 ? example.rollout : undefined,
+      role: rng.next() < 0.05 ? example.role : undefined,
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import {
   decodeTrajectory,
@@ -89,7 +90,7 @@ export function trajectories(database: Database, wanted: TrajectoryFilter, page:
   const { sql, parameters, limit } = pageQuery(filter, page, isRewardRare);
   const found = database.all(sql, ...parameters).map(summaries(database));
   const shown = found.slice(0, limit);
-  return { trajectories: shown, ...(found.length > limit ? { next: shown.at(-1)!.key } : {}) };
+  return { trajectories: shown, ...defined({ next: found.length > limit ? shown.at(-1)!.key : undefined }) };
 }
 
 export function countTrajectories(database: Database, wanted: TrajectoryFilter): number {
@@ -114,8 +115,10 @@ export function trajectory(database: Database, key: number): StoredTrajectory {
   const whole = decoded(database, key);
   const advantages_T = advantages(database, key, whole);
   return {
-    ...{ summary: found, task, trajectory: whole },
-    ...(advantages_T === undefined ? {} : { advantages_T }),
+    summary: found,
+    task,
+    trajectory: whole,
+    ...defined({ advantages_T }),
   };
 }
 
@@ -162,7 +165,7 @@ function summaries(database: Database): (row: Row) => TrajectorySummary {
   const kindOf = guidanceKinds(database);
   return (row) => {
     const guidance = kindOf(row.number("id"));
-    return { ...summary(row), ...(guidance === undefined ? {} : { guidance }) };
+    return { ...summary(row), ...defined({ guidance }) };
   };
 }
 

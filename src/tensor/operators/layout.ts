@@ -9,22 +9,22 @@ const reshapeOperator: Operator = {
   name: "reshape",
   infer([x], { shape }) {
     const target = parseDims(String(shape));
-    if (product(x!.shape) !== product(target)) {
+    if (product(x.shape) !== product(target)) {
       throw new TensorError(
         "reshape",
-        [x!.shape, target],
-        `${product(x!.shape)} elements cannot become ${product(target)}`,
+        [x.shape, target],
+        `${product(x.shape)} elements cannot become ${product(target)}`,
       );
     }
-    if (!canReshape(x!.shape, target)) {
+    if (!canReshape(x.shape, target)) {
       const rule = "at most one symbolic dimension may move to another axis";
-      throw new TensorError("reshape", [x!.shape, target], rule);
+      throw new TensorError("reshape", [x.shape, target], rule);
     }
-    return [{ dtype: x!.dtype, shape: target }];
+    return [{ dtype: x.dtype, shape: target }];
   },
-  derivative: (node, [g]) => [reshapeLike(g!, node.inputs[0]!)],
+  derivative: (node, [g]) => [reshapeLike(g!, node.inputs[0])],
   emit(node, emitter) {
-    const [x, y] = [node.inputs[0]!, node.outputs[0]!];
+    const [x, y] = [node.inputs[0], node.outputs[0]];
     if (movedSymbols(x.shape, y.shape) > 1) return emitMovedOnes(x, y, emitter);
     // ONNX wants numbers: 0 copies the input's dimension at the same axis, one -1 is worked out
     const target = y.shape.map((dim, axis) => (typeof dim === "number" ? dim : dim === x.shape[axis] ? 0 : -1));
@@ -47,9 +47,9 @@ function emitMovedOnes(x: Value, y: Value, emitter: Emitter): void {
 }
 
 export function reshape(x: Value, shape: Shape): Value {
-  const source = x.node.operator === reshapeOperator ? x.node.inputs[0]! : x;
+  const source = x.node.operator === reshapeOperator ? x.node.inputs[0] : x;
   if (sameShape(source.shape, shape)) return source;
-  return x.graph.apply(reshapeOperator, [canReshape(source.shape, shape) ? source : x], { shape: shape.join(",") })[0]!;
+  return x.graph.apply(reshapeOperator, [canReshape(source.shape, shape) ? source : x], { shape: shape.join(",") })[0];
 }
 
 function canReshape(from: Shape, to: Shape): boolean {
@@ -60,30 +60,30 @@ function canReshape(from: Shape, to: Shape): boolean {
 const reshapeLikeOperator: Operator = {
   name: "reshapeLike",
   infer([x, like]) {
-    if (product(x!.shape) !== product(like!.shape)) {
-      throw new TensorError("reshapeLike", [x!.shape, like!.shape], "both must have the same number of elements");
+    if (product(x.shape) !== product(like.shape)) {
+      throw new TensorError("reshapeLike", [x.shape, like.shape], "both must have the same number of elements");
     }
-    return [{ dtype: x!.dtype, shape: like!.shape }];
+    return [{ dtype: x.dtype, shape: like.shape }];
   },
-  derivative: (node, [g]) => [reshapeLike(g!, node.inputs[0]!), undefined],
+  derivative: (node, [g]) => [reshapeLike(g!, node.inputs[0]), undefined],
   emit(node, emitter) {
     const shape = emitter.fresh();
-    emitter.node("Shape", [emitter.name(node.inputs[1]!)], [shape]);
-    emitter.node("Reshape", [emitter.name(node.inputs[0]!), shape], [emitter.name(node.outputs[0]!)]);
+    emitter.node("Shape", [emitter.name(node.inputs[1])], [shape]);
+    emitter.node("Reshape", [emitter.name(node.inputs[0]), shape], [emitter.name(node.outputs[0])]);
   },
 };
 
 /** `x` in the shape of `like`: the way back from a flattening, which numbers alone cannot tell. */
 export function reshapeLike(x: Value, like: Value): Value {
   if (canReshape(x.shape, like.shape)) return reshape(x, like.shape);
-  return x.graph.apply(reshapeLikeOperator, [x, like])[0]!;
+  return x.graph.apply(reshapeLikeOperator, [x, like])[0];
 }
 
 const transposeOperator: Operator = {
   name: "transpose",
   infer([x], { order }) {
     const axes = order as readonly number[];
-    return [{ dtype: x!.dtype, shape: axes.map((axis) => x!.shape[axis]!) }];
+    return [{ dtype: x.dtype, shape: axes.map((axis) => x.shape[axis]) }];
   },
   derivative(node, [g]) {
     const order = node.attributes.order as readonly number[];
@@ -109,11 +109,11 @@ export function transpose(x: Value, order: readonly number[]): Value {
   const inner = transposeOrder(x);
   if (inner !== undefined)
     return transpose(
-      x.node.inputs[0]!,
-      axes.map((axis) => inner[axis]!),
+      x.node.inputs[0],
+      axes.map((axis) => inner[axis]),
     );
   if (axes.every((axis, i) => axis === i)) return x;
-  return x.graph.apply(transposeOperator, [x], { order: axes })[0]!;
+  return x.graph.apply(transposeOperator, [x], { order: axes })[0];
 }
 
 /** The order of a transposed value, so that products can take the transposition in. */
@@ -139,7 +139,7 @@ const concatOperator: Operator = {
         );
       }
     }
-    const dims = inputs.map((input) => input.shape[axis as number]!);
+    const dims = inputs.map((input) => input.shape[axis as number]);
     const total = sumOf(dims);
     return [{ dtype: first.dtype, shape: first.shape.map((dim, i) => (i === axis ? total : dim)) }];
   },
@@ -157,7 +157,7 @@ export function concat(values: readonly Value[], axis: number): Value {
   if (first === undefined) throw new TensorError("concat", [], "needs at least one value");
   return values.length === 1
     ? first
-    : first.graph.apply(concatOperator, values, { axis: normalAxis("concat", first.shape, axis) })[0]!;
+    : first.graph.apply(concatOperator, values, { axis: normalAxis("concat", first.shape, axis) })[0];
 }
 
 const splitOperator: Operator = {
@@ -165,15 +165,15 @@ const splitOperator: Operator = {
   infer([x, ...likes], { axis, sizes }) {
     const at = axis as number;
     const dims = partSizes(likes, sizes as readonly number[], at);
-    if (x!.shape[at] !== sumOf(dims)) {
-      const shapes = [x!.shape, ...likes.map((like) => like.shape)];
-      throw new TensorError("split", shapes, `parts [${dims}] must add up to ${x!.shape[at]} along axis ${at}`);
+    if (x.shape[at] !== sumOf(dims)) {
+      const shapes = [x.shape, ...likes.map((like) => like.shape)];
+      throw new TensorError("split", shapes, `parts [${dims}] must add up to ${x.shape[at]} along axis ${at}`);
     }
-    return dims.map((part) => ({ dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === at ? part : dim)) }));
+    return dims.map((part) => ({ dtype: x.dtype, shape: x.shape.map((dim, i) => (i === at ? part : dim)) }));
   },
   derivative: (node, gradients) => [
     concat(
-      gradients.map((g, i) => g ?? zerosLike(node.outputs[i]!)),
+      gradients.map((g, i) => g ?? zerosLike(node.outputs[i])),
       node.attributes.axis as number,
     ),
   ],
@@ -187,7 +187,7 @@ const splitOperator: Operator = {
       : emitter.once(`sizes ${axis} ${names}`, (name) => {
           let next = 0;
           const parts = sizes.map((size) =>
-            size >= 0 ? emitter.integers([size]) : axisSize(likes[next++]!, axis, emitter),
+            size >= 0 ? emitter.integers([size]) : axisSize(likes[next++], axis, emitter),
           );
           emitter.node("Concat", parts, [name], { axis: { int: 0 } });
         });
@@ -198,16 +198,16 @@ const splitOperator: Operator = {
 /** In `sizes`, -1 stands for the size the next of `likes` has along the axis. */
 function partSizes(likes: readonly Value[], sizes: readonly number[], axis: number): readonly Dim[] {
   let next = 0;
-  return sizes.map((size) => (size >= 0 ? size : likes[next++]!.shape[axis]!));
+  return sizes.map((size) => (size >= 0 ? size : likes[next++].shape[axis]));
 }
 
 function partNames(likes: readonly Value[], sizes: readonly number[], emitter: Emitter): string {
   let next = 0;
-  return sizes.map((size) => (size >= 0 ? size : emitter.name(likes[next++]!))).join();
+  return sizes.map((size) => (size >= 0 ? size : emitter.name(likes[next++]))).join();
 }
 
 function axisSize(like: Value, axis: number, emitter: Emitter): string {
-  const dim = like.shape[axis]!;
+  const dim = like.shape[axis];
   if (typeof dim === "number") return emitter.integers([dim]);
   const size = emitter.fresh();
   emitter.node("Shape", [emitter.name(like)], [size], { start: { int: axis }, end: { int: axis + 1 } });
@@ -223,16 +223,16 @@ export function split(x: Value, sizes: readonly (number | Value)[], axis: number
 
 const zerosLikeOperator: Operator = {
   name: "zerosLike",
-  infer: ([x]) => [{ dtype: "float32", shape: x!.shape }],
+  infer: ([x]) => [{ dtype: "float32", shape: x.shape }],
   derivative: () => [undefined],
   emit(node: Node, emitter: Emitter) {
     const shape = emitter.fresh();
-    emitter.node("Shape", [emitter.name(node.inputs[0]!)], [shape]);
-    emitter.node("ConstantOfShape", [shape], [emitter.name(node.outputs[0]!)]);
+    emitter.node("Shape", [emitter.name(node.inputs[0])], [shape]);
+    emitter.node("ConstantOfShape", [shape], [emitter.name(node.outputs[0])]);
   },
 };
 
 /** Zeros in the shape of a value. */
 export function zerosLike(like: Value): Value {
-  return like.graph.apply(zerosLikeOperator, [like])[0]!;
+  return like.graph.apply(zerosLikeOperator, [like])[0];
 }

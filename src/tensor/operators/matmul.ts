@@ -15,13 +15,13 @@ const matmulOperator: Operator = {
   name: "matmul",
   infer([a, b], { transposeA, transposeB }) {
     const fail = (rule: string) =>
-      new TensorError(matmulName(transposeA === true, transposeB === true), [a!.shape, b!.shape], rule);
-    if (a!.shape.length < 2 || b!.shape.length < 2) throw fail("both must have two axes or more");
-    if (a!.dtype !== "float32" || b!.dtype !== "float32") throw fail("takes float32 values");
-    const [m, k] = lastTwo(a!, transposeA === true);
-    const [k2, n] = lastTwo(b!, transposeB === true);
+      new TensorError(matmulName(transposeA === true, transposeB === true), [a.shape, b.shape], rule);
+    if (a.shape.length < 2 || b.shape.length < 2) throw fail("both must have two axes or more");
+    if (a.dtype !== "float32" || b.dtype !== "float32") throw fail("takes float32 values");
+    const [m, k] = lastTwo(a, transposeA === true);
+    const [k2, n] = lastTwo(b, transposeB === true);
     if (k !== k2) throw fail(`inner dimensions ${k} and ${k2} must be equal`);
-    const batch = broadcast("matmul", a!.shape.slice(0, -2), b!.shape.slice(0, -2));
+    const batch = broadcast("matmul", a.shape.slice(0, -2), b.shape.slice(0, -2));
     return [{ dtype: "float32", shape: [...batch, m, n] }];
   },
   derivative(node, [g]) {
@@ -54,7 +54,7 @@ const matmulOperator: Operator = {
 
 /** The sum that adds a bias to a product of two matrices and is all that reads it. */
 function biasedSum(product: Node, emitter: Emitter): Node | undefined {
-  const value = product.outputs[0]!;
+  const value = product.outputs[0];
   const [reader, ...others] = emitter.readers(value);
   if (value.shape.length !== 2 || reader?.operator.name !== "add" || others.length > 0 || emitter.isOutput(value))
     return undefined;
@@ -103,7 +103,7 @@ function untransposed(value: Value): Value | undefined {
   const order = transposeOrder(value);
   if (order === undefined) return undefined;
   const swapped = lastTwoSwapped(order.length);
-  return order.every((axis, i) => axis === swapped[i]) ? value.node.inputs[0]! : undefined;
+  return order.every((axis, i) => axis === swapped[i]) ? value.node.inputs[0] : undefined;
 }
 
 function lastTwoSwapped(rank: number): number[] {
@@ -121,7 +121,7 @@ export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   if (innerA !== undefined) return matmul(innerA, b, { transposeA: !transposeA, transposeB, scale });
   const innerB = untransposed(b);
   if (innerB !== undefined) return matmul(a, innerB, { transposeA, transposeB: !transposeB, scale });
-  return a.graph.apply(matmulOperator, [a, b], { transposeA, transposeB, scale })[0]!;
+  return a.graph.apply(matmulOperator, [a, b], { transposeA, transposeB, scale })[0];
 }
 
 /**

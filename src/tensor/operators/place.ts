@@ -7,10 +7,10 @@ import { zerosLike } from "./layout.ts";
 const pickOperator: Operator = {
   name: "pick",
   infer([x, index]) {
-    checkRows("pick", x!, index!);
-    return [{ dtype: "float32", shape: index!.shape }];
+    checkRows("pick", x, index);
+    return [{ dtype: "float32", shape: index.shape }];
   },
-  derivative: (node, [g]) => [placeAdd(zerosLike(node.inputs[0]!), node.inputs[1]!, g!), undefined],
+  derivative: (node, [g]) => [placeAdd(zerosLike(node.inputs[0]), node.inputs[1], g!), undefined],
   emit: (node, emitter) =>
     emitter.node("GatherElements", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {
       axis: { int: -1 },
@@ -21,12 +21,12 @@ const pickOperator: Operator = {
 const placeAddOperator: Operator = {
   name: "placeAdd",
   infer([x, index, updates]) {
-    checkRows("placeAdd", x!, index!);
-    if (!sameShape(index!.shape, updates!.shape))
-      throw new TensorError("placeAdd", [index!.shape, updates!.shape], "index and updates must have one shape");
-    return [{ dtype: "float32", shape: x!.shape }];
+    checkRows("placeAdd", x, index);
+    if (!sameShape(index.shape, updates.shape))
+      throw new TensorError("placeAdd", [index.shape, updates.shape], "index and updates must have one shape");
+    return [{ dtype: "float32", shape: x.shape }];
   },
-  derivative: (node, [g]) => [g, undefined, pick(g!, node.inputs[1]!)],
+  derivative: (node, [g]) => [g, undefined, pick(g!, node.inputs[1])],
   emit(node, emitter) {
     emitter.node("ScatterElements", node.inputs.map(emitter.name), node.outputs.map(emitter.name), {
       axis: { int: -1 },
@@ -44,12 +44,12 @@ function checkRows(name: string, x: Value, index: Value): void {
 
 /** Element `index[..., k]` of each last-axis row. */
 export function pick(x: Value, index: Value): Value {
-  return x.graph.apply(pickOperator, [x, index])[0]!;
+  return x.graph.apply(pickOperator, [x, index])[0];
 }
 
 /** `x` with updates added at `index` of each last-axis row; equal indices add up. */
 export function placeAdd(x: Value, index: Value, updates: Value): Value {
-  return x.graph.apply(placeAddOperator, [x, index, updates])[0]!;
+  return x.graph.apply(placeAddOperator, [x, index, updates])[0];
 }
 
 /** a + b where a is zero but for placed updates: they are placed into b, without the pass over the zeros. */

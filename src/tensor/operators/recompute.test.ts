@@ -17,7 +17,7 @@ function chain(wrap: Wrap): Uint8Array {
   const common = graph.input("common", "float32", [3]);
   const weights = [0, 1, 2].map((i) => graph.input(`w${i}`, "float32", [3, 3]));
   let h = x;
-  for (const weight of weights) h = wrap([h], ([input]) => tanh(matmul(mul(input!, exp(common)), weight)));
+  for (const weight of weights) h = wrap([h], ([input]) => tanh(matmul(mul(input, exp(common)), weight)));
   const wanted = [x, common, ...weights];
   const gradients = differentiate([{ value: h, gradient: graph.input("d", "float32", ["B", 3]) }], wanted);
   return toOnnx({ h, ...Object.fromEntries(gradients.map((gradient, i) => [`g${i}`, gradient])) });
@@ -31,7 +31,7 @@ describe("recompute", () => {
     const feeds = { x: draw(4, 3), d: draw(4, 3), common: draw(3), ...weights };
     const [kept, recomputed] = [await runModel(chain(keep), feeds), await runModel(chain(recompute), feeds)];
     for (const [name, numbers] of Object.entries(kept)) {
-      expect(worstDifference(recomputed[name]!, numbers), name).toBeLessThan(1e-5);
+      expect(worstDifference(recomputed[name], numbers), name).toBeLessThan(1e-5);
     }
   });
 
@@ -44,7 +44,7 @@ describe("recompute", () => {
   test("computes nothing twice without a backward pass", () => {
     const graph = new Graph();
     const x = graph.input("x", "float32", ["B", 3]);
-    expect(nodeOperators(toOnnx({ y: recompute([x], ([input]) => tanh(exp(input!))) }))).toEqual([
+    expect(nodeOperators(toOnnx({ y: recompute([x], ([input]) => tanh(exp(input))) }))).toEqual([
       "Exp",
       "Tanh",
       "Identity",
@@ -54,15 +54,15 @@ describe("recompute", () => {
   test("takes whole numbers as inputs", async () => {
     const graph = new Graph();
     const [table, index] = [graph.input("table", "float32", [3, 1]), graph.input("index", "int64", ["B"])];
-    const rows = recompute([table, index], ([a, b]) => exp(takeRows(a!, b!)));
+    const rows = recompute([table, index], ([a, b]) => exp(takeRows(a, b)));
     const [gradient] = differentiate([{ value: rows, gradient: graph.input("d", "float32", ["B", 1]) }], [table]);
     const feeds = {
       table: fill([3, 1], () => 0),
       index: { ...fill([2], () => 1), dtype: "int64" as const },
       d: fill([2, 1], () => 1),
     };
-    const results = await runModel(toOnnx({ gradient: gradient! }), feeds);
-    expect([...results.gradient!.data]).toEqual([0, 2, 0]);
+    const results = await runModel(toOnnx({ gradient: gradient }), feeds);
+    expect([...results.gradient.data]).toEqual([0, 2, 0]);
   });
 
   test("needs less memory than keeping everything", () => {
@@ -72,8 +72,8 @@ describe("recompute", () => {
       if (stdout === "") throw new Error(stderr);
       return JSON.parse(stdout) as { megabytes: number; gradient: number };
     });
-    expect(recomputed!.gradient).toBeCloseTo(kept!.gradient, 4);
+    expect(recomputed.gradient).toBeCloseTo(kept.gradient, 4);
     // 24 layers keep three arrays of 4 MB each; recomputed, eight segments keep one each, and the three layers of one segment
-    expect(kept!.megabytes).toBeGreaterThan(2 * recomputed!.megabytes);
+    expect(kept.megabytes).toBeGreaterThan(2 * recomputed.megabytes);
   });
 });

@@ -18,7 +18,7 @@ const recomputeOperator: Operator = {
   derivative(node, [g], { accumulate, wanted }) {
     const inputs = node.inputs.slice(0, -1);
     const again = inputs.map((input) => (input.dtype === "float32" ? after(input, g!) : input));
-    const output = segments.get(node.outputs[0]!)!(again);
+    const output = segments.get(node.outputs[0])!(again);
     const gradients = accumulateGradients([{ value: output, gradient: g! }], new Set([...wanted, ...again]));
     for (const value of wanted) {
       const gradient = gradients.get(value);
@@ -27,7 +27,7 @@ const recomputeOperator: Operator = {
     return [...again.map((value) => gradients.get(value)), undefined];
   },
   emit: (node, emitter) =>
-    emitter.node("Identity", [emitter.name(node.inputs.at(-1)!)], [emitter.name(node.outputs[0]!)]),
+    emitter.node("Identity", [emitter.name(node.inputs.at(-1)!)], [emitter.name(node.outputs[0])]),
 };
 
 /**
@@ -36,7 +36,7 @@ const recomputeOperator: Operator = {
  */
 export function recompute(inputs: readonly Value[], segment: (inputs: readonly Value[]) => Value): Value {
   const output = segment(inputs);
-  const passed = output.graph.apply(recomputeOperator, [...inputs, output])[0]!;
+  const passed = output.graph.apply(recomputeOperator, [...inputs, output])[0];
   segments.set(passed, segment);
   return passed;
 }
@@ -46,22 +46,22 @@ export function recompute(inputs: readonly Value[], segment: (inputs: readonly V
 const afterOperator: Operator = {
   name: "after",
   infer([x, cue]) {
-    for (const { dtype } of [x!, cue!])
-      if (dtype !== "float32") throw new TensorError("after", [x!.shape, cue!.shape], "takes float32 values");
-    return [{ dtype: "float32", shape: x!.shape }];
+    for (const { dtype } of [x, cue])
+      if (dtype !== "float32") throw new TensorError("after", [x.shape, cue.shape], "takes float32 values");
+    return [{ dtype: "float32", shape: x.shape }];
   },
   derivative: (_, [g]) => [g, undefined],
   emit(node, emitter) {
     const [flat, first, zero, one] = [emitter.fresh(), emitter.fresh(), emitter.fresh(), emitter.fresh()];
-    emitter.node("Reshape", [emitter.name(node.inputs[1]!), emitter.integers([-1])], [flat]);
+    emitter.node("Reshape", [emitter.name(node.inputs[1]), emitter.integers([-1])], [flat]);
     emitter.node("Gather", [flat, emitter.integers([0], true)], [first]);
     emitter.node("Mul", [first, emitter.float(0)], [zero]);
     emitter.node("Add", [zero, emitter.float(1)], [one]);
-    emitter.node("Mul", [emitter.name(node.inputs[0]!), one], [emitter.name(node.outputs[0]!)]);
+    emitter.node("Mul", [emitter.name(node.inputs[0]), one], [emitter.name(node.outputs[0])]);
   },
 };
 
 /** `x`, but not before `cue` has been computed. */
 export function after(x: Value, cue: Value): Value {
-  return x.graph.apply(afterOperator, [x, cue])[0]!;
+  return x.graph.apply(afterOperator, [x, cue])[0];
 }

@@ -6,24 +6,24 @@ import { sumKeep, sumTo } from "./sum.ts";
 const rmsNormOperator: Operator = {
   name: "rmsNorm",
   infer([x, weight]) {
-    const width = x!.shape.at(-1);
-    if (weight!.shape.length !== 1 || weight!.shape[0] !== width) {
+    const width = x.shape.at(-1);
+    if (weight.shape.length !== 1 || weight.shape[0] !== width) {
       throw new TensorError(
         "rmsNorm",
-        [x!.shape, weight!.shape],
+        [x.shape, weight.shape],
         `the weight must have the last axis of the input, [${width}]`,
       );
     }
     if (typeof width !== "number")
-      throw new TensorError("rmsNorm", [x!.shape, weight!.shape], "the last axis must be a number");
+      throw new TensorError("rmsNorm", [x.shape, weight.shape], "the last axis must be a number");
     return [
-      { dtype: "float32", shape: x!.shape },
-      { dtype: "float32", shape: [...x!.shape.slice(0, -1), 1] },
+      { dtype: "float32", shape: x.shape },
+      { dtype: "float32", shape: [...x.shape.slice(0, -1), 1] },
     ];
   },
   derivative(node, [g]) {
     const [x, weight] = node.inputs as [Value, Value];
-    const inverse = node.outputs[1]!;
+    const inverse = node.outputs[1];
     const normal = mul(x, inverse);
     const weighted = mul(g!, weight);
     const mean = mul(sumKeep(mul(weighted, normal), [-1]), g!.graph.constant(1 / Number(x.shape.at(-1))));
@@ -41,7 +41,7 @@ const rmsNormOperator: Operator = {
 /** The normalisation of a sum, where the sum is read by one; ONNX Runtime does both in one pass over the row. */
 export function normOfSum(add: Node, emitter: Emitter): boolean {
   const [a, b] = add.inputs as [Value, Value];
-  const total = add.outputs[0]!;
+  const total = add.outputs[0];
   const norm = emitter
     .readers(total)
     .find(({ operator, inputs }) => operator === rmsNormOperator && inputs[0] === total);
@@ -50,7 +50,7 @@ export function normOfSum(add: Node, emitter: Emitter): boolean {
   if (!isInput(weight)) return false; // it might not be written yet
   const [, inverse] = norm.outputs as [Value, Value];
   if (emitter.readers(inverse).length > 0 || emitter.isOutput(inverse)) return false; // the fused one does not give it
-  const outputs = [emitter.name(norm.outputs[0]!), "", "", emitter.name(total)];
+  const outputs = [emitter.name(norm.outputs[0]), "", "", emitter.name(total)];
   const inputs = [a, b, weight].map(emitter.name);
   emitter.node(
     "SkipSimplifiedLayerNormalization",
@@ -65,5 +65,5 @@ export function normOfSum(add: Node, emitter: Emitter): boolean {
 
 /** x / sqrt(mean(x²) + epsilon) · weight, over the last axis. */
 export function rmsNorm(x: Value, weight: Value, epsilon: number): Value {
-  return x.graph.apply(rmsNormOperator, [x, weight], { epsilon })[0]!;
+  return x.graph.apply(rmsNormOperator, [x, weight], { epsilon })[0];
 }

@@ -5,12 +5,12 @@ import { neg } from "./elementwise.ts";
 const rotaryOperator: Operator = {
   name: "rotary",
   infer([x, positions, cos, sin]) {
-    const shapes = [x!, positions!, cos!, sin!].map((value) => value.shape);
-    const half = cos!.shape[1];
-    const width = x!.shape.at(-1);
-    const isHeads = x!.shape.length === 4;
+    const shapes = [x, positions, cos, sin].map((value) => value.shape);
+    const half = cos.shape[1];
+    const width = x.shape.at(-1);
+    const isHeads = x.shape.length === 4;
     if (
-      (x!.shape.length !== 3 && !isHeads) ||
+      (x.shape.length !== 3 && !isHeads) ||
       typeof half !== "number" ||
       (isHeads ? width !== 2 * half : Number(width) % (2 * half) !== 0)
     ) {
@@ -20,11 +20,11 @@ const rotaryOperator: Operator = {
         "takes [batch, length, heads·headWidth] or [batch, heads, length, headWidth] and tables [positions, headWidth/2]",
       );
     }
-    const rows = isHeads ? [x!.shape[0]!, x!.shape[2]!] : x!.shape.slice(0, 2);
-    if (positions!.dtype !== "int64" || !sameShape(positions!.shape, rows) || !sameShape(cos!.shape, sin!.shape)) {
+    const rows = isHeads ? [x.shape[0], x.shape[2]] : x.shape.slice(0, 2);
+    if (positions.dtype !== "int64" || !sameShape(positions.shape, rows) || !sameShape(cos.shape, sin.shape)) {
       throw new TensorError("rotary", shapes, "needs int64 positions [batch, length] and two tables of one shape");
     }
-    return [{ dtype: "float32", shape: x!.shape }];
+    return [{ dtype: "float32", shape: x.shape }];
   },
   // a rotation's derivative is the rotation back
   derivative(node, [g]) {
@@ -40,5 +40,5 @@ const rotaryOperator: Operator = {
  * `cos` and `sin` are tables of constants; they get no gradient.
  */
 export function rotary(x: Value, positions: Value, cos: Value, sin: Value): Value {
-  return x.graph.apply(rotaryOperator, [x, positions, cos, sin])[0]!;
+  return x.graph.apply(rotaryOperator, [x, positions, cos, sin])[0];
 }

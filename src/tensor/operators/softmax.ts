@@ -8,11 +8,11 @@ function overLastAxis(name: string, onnx: string, derivative: (y: Value, g: Valu
   return {
     name,
     infer([x]) {
-      if (x!.shape.length === 0 || x!.dtype !== "float32")
-        throw new TensorError(name, [x!.shape], "takes float32 with one axis or more");
-      return [{ dtype: "float32", shape: x!.shape }];
+      if (x.shape.length === 0 || x.dtype !== "float32")
+        throw new TensorError(name, [x.shape], "takes float32 with one axis or more");
+      return [{ dtype: "float32", shape: x.shape }];
     },
-    derivative: (node, [g]) => [derivative(node.outputs[0]!, g!)],
+    derivative: (node, [g]) => [derivative(node.outputs[0], g!)],
     emit: (node, emitter) =>
       emitter.node(onnx, node.inputs.map(emitter.name), node.outputs.map(emitter.name), { axis: { int: -1 } }),
   };
@@ -27,10 +27,10 @@ const logSoftmaxOperator = overLastAxis("logSoftmax", "LogSoftmax", (y, g) => su
 
 /** Over the last axis. */
 export function softmax(x: Value): Value {
-  return x.graph.apply(softmaxOperator, [x])[0]!;
+  return x.graph.apply(softmaxOperator, [x])[0];
 }
 
 /** Over the last axis. */
 export function logSoftmax(x: Value): Value {
-  return x.graph.apply(logSoftmaxOperator, [x])[0]!;
+  return x.graph.apply(logSoftmaxOperator, [x])[0];
 }

@@ -7,14 +7,14 @@ import { placedUpdates } from "./place.ts";
 const sumOperator: Operator = {
   name: "sum",
   infer([x], { axes }) {
-    if (x!.dtype !== "float32") throw new TensorError("sum", [x!.shape], "takes float32 values");
-    const shape = x!.shape.map((dim, axis) => ((axes as readonly number[]).includes(axis) ? 1 : dim));
+    if (x.dtype !== "float32") throw new TensorError("sum", [x.shape], "takes float32 values");
+    const shape = x.shape.map((dim, axis) => ((axes as readonly number[]).includes(axis) ? 1 : dim));
     return [{ dtype: "float32", shape }];
   },
-  derivative: (node, [g]) => [expandLike(g!, node.inputs[0]!)],
+  derivative: (node, [g]) => [expandLike(g!, node.inputs[0])],
   emit(node, emitter) {
     const axes = emitter.integers(node.attributes.axes as readonly number[]);
-    emitter.node("ReduceSum", [emitter.name(node.inputs[0]!), axes], [emitter.name(node.outputs[0]!)], {
+    emitter.node("ReduceSum", [emitter.name(node.inputs[0]), axes], [emitter.name(node.outputs[0])], {
       keepdims: { int: 1 },
     });
   },
@@ -26,7 +26,7 @@ export function sumKeep(x: Value, axes: readonly number[]): Value {
   const summed = normal.filter((axis) => x.shape[axis] !== 1);
   const placed = placedUpdates(x);
   if (placed !== undefined && summed.length === 1 && summed[0] === x.shape.length - 1) return sumKeep(placed, [-1]);
-  return summed.length === 0 ? x : x.graph.apply(sumOperator, [x], { axes: summed })[0]!;
+  return summed.length === 0 ? x : x.graph.apply(sumOperator, [x], { axes: summed })[0];
 }
 
 /** Sum over axes, which go away. */

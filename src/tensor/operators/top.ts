@@ -4,11 +4,11 @@ import { TensorError } from "../shape.ts";
 const topOperator: Operator = {
   name: "top",
   infer([x, count]) {
-    if (x!.shape.length === 0 || x!.dtype !== "float32" || count!.shape.length !== 1) {
+    if (x.shape.length === 0 || x.dtype !== "float32" || count.shape.length !== 1) {
       const rule = "takes float32 with one axis or more, and a value whose one axis is as long as the result's";
-      throw new TensorError("top", [x!.shape, count!.shape], rule);
+      throw new TensorError("top", [x.shape, count.shape], rule);
     }
-    const shape = [...x!.shape.slice(0, -1), count!.shape[0]!];
+    const shape = [...x.shape.slice(0, -1), count.shape[0]];
     return [
       { dtype: "float32", shape },
       { dtype: "int64", shape },
@@ -16,8 +16,8 @@ const topOperator: Operator = {
   },
   emit(node, emitter) {
     const count = emitter.fresh();
-    emitter.node("Shape", [emitter.name(node.inputs[1]!)], [count]);
-    emitter.node("TopK", [emitter.name(node.inputs[0]!), count], node.outputs.map(emitter.name), { axis: { int: -1 } });
+    emitter.node("Shape", [emitter.name(node.inputs[1])], [count]);
+    emitter.node("TopK", [emitter.name(node.inputs[0]), count], node.outputs.map(emitter.name), { axis: { int: -1 } });
   },
 };
 

@@ -31,8 +31,8 @@ export async function checkOperator(operatorCase: OperatorCase, seed: number): P
   const feeds: Record<string, Tensor> = {};
   for (const name of session.inputNames) {
     const [kind, index] = [name[0], Number(name.slice(1))];
-    if (kind === "x") feeds[name] = toTensor(inputs[index]!, trial.inputs[index]!.dtype);
-    else feeds[name] = toTensor(weights[index]!, "float32");
+    if (kind === "x") feeds[name] = toTensor(inputs[index], trial.inputs[index].dtype);
+    else feeds[name] = toTensor(weights[index], "float32");
   }
   const first = await session.run(feeds);
   const second = await session.run(feeds);
@@ -66,7 +66,7 @@ function buildGraph(trial: Trial, hasNoDerivative: boolean): CaseGraph {
   const gradients = accumulateGradients(seeds, new Set(inputs.filter(({ dtype }) => dtype === "float32")));
   inputs.forEach((input, i) => {
     const gradient = gradients.get(input);
-    if (gradient !== undefined && trial.inputs[i]!.isConstant !== true) outputs[`g${i}`] = gradient;
+    if (gradient !== undefined && trial.inputs[i].isConstant !== true) outputs[`g${i}`] = gradient;
   });
   return { outputs };
 }
@@ -81,11 +81,11 @@ function finiteDifferences(
   const loss = () =>
     [trial.reference(...inputs)]
       .flat()
-      .reduce((sum, { data }, i) => sum + data.reduce((part, value, j) => part + value * weights[i]!.data[j]!, 0), 0);
+      .reduce((sum, { data }, i) => sum + data.reduce((part, value, j) => part + value * weights[i].data[j], 0), 0);
   const differences = new Map<number, Numbers>();
   trial.inputs.forEach(({ dtype, isConstant }, i) => {
     if (dtype !== "float32" || isConstant === true) return;
-    const { shape, data } = inputs[i]!;
+    const { shape, data } = inputs[i];
     const gradient = data.map((value, j) => {
       data[j] = value + step;
       const above = loss();
@@ -114,7 +114,7 @@ function bits(outputs: InferenceSession.ReturnType): Uint8Array[] {
 export function worstDifference(actual: Numbers, expected: Numbers): number {
   if (actual.shape.join() !== expected.shape.join()) return Number.POSITIVE_INFINITY;
   return expected.data.reduce((worst, value, i) => {
-    const difference = Math.abs(actual.data[i]! - value) / Math.max(1, Math.abs(value));
+    const difference = Math.abs(actual.data[i] - value) / Math.max(1, Math.abs(value));
     return difference <= worst ? worst : difference; // and not `>`: NaN counts as worst
   }, 0);
 }

@@ -21,7 +21,7 @@ export function fill(shape: readonly number[], value: (index: Index) => number):
 /** One element. The index may be that of a larger array that `x` is broadcast to. */
 export function at(x: Numbers, index: Index): number {
   const own = index.slice(index.length - x.shape.length);
-  return x.data[x.shape.reduce((flat, size, axis) => flat * size + (size === 1 ? 0 : own[axis]!), 0)]!;
+  return x.data[x.shape.reduce((flat, size, axis) => flat * size + (size === 1 ? 0 : own[axis]), 0)];
 }
 
 export function map(x: Numbers, compute: (value: number) => number): Numbers {
@@ -46,7 +46,7 @@ export function mapRows(x: Numbers, compute: (row: number[]) => number[]): Numbe
     ...x.data.subarray(i * width, (i + 1) * width),
   ]);
   const results = rows.map(compute);
-  return { shape: [...x.shape.slice(0, -1), results[0]!.length], data: Float64Array.from(results.flat()) };
+  return { shape: [...x.shape.slice(0, -1), results[0].length], data: Float64Array.from(results.flat()) };
 }
 
 /** Sums over axes, which stay with size 1. */
@@ -54,8 +54,8 @@ export function sumAxes(x: Numbers, axes: readonly number[]): Numbers {
   const shape = x.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
   const data = new Float64Array(shape.reduce((a, b) => a * b, 1));
   for (const index of indices(x.shape)) {
-    const flat = shape.reduce((total, size, axis) => total * size + (size === 1 ? 0 : index[axis]!), 0);
-    data[flat] = data[flat]! + at(x, index);
+    const flat = shape.reduce((total, size, axis) => total * size + (size === 1 ? 0 : index[axis]), 0);
+    data[flat] = data[flat] + at(x, index);
   }
   return { shape, data };
 }

@@ -17,7 +17,7 @@ function deepChain(isRecomputed: boolean): Uint8Array {
   const run =
     (from: number) =>
     ([input]: readonly Value[]) =>
-      weights.slice(from, from + layersOfSegment).reduce((h, weight) => tanh(mul(silu(h), weight)), input!);
+      weights.slice(from, from + layersOfSegment).reduce((h, weight) => tanh(mul(silu(h), weight)), input);
   let h = graph.input("x", "float32", ["N"]);
   for (let s = 0; s < segments; s++) {
     const segment = run(s * layersOfSegment);
@@ -41,4 +41,4 @@ const feeds = Object.fromEntries(
 const before = process.resourceUsage().maxRSS;
 const { g0 } = await session.run(feeds);
 const megabytes = (process.resourceUsage().maxRSS - before) / 1024;
-console.log(JSON.stringify({ megabytes, gradient: (g0!.data as Float32Array)[0]! / size }));
+console.log(JSON.stringify({ megabytes, gradient: (g0.data as Float32Array)[0] / size }));

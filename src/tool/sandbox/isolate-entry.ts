@@ -8,7 +8,7 @@ import type { IsolateCall, IsolateMessage, IsolateSetup } from "./isolate.ts";
 
 type Target = (input: unknown) => unknown;
 
-const setup: IsolateSetup = parentPort === null ? JSON.parse(process.argv[2]!) : workerData;
+const setup: IsolateSetup = parentPort === null ? JSON.parse(process.argv[2]) : workerData;
 let printedBytes = 0;
 const send = openChannel();
 /** Which call started what is running: an error nobody caught is blamed on it and on no later call. */

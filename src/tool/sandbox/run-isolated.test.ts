@@ -161,14 +161,14 @@ test("after fifty faults nothing is left", async () => {
   );
   const faults = ["exit", "flood", "hang", "fail", "exit"];
   const fault = (_: unknown, i: number) => {
-    const name = faults[i % faults.length]!;
-    return (i < 15 ? processes! : threads!).run({ name, input: 3 }, name === "hang" ? { timeoutMs: 100 } : {});
+    const name = faults[i % faults.length];
+    return (i < 15 ? processes : threads).run({ name, input: 3 }, name === "hang" ? { timeoutMs: 100 } : {});
   };
   const runs = await Promise.all(Array.from({ length: 50 }, fault));
   const expected = ["exited", "output-limit", "timeout", "threw", "exited"];
   expect(runs.map(({ kind }) => kind)).toEqual(Array.from({ length: 50 }, (_, i) => expected[i % expected.length]));
 
-  for (const pool of [processes!, threads!]) {
+  for (const pool of [processes, threads]) {
     // a worker whose function threw is sound and stays
     expect(await eventually(() => pool.stats.live <= 1)).toBe(true);
     expect(await pool.run({ name: "double", input: 2 })).toMatchObject({ value: 4 });

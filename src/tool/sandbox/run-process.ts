@@ -53,7 +53,7 @@ export async function runProcess(request: ProcessRequest, signal?: AbortSignal):
   const [first, ...rest] = [...prefix, file, ...args];
   let group: ProcessGroup;
   try {
-    group = spawnGroup(first!, rest, { cwd, env: { ...env }, stdio: "pipe" });
+    group = spawnGroup(first, rest, { cwd, env: { ...env }, stdio: "pipe" });
   } catch (error) {
     return failed(notStarted(error)); // such as a zero byte in an argument
   }

@@ -27,8 +27,8 @@ function lengthRewarded(rows: readonly CreditRow[], fullScore: number): CreditRo
   for (const group of Map.groupBy(rows, (row) => row.group).values()) {
     const rollouts = [...Map.groupBy(group, ({ rollout }) => rollout).entries()];
     const lengths_G = rollouts.map(([, parts]) => parts.reduce((sum, { mask_T }) => sum + countOnes(mask_T), 0));
-    const rewards_G = rollouts.map(([, [first]]) => first!.reward);
-    for (const [g, value] of dast(rewards_G, lengths_G, fullScore).entries()) rewards.set(rollouts[g]![0], value);
+    const rewards_G = rollouts.map(([, [first]]) => first.reward);
+    for (const [g, value] of dast(rewards_G, lengths_G, fullScore).entries()) rewards.set(rollouts[g][0], value);
   }
   return rows.map((row) => ({ ...row, reward: rewards.get(row.rollout)! }));
 }

@@ -75,7 +75,7 @@ function weighted(loss: Loss, cap: number, level: CorrectionLevel): Loss {
           sum += weight;
           count++;
         }
-        const advantages_T = row.advantages_T.map((advantage, t) => advantage * weights_T[t]!);
+        const advantages_T = row.advantages_T.map((advantage, t) => advantage * weights_T[t]);
         // what is corrected here is not corrected again by the loss itself
         return { ...row, advantages_T, behaviourLogprobs_T: row.oldLogprobs_T };
       });

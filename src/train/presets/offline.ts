@@ -92,7 +92,9 @@ export function kto(options: Partial<KtoOptions> = {}): OfflineAlgorithm {
   const defaults = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1, reference: "snapshot" as const };
   const isSuccess = ({ score }: Trajectory) => score.success;
   const { isDesirable, reference, beta, desirableWeight, undesirableWeight, ...rest } = {
-    ...{ ...optimizer, ...defaults, isDesirable: isSuccess },
+    ...optimizer,
+    ...defaults,
+    isDesirable: isSuccess,
     ...options,
   };
   return {
@@ -140,7 +142,7 @@ function comparedRow({ trajectory, turn }: PairSide, key: string, reference: "sn
   const row = plainRow(trajectory, key, isStored ? temperatureOf(trajectory) : 1);
   const compared = isStored ? { ...row, referenceLogprobs_T: row.behaviourLogprobs_T } : row;
   if (turn === undefined) return compared;
-  const { start, end } = trajectory.turns[turn]!.span;
+  const { start, end } = trajectory.turns[turn].span;
   const mask_T = new Uint8Array(row.mask_T.length);
   mask_T.set(row.mask_T.subarray(start, end), start);
   return { ...compared, mask_T };

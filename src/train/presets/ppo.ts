@@ -32,8 +32,16 @@ export interface PpoOptions extends CommonOptions {
 }
 
 const ppoDefaults: Omit<PpoOptions, keyof CommonOptions> = {
-  ...{ clipLow: 0.2, clipHigh: 0.2, dualClip: false, gamma: 1, lambda: 1, level: "token" },
-  ...{ valueCoefficient: 0.5, valueClip: Number.POSITIVE_INFINITY, kl: 0, critic: {} },
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: false,
+  gamma: 1,
+  lambda: 1,
+  level: "token",
+  valueCoefficient: 0.5,
+  valueClip: Number.POSITIVE_INFINITY,
+  kl: 0,
+  critic: {},
 };
 const defaultCritic: Critic = { kind: "shared", learningRate: 1e-3, pretrainSteps: 0 };
 
@@ -110,8 +118,14 @@ export interface StarpoOptions extends PpoOptions {
 
 // RAGEN's settings: 16 attempts at each of 8 prompts, gamma = lambda = 1
 const starpoDefaults: StarpoOptions = {
-  ...{ ...commonDefaults, groupSize: 16, epochs: 1, miniBatches: 4, entropy: 0.001 },
-  ...{ ...ppoDefaults, kl: 0.001, advantages: "critic" },
+  ...commonDefaults,
+  groupSize: 16,
+  epochs: 1,
+  miniBatches: 4,
+  entropy: 0.001,
+  ...ppoDefaults,
+  kl: 0.001,
+  advantages: "critic",
 };
 
 /** StarPO (State-Thinking-Actions-Reward): whole trajectories, with PPO or GRPO underneath. */
@@ -141,7 +155,9 @@ function starpoLike(name: string, chosen: StarpoOptions, rest: Partial<Algorithm
   const aggregation = "token-mean";
   const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow, clipHigh });
   return preset(name, chosen, {
-    ...{ credit: groupRelative(), loss: withTerms(loss, { entropy, aggregation }), filter: () => keepAll() },
+    credit: groupRelative(),
+    loss: withTerms(loss, { entropy, aggregation }),
+    filter: () => keepAll(),
     ...inReward(kl),
     ...rest,
   });

@@ -1,4 +1,5 @@
 import { skipUniform } from "../../credit/skip-uniform.ts";
+import { defined } from "../../defined.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
 import { sumLosses } from "../../loss/combine.ts";
 import type { Correction } from "../../loss/corrections.ts";
@@ -53,12 +54,13 @@ export function preset(
 ): Algorithm {
   const { temperature, topP, topK, epsilonTool, learningRate, weightDecay, beta2, maxGradientNorm } = options;
   return {
-    ...{ name, groupSize: options.groupSize, epochs: options.epochs, miniBatches: options.miniBatches },
+    name,
+    groupSize: options.groupSize,
+    epochs: options.epochs,
+    miniBatches: options.miniBatches,
     sampling: {
       temperature,
-      ...(topP === undefined ? {} : { topP }),
-      ...(topK === undefined ? {} : { topK }),
-      ...(epsilonTool === undefined ? {} : { epsilonTool }),
+      ...defined({ topP, topK, epsilonTool }),
     },
     filter: () => skipUniform(),
     optimizer: { learningRate, weightDecay, beta2, maxGradientNorm },

@@ -46,7 +46,13 @@ describe.each(algorithms.map((algorithm) => [algorithm.name, algorithm] as const
       },
     };
     const result = await train({
-      ...{ env: letters(), policy, algorithm, steps: 2, tasksPerStep: 6, eval: { tasks: 4 }, monitors: [monitor] },
+      env: letters(),
+      policy,
+      algorithm,
+      steps: 2,
+      tasksPerStep: 6,
+      eval: { tasks: 4 },
+      monitors: [monitor],
     });
     expect(result).toMatchObject({ reason: "finished", steps: 2 });
     expect(policy.engine.info.policyVersion).toBeGreaterThan(0);
@@ -62,7 +68,12 @@ describe("what is particular", () => {
   const metricsOf = async (algorithm: Algorithm, probability = 0.5, turns = 1) => {
     const policy = fakePolicy(probability, { value: () => 0 });
     const { metrics } = await train({
-      ...{ env: letters({ turns }), policy, algorithm, steps: 1, tasksPerStep: 8, eval: { tasks: 0 } },
+      env: letters({ turns }),
+      policy,
+      algorithm,
+      steps: 1,
+      tasksPerStep: 8,
+      eval: { tasks: 0 },
     });
     return { metrics, engine: policy.engine };
   };
@@ -82,12 +93,12 @@ describe("what is particular", () => {
   test("vspo fills the batch with copies", async () => {
     const { engine, metrics } = await metricsOf(vspo({ groupSize: 2 }), 0.5);
     expect(metrics["filter/kept-groups"]).toBeLessThan(1);
-    expect(engine.backwards[0]!.batch.rows).toHaveLength(16);
+    expect(engine.backwards[0].batch.rows).toHaveLength(16);
   });
 
   test("starpo-s keeps a share of the groups", async () => {
     const { engine } = await metricsOf(starpoS({ groupSize: 4, keep: 0.25, miniBatches: 1 }), 0.5);
-    expect(engine.backwards[0]!.batch.rows).toHaveLength(2 * 4);
+    expect(engine.backwards[0].batch.rows).toHaveLength(2 * 4);
   });
 
   test("vapo's policy waits for its critic", async () => {
@@ -122,9 +133,9 @@ describe("what is particular", () => {
   test("rejection tuning imitates successes alone", async () => {
     const { engine } = await metricsOf(rejectionTuning({ groupSize: 2 }), 0.5);
     const [backward] = engine.backwards;
-    const tokens = backward!.batch.rows.reduce((sum, row) => sum + (row.mask as Uint8Array).reduce((a, b) => a + b), 0);
-    for (const [b, derivatives_T] of backward!.derivatives.logprobs_B_T!.entries()) {
-      const row = backward!.batch.rows[b]!;
+    const tokens = backward.batch.rows.reduce((sum, row) => sum + (row.mask as Uint8Array).reduce((a, b) => a + b), 0);
+    for (const [b, derivatives_T] of backward.derivatives.logprobs_B_T!.entries()) {
+      const row = backward.batch.rows[b];
       // what was read is repeated in what was said
       expect(row.tokens[0]).toBe(row.tokens[2]);
       expect(derivatives_T[2]).toBeCloseTo(-1 / tokens, 6);
@@ -141,7 +152,11 @@ describe("what is particular", () => {
       return algorithm.credit.assign(rows);
     };
     const config = () => ({
-      ...{ env: letters(), policy: fakePolicy(0.5, { value: () => 0 }), algorithm: watched, steps: 2, tasksPerStep: 4 },
+      env: letters(),
+      policy: fakePolicy(0.5, { value: () => 0 }),
+      algorithm: watched,
+      steps: 2,
+      tasksPerStep: 4,
       eval: { tasks: 0 },
     });
     await train(config());

@@ -47,7 +47,7 @@ function setUp(config: ModelConfig, maxRows: number) {
     kernels.attend(layer, { count, written: count });
     const out = memory.floats(kernels.at.attended, count * shape.rows.attended);
     return tokens.rows.map((_, b) =>
-      Float32Array.from({ length: heads * headWidth }, (_, i) => out[b * shape.rows.attended + place(i)]!),
+      Float32Array.from({ length: heads * headWidth }, (_, i) => out[b * shape.rows.attended + place(i)]),
     );
   }
   return { cache, attend };
@@ -55,11 +55,11 @@ function setUp(config: ModelConfig, maxRows: number) {
 
 /** Softmax attention of one query head over all keys so far, in plain double precision. */
 function reference(query: Float32Array, keys: readonly Float32Array[], values: readonly Float32Array[]): number[] {
-  const scores = keys.map((key) => key.reduce((sum, k, d) => sum + k * query[d]!, 0) / Math.sqrt(query.length));
+  const scores = keys.map((key) => key.reduce((sum, k, d) => sum + k * query[d], 0) / Math.sqrt(query.length));
   const largest = Math.max(...scores);
   const weights = scores.map((score) => Math.exp(score - largest));
   const total = weights.reduce((a, b) => a + b);
-  return Array.from(query, (_, d) => values.reduce((sum, value, t) => sum + weights[t]! * value[d]!, 0) / total);
+  return Array.from(query, (_, d) => values.reduce((sum, value, t) => sum + weights[t] * value[d], 0) / total);
 }
 
 test.each(shapes)("attention over pages is softmax attention: $heads/$keyValueHeads heads of $headWidth", (shape) => {
@@ -84,17 +84,17 @@ test.each(shapes)("attention over pages is softmax attention: $heads/$keyValueHe
     const [queries, keys] = [heads * headWidth, keyValueHeads * headWidth];
     const projected = active.map(() => Float32Array.from({ length: queries + 2 * keys }, () => rng.normal() * 2));
     active.forEach((row, b) => {
-      row.keys.push(projected[b]!.slice(queries, queries + keys));
-      row.values.push(projected[b]!.slice(queries + keys));
+      row.keys.push(projected[b].slice(queries, queries + keys));
+      row.values.push(projected[b].slice(queries + keys));
     });
     const out = attend(1, { lists, positions, rows: projected });
     active.forEach((row, b) => {
       for (let head = 0; head < heads; head++) {
         const shared = Math.floor(head / (heads / keyValueHeads)) * headWidth;
         const part = (all: Float32Array) => all.subarray(shared, shared + headWidth);
-        const query = projected[b]!.subarray(head * headWidth, (head + 1) * headWidth);
+        const query = projected[b].subarray(head * headWidth, (head + 1) * headWidth);
         const expected = reference(query, row.keys.map(part), row.values.map(part));
-        expected.forEach((value, d) => expect(out[b]![head * headWidth + d]).toBeCloseTo(value, 4));
+        expected.forEach((value, d) => expect(out[b][head * headWidth + d]).toBeCloseTo(value, 4));
       }
     });
   }
@@ -105,8 +105,8 @@ test("scores far apart neither overflow nor vanish", () => {
   const { cache, attend } = setUp(config, 1);
   const list = cache.writeList(cache.takeList()!, [cache.takePage()!]);
   const out = [300, -300, 299].map((size, position) => {
-    const row = Float32Array.from({ length: 24 }, (_, i) => [30, size, position][Math.floor(i / 8)]!);
-    return attend(0, { lists: [list], positions: [position], rows: [row] })[0]![0];
+    const row = Float32Array.from({ length: 24 }, (_, i) => [30, size, position][Math.floor(i / 8)]);
+    return attend(0, { lists: [list], positions: [position], rows: [row] })[0][0];
   });
   // the second key is hopeless, the third so much smaller than the first that its weight is exp(-85)
   expect(out).toEqual([0, 0, expect.closeTo(2 * Math.exp(-84.85), 38)]);

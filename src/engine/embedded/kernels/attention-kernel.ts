@@ -219,7 +219,7 @@ function scoreKeys(shape: KernelShape, locals: Locals, work: Work): Code {
   const products: Code[] = [];
   for (let d = 0; d < headRoom; d++) {
     products.push(set(factor, loadSplat(get(query), d * bytes)));
-    chains[d % 2]!.forEach((sum, i) => {
+    chains[d % 2].forEach((sum, i) => {
       const keys = load(get(page), (d * blockTokens + i * 4) * bytes);
       products.push(set(sum, d < 2 ? multiplyVector(keys, get(factor)) : fused(keys, get(factor), get(sum))));
     });
@@ -229,7 +229,7 @@ function scoreKeys(shape: KernelShape, locals: Locals, work: Work): Code {
     storeAll(
       locals,
       get(to),
-      chains[0]!.map((sum, i) => addVector(get(sum), get(chains[1]![i]!))),
+      chains[0].map((sum, i) => addVector(get(sum), get(chains[1][i]))),
     ),
     set(query, add(get(query), integer(headRoom * bytes))),
     set(to, add(get(to), get(work.scoreBytes))),
@@ -302,11 +302,11 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
     const chains = allSums.map((sums) => sums.slice(0, vectors));
     const someTokens = Array.from({ length: unrolledTokens }, (_, token) => [
       set(weight, loadSplat(get(weights), token * bytes)),
-      ...chains[token % 2]!.map((sum, i) => set(sum, fused(load(get(value), at(token, i)), get(weight), get(sum)))),
+      ...chains[token % 2].map((sum, i) => set(sum, fused(load(get(value), at(token, i)), get(weight), get(sum)))),
     ]);
     parts.push(
-      ...chains[0]!.map((sum, i) => set(sum, load(get(out), at(0, i)))),
-      ...chains[1]!.map((sum) => set(sum, splat(0))),
+      ...chains[0].map((sum, i) => set(sum, load(get(out), at(0, i)))),
+      ...chains[1].map((sum) => set(sum, splat(0))),
       set(value, get(page)),
       set(weights, get(first)),
       set(end, add(get(first), integer(blockTokens * bytes))),
@@ -321,7 +321,7 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
       storeAll(
         locals,
         get(out),
-        chains[0]!.map((sum, i) => addVector(get(sum), get(chains[1]![i]!))),
+        chains[0].map((sum, i) => addVector(get(sum), get(chains[1][i]))),
         at(0, 0),
       ),
     );

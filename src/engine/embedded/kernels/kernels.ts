@@ -60,25 +60,25 @@ export class Kernels {
   }
 
   norm(weight: number, rows: number): void {
-    this.#kernels.norm!(this.at.states, weight, this.at.normal, rows);
+    this.#kernels.norm(this.at.states, weight, this.at.normal, rows);
   }
 
   /** Turns queries and keys, after norms of their own where the model has them. */
   turn({ queryNorm, keyNorm }: Pick<PackedLayer, "queryNorm" | "keyNorm">, rows: number): void {
-    this.#kernels.turn!(this.at.projected, this.at.rotations, rows, queryNorm, keyNorm);
+    this.#kernels.turn(this.at.projected, this.at.rotations, rows, queryNorm, keyNorm);
   }
 
   gate(rows: number): void {
-    this.#kernels.gate!(this.at.gateUp, this.at.gated, rows);
+    this.#kernels.gate(this.at.gateUp, this.at.gated, rows);
   }
 
   /** Logits to probabilities. */
   softmax(rows: number): void {
-    this.#kernels.softmax!(this.at.logits, this.at.inverseTemperatures, rows, this.at.scores);
+    this.#kernels.softmax(this.at.logits, this.at.inverseTemperatures, rows, this.at.scores);
   }
 
   product({ product, weights, bias }: PackedProduct, panelWidth: number, from: number, to: number, rows: number): void {
-    const kernel = this.#kernels[productName(product.shape)]!;
+    const kernel = this.#kernels[productName(product.shape)];
     const outStride = product.columns * bytes;
     for (let first = 0; first < rows; first += productRows) {
       const [states, out] = [from + first * product.shape.stride * bytes, to + first * outStride];
@@ -90,6 +90,6 @@ export class Kernels {
   /** Attention of one layer. Of `written` tokens the first `count` get an answer. */
   attend(layer: number, tokens: Pick<AttentionCall, "count" | "written">): void {
     const { pageLists, positions, projected, attended: out, scores } = this.at;
-    this.#kernels.attend!(...attentionArguments({ ...tokens, pageLists, positions, projected, out, scores, layer }));
+    this.#kernels.attend(...attentionArguments({ ...tokens, pageLists, positions, projected, out, scores, layer }));
   }
 }

@@ -74,7 +74,7 @@ export class PackedWeights {
   #packNorm(all: Float32Array, parameter: string, address: number, place: (d: number) => number = (d) => d): void {
     const { offset, size } = this.#slices.get(`${parameter}.weight`)!;
     const to = this.#memory.floats(address, place(size - 1) + 1);
-    for (let d = 0; d < size; d++) to[place(d)] = all[offset + d]!;
+    for (let d = 0; d < size; d++) to[place(d)] = all[offset + d];
   }
 
   #packProduct(all: Float32Array, at: string, { product, weights, bias }: PackedProduct): void {
@@ -88,10 +88,10 @@ export class PackedWeights {
       const biasSlice = product.shape.bias ? this.#slices.get(`${at}${parameter}.bias`)! : undefined;
       for (const row of rows) {
         if (row >= 0) {
-          const from = offset + row * shape[1]!;
+          const from = offset + row * shape[1];
           const start = Math.floor(column / width) * width * inner.length + (column % width);
-          for (let k = 0; k < inner.length; k++) if (inner[k]! >= 0) to[start + k * width] = all[from + inner[k]!]!;
-          if (biasSlice !== undefined) biases[column] = all[biasSlice.offset + row]!;
+          for (let k = 0; k < inner.length; k++) if (inner[k] >= 0) to[start + k * width] = all[from + inner[k]];
+          if (biasSlice !== undefined) biases[column] = all[biasSlice.offset + row];
         }
         column++;
       }

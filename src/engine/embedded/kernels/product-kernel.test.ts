@@ -24,10 +24,10 @@ function setUp(options: { inner: number; stride: number; bias: boolean; onto: bo
   const place = (k: number, n: number) =>
     weights / 4 + Math.floor(n / panelWidth) * panelWidth * inner + k * panelWidth + (n % panelWidth);
   for (let k = 0; k < inner; k++) for (let n = 0; n < columns; n++) floats[place(k, n)] = rng.normal();
-  const weight = (k: number, n: number) => floats[place(k, n)]!;
+  const weight = (k: number, n: number) => floats[place(k, n)];
   const exact = (row: number, n: number) => {
-    let sum = (options.bias ? floats[bias / 4 + n]! : 0) + (options.onto ? 0.5 : 0);
-    for (let k = 0; k < inner; k++) sum += floats[states / 4 + row * stride + k]! * weight(k, n);
+    let sum = (options.bias ? floats[bias / 4 + n] : 0) + (options.onto ? 0.5 : 0);
+    for (let k = 0; k < inner; k++) sum += floats[states / 4 + row * stride + k] * weight(k, n);
     return sum;
   };
   const run = (rows: number) => {

@@ -134,7 +134,7 @@ function blockOf(rows: number, shape: ProductShape, locals: Locals, work: Work):
       ...columns.map((column, i) => set(column, load(get(weights), (k * work.panelWidth + i * 4) * bytes))),
       ...sums.flatMap((rowSums, r) => [
         set(factor, loadSplat(get(from), (r * shape.stride + k) * bytes)),
-        ...rowSums.map((sum, i) => set(sum, fused(get(factor), get(columns[i]!), get(sum)))),
+        ...rowSums.map((sum, i) => set(sum, fused(get(factor), get(columns[i]), get(sum)))),
       ]),
     );
   const products = (count: number) => join(...Array.from({ length: count }, (_, k) => oneProduct(k)));

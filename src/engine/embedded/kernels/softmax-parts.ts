@@ -65,7 +65,7 @@ export function softmaxParts(locals: Locals, { from, loop, scratch, scale, const
         ),
         exponentials(locals, constants, values),
         ...values.map((value, i) => store(get(from), get(value), i * 16)),
-        ...values.map((value, i) => set(gathered[i]!, addVector(get(gathered[i]!), get(value)))),
+        ...values.map((value, i) => set(gathered[i], addVector(get(gathered[i]), get(value)))),
       ),
     ),
     keep,

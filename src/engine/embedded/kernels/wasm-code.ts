@@ -164,7 +164,7 @@ export class Constants {
 
   /** A vector of one float, loaded. */
   float(value: number): Code {
-    return this.#word(new Int32Array(Float32Array.of(value).buffer)[0]!);
+    return this.#word(new Int32Array(Float32Array.of(value).buffer)[0]);
   }
 
   /** A vector of one integer, loaded. */

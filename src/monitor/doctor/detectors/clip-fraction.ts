@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { learningPoints, percent, recentMean } from "../trend.ts";
 
@@ -15,7 +15,9 @@ export const clipFraction: Detector = {
     if (below + above < limit) return [];
     return [
       {
-        ...{ code, severity: "warning", step: (low.at(-1) ?? high.at(-1))!.step },
+        code,
+        severity: "warning",
+        step: (low.at(-1) ?? high.at(-1))!.step,
         message: `${percent(below + above)} of sampled tokens are clipped, so that they have no gradient.`,
         evidence: { clippedBelow: below, clippedAbove: above, limit },
         remedy:

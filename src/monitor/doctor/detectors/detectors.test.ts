@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import { viewOf } from "../../testing/fixture-view.ts";
 import type { RunView } from "../detector.ts";
 import { graderHacking } from "./grader-hacking.ts";
@@ -20,7 +20,9 @@ const without = (view: RunView, name: string): RunView => ({
 });
 
 const made = (series: Readonly<Record<string, readonly number[]>>): RunView => ({
-  ...{ groups: [], config: undefined, events: [] },
+  groups: [],
+  config: undefined,
+  events: [],
   series: (name) => (series[name] ?? []).map((value, step) => ({ step, value, max: value })),
 });
 const ten = (value: number) => new Array<number>(10).fill(value);
@@ -28,10 +30,10 @@ const ten = (value: number) => new Array<number>(10).fill(value);
 describe("grader hacking", () => {
   const view = recorded("hackable-grader");
   test("is seen on held-out tasks", () => {
-    expect(graderHacking.detect(without(view, metric.success))[0]!.message).toMatch(/success on held-out tasks fell/);
+    expect(graderHacking.detect(without(view, metric.success))[0].message).toMatch(/success on held-out tasks fell/);
   });
   test("is seen in training where nothing was evaluated", () => {
-    expect(graderHacking.detect(without(view, metric.evalSuccess))[0]!.message).toMatch(/share of solved tasks fell/);
+    expect(graderHacking.detect(without(view, metric.evalSuccess))[0].message).toMatch(/share of solved tasks fell/);
   });
   test("is no matter of success alone, nor of reward alone", () => {
     const fallen = { [metric.success]: [...ten(0.9), ...ten(0.2)], [metric.evalSuccess]: [0.9, 0.2] };
@@ -48,11 +50,11 @@ describe("grader hacking", () => {
 describe("loops", () => {
   const view = recorded("pays-by-turn");
   test("are seen in rollouts, by their words and what they are told", () => {
-    expect(loops.detect(view)[0]!.message).toMatch(/is told what it was told before/);
-    expect(loops.detect(view)[0]!.evidence.trajectories).toHaveLength(3);
+    expect(loops.detect(view)[0].message).toMatch(/is told what it was told before/);
+    expect(loops.detect(view)[0].evidence.trajectories).toHaveLength(3);
   });
   test("are seen live by words alone, where few tasks are solved", () => {
-    expect(loops.detect({ ...view, groups: [] })[0]!.message).toMatch(/repeat the turn before/);
+    expect(loops.detect({ ...view, groups: [] })[0].message).toMatch(/repeat the turn before/);
   });
   test("are not seen in a walker who goes on and on and gets there", () => {
     expect(loops.detect(recorded("sound-walk"))).toEqual([]);

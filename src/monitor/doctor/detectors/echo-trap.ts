@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, RunView, SeriesPoint } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
 import { averagedEnds, learningPoints, movingAverages, percent, quantile, short, slopeOf, trendOf } from "../trend.ts";
@@ -42,7 +42,9 @@ export const echoTrap: Detector = {
     const stage = spike === undefined && !hasLost ? "narrowing" : spike !== undefined ? "breaking" : "collapsed";
     return [
       {
-        ...{ code, severity: stage === "narrowing" ? "warning" : "error", step: entropies.at(-1)!.step },
+        code,
+        severity: stage === "narrowing" ? "warning" : "error",
+        step: entropies.at(-1)!.step,
         message:
           `Attempts at one task have become alike: since step ${narrowed.step} the deviation of rewards within groups is ` +
           `${percent(narrowed.last / narrowed.first)} of what it was, and the entropy fell to ${percent(entropy.last / entropy.first)}` +
@@ -51,10 +53,17 @@ export const echoTrap: Detector = {
             : `; the gradient spiked at step ${spike.step}, ${short(spike.times)} times its median`) +
           (hasLost ? `; the reward has lost ${percent(reward.lost)} of its best.` : "."),
         evidence: {
-          ...{ stage, narrowedAtStep: narrowed.step, deviationBefore: narrowed.first, deviationAfter: narrowed.last },
-          ...{ entropyBefore: entropy.first, entropyAfter: entropy.last, entropySlope: slopeOf(entropies) },
+          stage,
+          narrowedAtStep: narrowed.step,
+          deviationBefore: narrowed.first,
+          deviationAfter: narrowed.last,
+          entropyBefore: entropy.first,
+          entropyAfter: entropy.last,
+          entropySlope: slopeOf(entropies),
           ...(spike === undefined ? {} : { spikeStep: spike.step, spikeTimesMedian: spike.times }),
-          ...{ rewardBest: reward.best, rewardLast: reward.last, successAfter: success.last },
+          rewardBest: reward.best,
+          rewardLast: reward.last,
+          successAfter: success.last,
         },
         remedy:
           "Go back to a checkpoint from before the deviation fell. Learn only from the groups that differ most (starpoS, " +
@@ -73,7 +82,7 @@ function narrowedAt(view: RunView): { step: number; first: number; last: number 
   const last = averages.at(-1)!;
   if (first <= 0) return undefined;
   const lastAbove = averages.findLastIndex((average) => average >= limits.deviationShare * first);
-  return lastAbove === points.length - 1 ? undefined : { step: points[lastAbove + 1]!.step, first, last };
+  return lastAbove === points.length - 1 ? undefined : { step: points[lastAbove + 1].step, first, last };
 }
 
 /** The first gradient far above the median since the groups began to agree; a moving average is late by its own length. */

@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { averagedEnds, learningPoints, short, slopeOf, trendOf } from "../trend.ts";
 
@@ -18,13 +18,18 @@ export const entropyCollapse: Detector = {
     const slope = slopeOf(points);
     return [
       {
-        ...{ code, severity: success.change <= -limits.successFall ? "error" : "warning", step: points.at(-1)!.step },
+        code,
+        severity: success.change <= -limits.successFall ? "error" : "warning",
+        step: points.at(-1)!.step,
         message:
           `The entropy fell from ${short(entropy.first)} to ${short(entropy.last)} nats a token, and ` +
           `${short(100 * success.last)} % of tasks are solved: the policy no longer tries anything else.`,
         evidence: {
-          ...{ entropyBefore: entropy.first, entropyAfter: entropy.last, entropySlope: slope },
-          ...{ successBefore: success.first, successAfter: success.last },
+          entropyBefore: entropy.first,
+          entropyAfter: entropy.last,
+          entropySlope: slope,
+          successBefore: success.first,
+          successAfter: success.last,
         },
         remedy:
           "Go back to a checkpoint from before the fall. Lower the learning rate, add a KL penalty or an entropy bonus, " +

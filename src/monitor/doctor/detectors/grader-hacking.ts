@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, Evidence, Finding, SeriesPoint } from "../detector.ts";
 import { learningPoints, mean, percent, short, trendOf } from "../trend.ts";
 
@@ -52,7 +52,11 @@ function inTraining(rewards: readonly SeriesPoint[], successes: readonly SeriesP
 
 function finding(message: string, evidence: Evidence, step: number): Finding {
   return {
-    ...{ code, severity: "error", message, evidence, step },
+    code,
+    severity: "error",
+    message,
+    evidence,
+    step,
     remedy:
       "Read rollouts with a high reward and no success: what they share is the loophole. Close it in the scorer, combine " +
       "several graders, and keep the best checkpoint by held-out success, not by reward.",

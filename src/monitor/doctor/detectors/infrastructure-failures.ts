@@ -1,5 +1,6 @@
+import { defined } from "../../../defined.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import { infrastructureStops, isInfrastructureStop } from "../../../schema/stop-reason.ts";
-import { metric } from "../../metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { recentGroups, someIds } from "../sample.ts";
 import { learningPoints, percent, recentMean, summedPoints } from "../trend.ts";
@@ -27,12 +28,17 @@ export const infrastructureFailures: Detector = {
     const failure = failed.find((trajectory) => trajectory.failure !== undefined)?.failure;
     return [
       {
-        ...{ code, severity: share >= limits.error ? "error" : "warning", step: points.at(-1)!.step },
+        code,
+        severity: share >= limits.error ? "error" : "warning",
+        step: points.at(-1)!.step,
         message: `${percent(share)} of rollouts were lost to the infrastructure, each after it was tried again.`,
         evidence: {
-          ...{ share, byReason },
-          ...(failed.length === 0 ? {} : { trajectories: someIds(failed) }),
-          ...(failure === undefined ? {} : { example: failure.slice(0, maxFailureChars) }),
+          share,
+          byReason,
+          ...defined({
+            trajectories: failed.length === 0 ? undefined : someIds(failed),
+            example: failure === undefined ? undefined : failure.slice(0, maxFailureChars),
+          }),
         },
         remedy:
           "Repair the tool, the environment or the engine the example names. What the policy is to be told belongs in a " +

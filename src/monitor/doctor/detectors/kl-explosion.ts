@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, Finding } from "../detector.ts";
 import { learningPoints, percent, recentMean, referencePoints, short } from "../trend.ts";
 
@@ -15,7 +15,9 @@ export const klExplosion: Detector = {
     const oldNew = recentMean(updates);
     if (oldNew !== undefined && updates.length >= limits.leastPoints && oldNew > limits.oldNew) {
       findings.push({
-        ...{ code, severity: "warning", step: updates.at(-1)!.step },
+        code,
+        severity: "warning",
+        step: updates.at(-1)!.step,
         message: `One step moves the policy by ${short(oldNew)} nats a token; the samples of a step are soon another policy's.`,
         evidence: { klOldNew: oldNew, largest: Math.max(...updates.map(({ max }) => max)), limit: limits.oldNew },
         remedy: "Lower the learning rate, or go through each batch fewer times (epochs, miniBatches).",
@@ -24,9 +26,11 @@ export const klExplosion: Detector = {
     const far = recentMean(reference);
     if (far !== undefined && reference.length >= limits.leastPoints && far > limits.reference) {
       findings.push({
-        ...{ code, severity: "warning", step: reference.at(-1)!.step },
+        code,
+        severity: "warning",
+        step: reference.at(-1)!.step,
         message: `The policy is ${short(far)} nats a token away from the reference (${percent(far / limits.reference)} of what is usual at most).`,
-        evidence: { klReference: far, atFirst: reference[0]!.value, limit: limits.reference },
+        evidence: { klReference: far, atFirst: reference[0].value, limit: limits.reference },
         remedy: "Raise the coefficient of the KL penalty, or lower the learning rate.",
       });
     }

@@ -1,4 +1,5 @@
-import { metric } from "../../metric-names.ts";
+import { defined } from "../../../defined.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, SeriesPoint } from "../detector.ts";
 import { learningPoints, short, trendOf } from "../trend.ts";
 
@@ -18,17 +19,17 @@ export const learningStalled: Detector = {
     const rate = learningPoints(view, metric.learningRate).at(-1)?.value;
     return [
       {
-        ...{ code, severity: "warning", step: reward.step },
+        code,
+        severity: "warning",
+        step: reward.step,
         message: `After ${reward.points} steps the reward is ${short(reward.last)}; it began at ${short(reward.first)}.`,
         evidence: {
-          ...{
-            rewardBefore: reward.first,
-            rewardAfter: reward.last,
-            standardErrors: Number(short(reward.significance)),
-          },
-          ...{ successBefore: success.first, successAfter: success.last },
-          ...(norm === undefined ? {} : { gradientNorm: norm.last }),
-          ...(rate === undefined ? {} : { learningRate: rate }),
+          rewardBefore: reward.first,
+          rewardAfter: reward.last,
+          standardErrors: Number(short(reward.significance)),
+          successBefore: success.first,
+          successAfter: success.last,
+          ...defined({ gradientNorm: norm === undefined ? undefined : norm.last, learningRate: rate }),
         },
         remedy:
           "Look at the other findings first: most of them stall learning. Otherwise raise the learning rate, the number of " +

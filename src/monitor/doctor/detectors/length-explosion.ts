@@ -1,5 +1,6 @@
+import { defined } from "../../../defined.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import { learnable } from "../../../schema/trajectory-group.ts";
-import { metric } from "../../metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
 import { learningPoints, mean, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
@@ -24,20 +25,20 @@ export const lengthExplosion: Detector = {
     const correlation = lengthCorrelation(recentGroups(view));
     return [
       {
-        ...{ code, severity: isUseful ? "warning" : "error", step: turns.step },
+        code,
+        severity: isUseful ? "warning" : "error",
+        step: turns.step,
         message:
           `Episodes went from ${percent(turns.first)} to ${percent(turns.last)} of their turns; ${percent(cut.last)} now ` +
           `end at a limit (${percent(cut.first)} at first).`,
         evidence: {
-          ...{
-            turnShareBefore: turns.first,
-            turnShareAfter: turns.last,
-            cutOffBefore: cut.first,
-            cutOffAfter: cut.last,
-          },
+          turnShareBefore: turns.first,
+          turnShareAfter: turns.last,
+          cutOffBefore: cut.first,
+          cutOffAfter: cut.last,
           ...(tokens === undefined ? {} : { tokensBefore: tokens.first, tokensAfter: tokens.last }),
-          ...{ successAfter: recentMean(learningPoints(view, metric.success)) ?? 0 },
-          ...(correlation === undefined ? {} : { rewardLengthCorrelation: Number(short(correlation)) }),
+          successAfter: recentMean(learningPoints(view, metric.success)) ?? 0,
+          ...defined({ rewardLengthCorrelation: correlation === undefined ? undefined : Number(short(correlation)) }),
         },
         remedy:
           "Look for what pays by the turn. Add a length or turn penalty (softOverlong, a cost for each turn), reward the " +
@@ -55,7 +56,7 @@ function lengthCorrelation(groups: ReturnType<typeof recentGroups>): number | un
       of.reduce((total, { turns }) => total + turns.length, 0),
     );
     const [reward, length] = [mean(rewards), mean(lengths)];
-    return rewards.map((value, i) => [value - reward, lengths[i]! - length] as const);
+    return rewards.map((value, i) => [value - reward, lengths[i] - length] as const);
   });
   const product = (a: 0 | 1, b: 0 | 1) => pairs.reduce((total, pair) => total + pair[a] * pair[b], 0);
   const scale = Math.sqrt(product(0, 0) * product(1, 1));

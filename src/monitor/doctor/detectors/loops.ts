@@ -1,5 +1,6 @@
+import { defined } from "../../../defined.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Trajectory } from "../../../schema/trajectory.ts";
-import { metric } from "../../metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { recentGroups, someIds, soundTrajectories } from "../sample.ts";
 import { learningPoints, percent, trendOf } from "../trend.ts";
@@ -26,14 +27,17 @@ export const loops: Detector = {
     const worst = stuckOf.filter((each) => each.stuck > 0).sort((a, b) => b.stuck - a.stuck);
     return [
       {
-        ...{ code, severity: "warning", step: repeats.step },
+        code,
+        severity: "warning",
+        step: repeats.step,
         message: isStuck
           ? `In ${percent(stuck)} of turns the policy says what it said before and is told what it was told before.`
           : `${percent(repeats.last)} of turns repeat the turn before (${percent(repeats.first)} at first), and few tasks are solved.`,
         evidence: {
-          ...{ repeatShareBefore: repeats.first, repeatShareAfter: repeats.last },
+          repeatShareBefore: repeats.first,
+          repeatShareAfter: repeats.last,
           ...(pairs === 0 ? {} : { stuckShare: stuck, turnsLookedAt: pairs }),
-          ...(worst.length === 0 ? {} : { trajectories: someIds(worst) }),
+          ...defined({ trajectories: worst.length === 0 ? undefined : someIds(worst) }),
         },
         remedy:
           "Let the environment say that nothing changed, or end the episode. Explore more: epsilonTool, a higher temperature, " +
@@ -46,7 +50,7 @@ export const loops: Detector = {
 /** Turns with the words and the answer of the turn before. */
 function stuckTurns({ turns }: Trajectory): number {
   return turns.slice(1).filter(({ text, observation }, i) => {
-    const before = turns[i]!;
+    const before = turns[i];
     // the last turn of an episode is told nothing
     const isLast = i + 2 === turns.length && observation === "";
     return before.text === text && (isLast || before.observation === observation);

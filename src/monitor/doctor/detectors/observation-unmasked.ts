@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { percent } from "../trend.ts";
 
@@ -16,9 +16,11 @@ export const observationUnmasked: Detector = {
     const largest = Math.max(...wrong.map(({ max }) => max));
     return [
       {
-        ...{ code, severity: "error", step: last.step },
+        code,
+        severity: "error",
+        step: last.step,
         message: `${percent(largest)} of the loss's derivatives fall on tokens that nobody sampled: prompts and observations are trained on.`,
-        evidence: { largestShare: largest, steps: wrong.length, ofSteps: points.length, firstStep: wrong[0]!.step },
+        evidence: { largestShare: largest, steps: wrong.length, ofSteps: points.length, firstStep: wrong[0].step },
         remedy:
           "Let the loss skip every token whose mask is 0. A custom loss must multiply by mask_T, and must not fill " +
           "advantages_T outside of it.",

@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { countsOf, recentGroups, rewardsOf } from "../sample.ts";
 import { learningPoints, percent, quantile, recentMean, short } from "../trend.ts";
@@ -14,7 +14,10 @@ export const rewardDistribution: Detector = {
     if (notFinite !== undefined) {
       return [
         {
-          ...{ code, severity: "error", step: notFinite.step, evidence: { step: notFinite.step } },
+          code,
+          severity: "error",
+          step: notFinite.step,
+          evidence: { step: notFinite.step },
           message: `The mean reward of step ${notFinite.step} is no finite number.`,
           remedy: "Let the scorer return finite numbers: look for divisions by 0 and logarithms of 0.",
         },
@@ -29,10 +32,14 @@ export const rewardDistribution: Detector = {
     if (share < limits.same) return [];
     return [
       {
-        ...{ code, severity: "warning", step: groups.at(-1)!.step },
+        code,
+        severity: "warning",
+        step: groups.at(-1)!.step,
         message: `${percent(share)} of ${rewards.length} rollouts have the reward ${short(Number(most[0]))}, and ${percent(success)} of tasks are solved.`,
         evidence: {
-          ...{ sameReward: Number(most[0]), share, rollouts: rewards.length },
+          sameReward: Number(most[0]),
+          share,
+          rollouts: rewards.length,
           quantiles: [0, 0.25, 0.5, 0.75, 1].map((at) => quantile(rewards, at)),
         },
         remedy:

@@ -1,4 +1,5 @@
-import { metric } from "../../metric-names.ts";
+import { defined } from "../../../defined.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
 import { learningPoints, mean, percent, sum, trendOf } from "../trend.ts";
@@ -19,9 +20,15 @@ export const sampleEfficiency: Detector = {
     const reward = trendOf(learningPoints(view, metric.reward));
     return [
       {
-        ...{ code, severity: "info", step: uniform.at(-1)!.step },
+        code,
+        severity: "info",
+        step: uniform.at(-1)!.step,
         message: `${percent(wasted)} of all groups of the run taught nothing, because their rewards were all equal.`,
-        evidence: { uniformGroups: wasted, sampledTokens: tokens, ...(reward && { rewardChange: reward.change }) },
+        evidence: {
+          uniformGroups: wasted,
+          sampledTokens: tokens,
+          ...defined({ rewardChange: reward ? reward.change : undefined }),
+        },
         remedy:
           "Sample tasks by how often they are solved (a curriculum), ask for more only where groups differ (dynamicSampling), " +
           "or stop the run earlier (earlyStop).",

@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { percent } from "../trend.ts";
 
@@ -15,7 +15,9 @@ export const skippedUpdates: Detector = {
     if (last === undefined) return [];
     return [
       {
-        ...{ code, severity: "error", step: last.step },
+        code,
+        severity: "error",
+        step: last.step,
         message: `Updates of ${skipped.length} steps (${percent(skipped.length / points.length)}) were dropped: their gradients were not finite.`,
         evidence: { steps: skipped.slice(0, 5).map(({ step }) => step), ofSteps: points.length },
         remedy: "Lower the learning rate and maxGradientNorm; go back to a checkpoint from before the first such step.",

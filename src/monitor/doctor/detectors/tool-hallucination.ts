@@ -1,4 +1,5 @@
-import { metric } from "../../metric-names.ts";
+import { defined } from "../../../defined.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { countsOf, recentGroups, someIds, soundTrajectories } from "../sample.ts";
 import { learningPoints, percent, recentMean } from "../trend.ts";
@@ -24,12 +25,17 @@ export const toolHallucination: Detector = {
     const named = names.length === 0 ? "" : ` Most often: ${names.map(([name]) => `"${name}"`).join(", ")}.`;
     return [
       {
-        ...{ code, severity: share >= limits.error ? "error" : "warning", step: points.at(-1)!.step },
+        code,
+        severity: share >= limits.error ? "error" : "warning",
+        step: points.at(-1)!.step,
         message: `${percent(share)} of all tool calls name a tool that does not exist.${named}`,
         evidence: {
-          ...{ unknownShare: share, unknownShareAtFirst: points[0]!.value },
-          ...(names.length === 0 ? {} : { names: names.map(([name, count]) => `${name}: ${count}`) }),
-          ...(guilty.length === 0 ? {} : { trajectories: someIds(guilty) }),
+          unknownShare: share,
+          unknownShareAtFirst: points[0].value,
+          ...defined({
+            names: names.length === 0 ? undefined : names.map(([name, count]) => `${name}: ${count}`),
+            trajectories: guilty.length === 0 ? undefined : someIds(guilty),
+          }),
         },
         remedy:
           "Check that the demonstrations and the system message name the tools on offer. Mix in rows where no tool fits " +

@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { learningPoints, recentMean, short } from "../trend.ts";
 
@@ -15,7 +15,9 @@ export const trainSampleMismatch: Detector = {
     const largest = Math.max(...learningPoints(view, metric.mismatchMax).map(({ max }) => max));
     return [
       {
-        ...{ code, severity: mean >= limits.error ? "error" : "warning", step: points.at(-1)!.step },
+        code,
+        severity: mean >= limits.error ? "error" : "warning",
+        step: points.at(-1)!.step,
         message: `Sampled log-probabilities differ by ${short(mean)} from those of training with the same weights.`,
         evidence: { meanDifference: mean, largestDifference: largest, steps: points.length },
         remedy:

@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, Finding, RunView, SeriesPoint } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
 import { learningPoints, recentMean, short, sum, trendOf, variance } from "../trend.ts";

@@ -1,4 +1,4 @@
-import { metric } from "../../metric-names.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, Finding } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
 import { learningPoints, percent, recentMean } from "../trend.ts";

@@ -1,5 +1,5 @@
+import { metric } from "../../../schema/metric-names.ts";
 import { isInfrastructureStop } from "../../../schema/stop-reason.ts";
-import { metric } from "../../metric-names.ts";
 import type { RunView, SampledGroup } from "../detector.ts";
 import { rewardsOf, rolloutRewards } from "../sample.ts";
 import { short, sum, variance } from "../trend.ts";
@@ -31,7 +31,9 @@ export const failuresOutsideStatistics: Invariant = {
       ...proof,
       findings: [
         {
-          ...{ code, severity: "error", step: last.step },
+          code,
+          severity: "error",
+          step: last.step,
           message:
             `The deviation of step ${last.step} was recorded as ${short(last.value)}; its stored groups give ${short(expected)}` +
             (isByFailures ? ". Counting the rollouts that the infrastructure spoiled gives what was recorded." : "."),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../../../random.ts";
 import { fakeTrajectory } from "../../../schema/fake-trajectory.ts";
+import { metric } from "../../../schema/metric-names.ts";
 import type { Trajectory } from "../../../schema/trajectory.ts";
-import { metric } from "../../metric-names.ts";
 import type { RunView } from "../detector.ts";
 import { diagnoseFully } from "../diagnose.ts";
 import { failuresOutsideStatistics } from "./failures-outside-statistics.ts";
@@ -33,7 +33,7 @@ describe("the mask covers exactly the sampled tokens", () => {
 
   // makeTrajectory refuses these; a store that was written otherwise may hold them
   const sound = spoken();
-  const inTurn = sound.turns[0]!.span.start;
+  const inTurn = sound.turns[0].span.start;
   const changed = (array: Uint8Array, t: number, value: number) => array.map((old, i) => (i === t ? value : old));
   test.each([
     [
@@ -55,8 +55,8 @@ describe("the mask covers exactly the sampled tokens", () => {
   ])("not with %s", (_, fault, message) => {
     const { findings } = maskCoversSampled.prove(viewOf([spoken(), { ...sound, ...fault }]));
     expect(findings).toMatchObject([{ code: "mask-invariant", severity: "error", step: 7 }]);
-    expect(findings[0]!.message).toContain(message);
-    expect(findings[0]!.evidence).toMatchObject({ wrong: 1, checked: 2, trajectories: [sound.id] });
+    expect(findings[0].message).toContain(message);
+    expect(findings[0].evidence).toMatchObject({ wrong: 1, checked: 2, trajectories: [sound.id] });
   });
 
   test("calls that are forced now and then are no fault where the run says so", () => {
@@ -99,7 +99,7 @@ describe("infrastructure failures are outside group statistics", () => {
   test("and not when it is that of all", () => {
     const { findings } = failuresOutsideStatistics.prove(viewOf(rows, { series: recorded(Math.sqrt(0.3)) }));
     expect(findings[0]).toMatchObject({ code: "statistics-invariant", severity: "error", step: 7 });
-    expect(findings[0]!.message).toContain(
+    expect(findings[0].message).toContain(
       "Counting the rollouts that the infrastructure spoiled gives what was recorded",
     );
   });
@@ -123,9 +123,9 @@ describe("log-probabilities recomputed equal those stored", () => {
   test("not when one differs, or is no number", async () => {
     for (const wrong of [0.5, Number.NaN]) {
       const proof = await logprobsRecomputed(viewOf(rows), async ({ id, logprobs_T }) =>
-        logprobs_T.map((v) => (id === rows[1]!.id ? v + wrong : v)),
+        logprobs_T.map((v) => (id === rows[1].id ? v + wrong : v)),
       );
-      expect(proof.findings[0]).toMatchObject({ code: "logprob-invariant", evidence: { trajectories: [rows[1]!.id] } });
+      expect(proof.findings[0]).toMatchObject({ code: "logprob-invariant", evidence: { trajectories: [rows[1].id] } });
     }
   });
 

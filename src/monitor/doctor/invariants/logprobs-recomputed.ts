@@ -34,7 +34,9 @@ export async function logprobsRecomputed(view: RunView, recompute: Recompute | u
     checked,
     findings: [
       {
-        ...{ code, severity: "error", step: wrong.at(-1)!.step },
+        code,
+        severity: "error",
+        step: wrong.at(-1)!.step,
         message: `Of ${wrong.length} of ${checked} trajectories, log-probabilities differ by up to ${short(largest)} from those of the weights that sampled them.`,
         evidence: { wrong: wrong.length, checked, largestDifference: largest, trajectories: someIds(wrong) },
         remedy:
@@ -49,7 +51,7 @@ function largestDifference({ mask_T, logprobs_T }: Trajectory, recomputed_T: Flo
   let largest = 0;
   for (let t = 0; t < mask_T.length; t++) {
     if (mask_T[t] === 0) continue;
-    const difference = Math.abs(logprobs_T[t]! - recomputed_T[t]!);
+    const difference = Math.abs(logprobs_T[t] - recomputed_T[t]);
     if (!(difference <= largest)) largest = difference;
   }
   return largest;

@@ -29,7 +29,9 @@ export const maskCoversSampled: Invariant = {
       ...proof,
       findings: [
         {
-          ...{ code, severity: "error", step: wrong.at(-1)!.step },
+          code,
+          severity: "error",
+          step: wrong.at(-1)!.step,
           message: `In ${wrong.length} of ${checked} trajectories the mask is not where the policy sampled: ${first.what} in ${first.id}.`,
           evidence: { wrong: wrong.length, checked, trajectories: someIds(wrong) },
           remedy:
@@ -47,7 +49,7 @@ function wrongToken({ mask_T, logprobs_T, versions_T, turns }: Trajectory, mayFo
   for (let t = 0; t < mask_T.length; t++) {
     const isSampled = mask_T[t] === 1;
     if (isSampled && isInTurn[t] === 0) return `token ${t} counts as sampled outside of every turn`;
-    if (isSampled && (versions_T[t]! < 0 || logprobs_T[t]! > 1e-4)) return `token ${t} was sampled by no version`;
+    if (isSampled && (versions_T[t] < 0 || logprobs_T[t] > 1e-4)) return `token ${t} was sampled by no version`;
     if (!isSampled && (versions_T[t] !== -1 || logprobs_T[t] !== 0)) return `token ${t} was sampled but does not count`;
     if (!isSampled && isInTurn[t] === 1 && !mayForce) return `token ${t} of a turn does not count as sampled`;
   }

@@ -24,7 +24,9 @@ export const rolloutWeighsOne: Invariant = {
       ...proof,
       findings: [
         {
-          ...{ code, severity: "error", step: wrong.at(-1)!.step },
+          code,
+          severity: "error",
+          step: wrong.at(-1)!.step,
           message: `${wrong.length} of ${checked} rollouts do not weigh one: ${first.rollout} weighs ${first.weight}.`,
           evidence: { wrong: wrong.length, checked, rollouts: wrong.slice(0, 3).map(({ rollout }) => rollout) },
           remedy:

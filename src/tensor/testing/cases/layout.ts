@@ -83,8 +83,8 @@ const transposes: readonly (readonly [Shape, readonly number[]])[] = [
 /** The reference: element `index` of the result lies where the order sends it. */
 function reorder(x: Numbers, order: readonly number[]): Numbers {
   const axes = order.map((axis) => (axis < 0 ? axis + order.length : axis));
-  const source = (index: Index) => axes.map((_, axis) => index[axes.indexOf(axis)]!);
-  const shape = axes.map((axis) => x.shape[axis]!);
+  const source = (index: Index) => axes.map((_, axis) => index[axes.indexOf(axis)]);
+  const shape = axes.map((axis) => x.shape[axis]);
   return fill(shape, (index) => at(x, source(index)));
 }
 
@@ -112,15 +112,15 @@ const transposeCases: readonly OperatorCase[] = [
 ];
 
 function join(parts: readonly Numbers[], axis: number): Numbers {
-  const sizes = parts.map((part) => part.shape[axis]!);
+  const sizes = parts.map((part) => part.shape[axis]);
   const total = sizes.reduce((a, b) => a + b, 0);
-  const shape = parts[0]!.shape.map((size, i) => (i === axis ? total : size));
+  const shape = parts[0].shape.map((size, i) => (i === axis ? total : size));
   return fill(shape, (index) => {
-    let place = index[axis]!;
+    let place = index[axis];
     let part = 0;
-    while (place >= sizes[part]!) place -= sizes[part++]!;
+    while (place >= sizes[part]) place -= sizes[part++];
     return at(
-      parts[part]!,
+      parts[part],
       index.map((i, other) => (other === axis ? place : i)),
     );
   });
@@ -183,7 +183,7 @@ const concatCases = concats.map(
     trial: () => ({
       inputs: shapes.map((shape) => floats(...shape)),
       build: (...values) => concat(values, axis),
-      reference: (...parts) => join(parts, axis < 0 ? axis + parts[0]!.shape.length : axis),
+      reference: (...parts) => join(parts, axis < 0 ? axis + parts[0].shape.length : axis),
     }),
   }),
 );
@@ -203,8 +203,8 @@ const splitCases: readonly OperatorCase[] = [
     about: "of which one part is used",
     trial: () => ({
       inputs: [floats("B", 5)],
-      build: (x) => split(x, [2, 2, 1], -1)[1]!,
-      reference: (x) => cut(x, [2, 2, 1], 1)[1]!,
+      build: (x) => split(x, [2, 2, 1], -1)[1],
+      reference: (x) => cut(x, [2, 2, 1], 1)[1],
     }),
   },
   {
@@ -221,8 +221,8 @@ const splitCases: readonly OperatorCase[] = [
     about: "into sizes of both kinds, of which one part is used",
     trial: (_, { S }) => ({
       inputs: [floats("S", 3), floats(2, 3)],
-      build: (a, b) => split(concat([a, b], 0), [a, 2], 0)[1]!,
-      reference: (a, b) => cut(join([a, b], 0), [S, 2], 0)[1]!,
+      build: (a, b) => split(concat([a, b], 0), [a, 2], 0)[1],
+      reference: (a, b) => cut(join([a, b], 0), [S, 2], 0)[1],
     }),
   },
   {
@@ -280,7 +280,7 @@ const likeCases: readonly OperatorCase[] = [
     trial: () => ({
       inputs: [floats(1, "S", 2), floats("B", 3)],
       build: (x, like) => repeatLike(x, like),
-      reference: (x, like) => fill([like.shape[0]!, ...x.shape.slice(1)], (index) => at(x, index)),
+      reference: (x, like) => fill([like.shape[0], ...x.shape.slice(1)], (index) => at(x, index)),
     }),
   },
   {

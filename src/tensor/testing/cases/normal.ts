@@ -48,7 +48,7 @@ const normCases = [[5], ["B", 4], ["B", "S", 3], ["B", "S", 2, 3]].flatMap((shap
         reference: (x, weight) =>
           mapRows(x, (row) => {
             const scale = 1 / Math.sqrt(total(row.map((value) => value * value)) / row.length + epsilon);
-            return row.map((value, i) => value * scale * weight.data[i]!);
+            return row.map((value, i) => value * scale * weight.data[i]);
           }),
       }),
     }),
@@ -77,7 +77,7 @@ const rotaryCases: readonly OperatorCase[] = [
       trial: () => ({
         inputs: [floats("B", "S", width), wholes(7, "B", "S"), table, table],
         build: (x, positions, cos, sin) => rotary(x, positions, cos, sin),
-        reference: (x, positions, cos, sin) => rotateHeads(x, ([b, s]) => at(positions, [b!, s!]), cos, sin),
+        reference: (x, positions, cos, sin) => rotateHeads(x, ([b, s]) => at(positions, [b, s]), cos, sin),
       }),
     }),
   ),
@@ -87,7 +87,7 @@ const rotaryCases: readonly OperatorCase[] = [
     trial: () => ({
       inputs: [floats("B", 3, "S", 4), wholes(7, "B", "S"), table, table],
       build: (x, positions, cos, sin) => rotary(x, positions, cos, sin),
-      reference: (x, positions, cos, sin) => rotateHeads(x, ([b, , s]) => at(positions, [b!, s!]), cos, sin),
+      reference: (x, positions, cos, sin) => rotateHeads(x, ([b, , s]) => at(positions, [b, s]), cos, sin),
     }),
   },
 ];

@@ -11,8 +11,8 @@ import type { Random } from "../random.ts";
 function addedAt(x: Numbers, updates: Numbers, place: (index: readonly number[]) => readonly number[]): Numbers {
   const sum = { shape: x.shape, data: Float64Array.from(x.data) };
   for (const index of indices(updates.shape)) {
-    const flat = place(index).reduce((total, i, axis) => total * x.shape[axis]! + i, 0);
-    sum.data[flat] = sum.data[flat]! + at(updates, index);
+    const flat = place(index).reduce((total, i, axis) => total * x.shape[axis] + i, 0);
+    sum.data[flat] = sum.data[flat] + at(updates, index);
   }
   return sum;
 }
@@ -87,9 +87,9 @@ const topCases = [["B"], ["B", "S"], []].map(
         const order = (row: number[]) =>
           row
             .map((_, i) => i)
-            .sort((a, b) => row[b]! - row[a]!)
-            .slice(0, like.shape[0]!);
-        return [mapRows(x, (row) => order(row).map((i) => row[i]!)), mapRows(x, order)];
+            .sort((a, b) => row[b] - row[a])
+            .slice(0, like.shape[0]);
+        return [mapRows(x, (row) => order(row).map((i) => row[i])), mapRows(x, order)];
       },
     }),
   }),
@@ -98,7 +98,7 @@ const topCases = [["B"], ["B", "S"], []].map(
 /** Whole numbers that are given. */
 function given(values: readonly number[], ...shape: Shape): CaseInput {
   let next = 0;
-  return { dtype: "int64", shape, draw: () => values[next++ % values.length]! };
+  return { dtype: "int64", shape, draw: () => values[next++ % values.length] };
 }
 
 /** Rows of random lengths up to 4 in 3 rows of 4 places: which row is at each place, and back. */
@@ -120,11 +120,11 @@ const paddingCases: readonly OperatorCase[] = [
       const { count, tables } = drawPlaces(random);
       return {
         inputs: [floats(count, 2), ...tables],
-        build: (x, places, back) => padRows(x!, places!, back!),
+        build: (x, places, back) => padRows(x, places, back),
         reference: (x, places) =>
           fill([3, 4, 2], ([b, s, d]) => {
-            const row = at(places!, [b!, s!]);
-            return row === count ? 0 : at(x!, [row, d!]);
+            const row = at(places, [b, s]);
+            return row === count ? 0 : at(x, [row, d]);
           }),
       };
     },
@@ -136,11 +136,11 @@ const paddingCases: readonly OperatorCase[] = [
       const { count, tables } = drawPlaces(random);
       return {
         inputs: [floats(3, 4, 2), ...tables],
-        build: (x, places, back) => unpadRows(x!, places!, back!),
+        build: (x, places, back) => unpadRows(x, places, back),
         reference: (x, _, back) =>
           fill([count, 2], ([row, d]) => {
-            const place = at(back!, [row!]);
-            return at(x!, [Math.floor(place / 4), place % 4, d!]);
+            const place = at(back, [row]);
+            return at(x, [Math.floor(place / 4), place % 4, d]);
           }),
       };
     },

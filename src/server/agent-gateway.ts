@@ -4,7 +4,7 @@ import { requireKey, tellErrors } from "./model/model-app.ts";
 import { rolloutName } from "./model/model-request.ts";
 import { type ServedApp, serveApp } from "./serve-app.ts";
 
-export interface AgentDoorOptions {
+export interface AgentGatewayOptions {
   /** 127.0.0.1 by default. */
   host?: string;
   /** Any that is free by default. */
@@ -14,12 +14,12 @@ export interface AgentDoorOptions {
 }
 
 /** Where agents of other processes find the policy: one server for all attempts, each under an address of its own. */
-export class AgentDoor {
-  readonly #options: AgentDoorOptions;
+export class AgentGateway {
+  readonly #options: AgentGatewayOptions;
   readonly #attempts = new Map<string, Hono>();
   #server: Promise<ServedApp> | undefined;
 
-  constructor(options: AgentDoorOptions) {
+  constructor(options: AgentGatewayOptions) {
     this.#options = options;
   }
 
