@@ -27,3 +27,22 @@ export class LudusError extends Error {
     this.details = details;
   }
 }
+
+/** What an error says, whatever was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : shown(error);
+}
+
+/** The same with the stack, where there is one. */
+export function errorStack(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : shown(error);
+}
+
+function shown(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    // an object without a prototype has no toString
+    return "something that cannot be shown was thrown";
+  }
+}

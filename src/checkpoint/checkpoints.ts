@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../engine/engine.ts";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import { checkManifest, writeManifest } from "./manifest.ts";
 
 const folderName = (step: number) => `step-${String(step).padStart(6, "0")}`;
@@ -126,7 +126,7 @@ export class Checkpoints {
 
 function messageOf(error: unknown): string {
   if (error instanceof LudusError) return `${error.code}: ${error.details.got}`;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 function syncFolder(directory: string): void {

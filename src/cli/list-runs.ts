@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { wallClock } from "../clock.ts";
 import { defined } from "../defined.ts";
 import { metric } from "../monitor/index.ts";
 import type { RunSummary } from "../server/dashboard/answers.ts";
@@ -21,8 +22,6 @@ export interface RunList {
   /** How many there are besides. */
   readonly others: number;
 }
-
-const wallClock = () => performance.timeOrigin + performance.now();
 
 /** The runs below a folder, newest first. */
 export async function listRuns(directory: string, limit: number): Promise<RunList> {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import { usageError } from "./parse-options.ts";
 
 /** What a user's file exports. TypeScript runs as it is. What else is wrong in the file is told with its own stack. */
@@ -17,7 +17,7 @@ export async function loadModule(file: string): Promise<Readonly<Record<string, 
 
 function explained(error: unknown, file: string): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  const got = `${file}: ${error instanceof Error ? error.message : String(error)}`;
+  const got = `${file}: ${errorText(error)}`;
   switch (code) {
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
     case "ERR_INVALID_TYPESCRIPT_SYNTAX": {

@@ -1,5 +1,6 @@
 import type { Env } from "../env/env.ts";
 import { Episode, type EpisodeEnd, type EpisodeResult, type Move } from "../env/episode.ts";
+import { errorText } from "../errors.ts";
 import type { Task } from "../schema/task.ts";
 import type { Terminal } from "./command.ts";
 import { loadEnv } from "./load-env.ts";
@@ -141,7 +142,7 @@ class Table {
       if (text === undefined) this.#write(`[${otherwise}]\n`);
       return text;
     } catch (error) {
-      this.#write(`[${error instanceof Error ? error.message : String(error)}]\n`);
+      this.#write(`[${errorText(error)}]\n`);
       return undefined;
     }
   }

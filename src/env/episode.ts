@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { defined } from "../defined.ts";
+import { errorStack } from "../errors.ts";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
@@ -345,5 +346,5 @@ function failed(outcome: Exclude<Ended, { how: "returned" }>): EpisodeEnd {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return errorStack(error);
 }

@@ -4,6 +4,7 @@ import { mapWithLimit } from "../rollout/map-with-limit.ts";
 import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { runGroup } from "../rollout/run-group.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
+import { mean, sum } from "../statistics.ts";
 import { seedOf } from "../task/seeds.ts";
 import { clusteredInterval, type Interval, successInterval } from "./interval.ts";
 import { passAtK, passHatK } from "./pass-rates.ts";
@@ -111,6 +112,3 @@ function rewardOf({ trajectories }: Rollout): number {
 function powersUpTo(limit: number): number[] {
   return Array.from({ length: Math.floor(Math.log2(limit)) + 1 }, (_, i) => 2 ** i);
 }
-
-const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-const mean = (values: readonly number[]) => (values.length === 0 ? 0 : sum(values) / values.length);

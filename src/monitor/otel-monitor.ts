@@ -1,3 +1,4 @@
+import { wallClock } from "../clock.ts";
 import type { Monitor } from "./monitor.ts";
 import { type PlannedSpan, rolloutSpan } from "./otel/rollout-spans.ts";
 import { type HrTime, loadTracingApi, type Span, type Tracer, type TracingApi } from "./otel/tracer.ts";
@@ -57,5 +58,3 @@ function hrTime(milliseconds: number): HrTime {
   const seconds = Math.floor(milliseconds / 1000);
   return [seconds, Math.round((milliseconds - 1000 * seconds) * 1e6)];
 }
-
-const wallClock = () => performance.timeOrigin + performance.now();

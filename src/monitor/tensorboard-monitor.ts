@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { wallClock } from "../clock.ts";
 import type { Monitor } from "./monitor.ts";
 import { encodeFileVersion, encodeScalars } from "./tensorboard/event.ts";
 import { tfRecord } from "./tensorboard/tf-record.ts";
@@ -28,5 +29,3 @@ export function tensorboardMonitor({ directory, now = wallClock }: TensorboardMo
     close: () => closeSync(handle),
   };
 }
-
-const wallClock = () => performance.timeOrigin + performance.now();

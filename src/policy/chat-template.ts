@@ -1,5 +1,5 @@
 import { defined } from "../defined.ts";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import { ChatInterpreter } from "./chat-interpreter.ts";
 import { formatTime } from "./format-time.ts";
 import { huggingFaceJinja, type TemplateEnvironment, type TemplateNode } from "./huggingface.ts";
@@ -94,7 +94,7 @@ function range(from: number, to?: number, step = 1): number[] {
 }
 
 function templateError(options: RenderChatOptions, error: unknown): LudusError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   const line = failingLine(options.template, (program, onComment) =>
     new ChatInterpreter(program, environmentOf(options), onComment).run(program),
   );

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../defined.ts";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import { addedTokenSplitter, isControlToken } from "./added-tokens.ts";
 import { fromUtf8, utf8 } from "./byte-level.ts";
 import { normalizer } from "./normalize.ts";
@@ -114,7 +114,7 @@ function parseObject(files: TokenizerFiles, name: string): Record<string, unknow
     throw new TypeError(`it holds ${Array.isArray(value) ? "an array" : String(value)}`);
   } catch (cause) {
     throw new LudusError("tokenizer-unreadable", {
-      got: `${name}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      got: `${name}: ${errorText(cause)}`,
       expected: "a JSON object",
       hint: 'Was it downloaded whole? A Git LFS pointer starts with "version https://git-lfs".',
       cause,

@@ -1,5 +1,6 @@
 import type { Env, Limits } from "../env/env.ts";
 import { Episode, type EpisodeEnd, type Move } from "../env/episode.ts";
+import { errorStack } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { createRng } from "../random.ts";
 import type { Guidance, Task } from "../schema/task.ts";
@@ -106,7 +107,7 @@ class Play {
       return next;
     } catch (error) {
       // of the engine or the renderer, for episodes do not throw
-      const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const failure = errorStack(error);
       return { stop: "engine-error", failure };
     }
   }

@@ -1,4 +1,4 @@
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 
 /** Lines as they come, from a file, a response or an array. */
 export type Lines = AsyncIterable<string> | Iterable<string>;
@@ -87,7 +87,7 @@ function parseLine<Value>(
     return { value: parse(JSON.parse(line)) };
   } catch (cause) {
     const isOurs = cause instanceof LudusError;
-    const reason = isOurs ? `${cause.details.got}` : cause instanceof Error ? cause.message : String(cause);
+    const reason = isOurs ? `${cause.details.got}` : errorText(cause);
     const expected = isOurs ? cause.details.expected : "JSON";
     return { error: new LudusError("bad-line", { got: `line ${number}: ${reason}`, expected, cause }) };
   }

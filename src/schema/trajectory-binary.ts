@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { defined } from "../defined.ts";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import { ByteReader, ByteWriter } from "./byte-stream.ts";
 import { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";
 import { parseWith } from "./parse-with.ts";
@@ -43,7 +43,7 @@ export function decodeTrajectory(bytes: Uint8Array): Trajectory {
     const fields = fromLosslessJson(new TextDecoder("utf-8", { fatal: true }).decode(reader.read(reader.remaining)));
     return makeTrajectory({ ...parseWith(TrajectoryFields, fields, "a trajectory", "bad-trajectory"), ...columns });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorText(cause);
     return refuse(`a whole trajectory whose contents do not fit (${reason})`, "what encodeTrajectory writes", cause);
   }
 }

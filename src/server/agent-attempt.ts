@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import type { Limits, ScoreParts } from "../env/env.ts";
 import { withTurnRewards } from "../env/episode-score.ts";
-import { LudusError } from "../errors.ts";
+import { errorStack, LudusError } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { DeadlineSignal } from "../rollout/deadline-signal.ts";
 import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
@@ -182,6 +182,6 @@ const notAsked =
   "The agent asked no model in this attempt. Were its clients made before agentEnv? Does it ask without fetch? Then serve it.";
 
 function failed(stop: "engine-error" | "env-crash", error: unknown): AttemptEnd {
-  const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const failure = errorStack(error);
   return { score: noScore, stop, failure };
 }

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
+import { wallClock } from "../clock.ts";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { isLoopback, onlyLoopbackNames, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
@@ -50,7 +51,6 @@ export interface Dashboard {
 }
 
 const clock = () => performance.now();
-const wallClock = () => performance.timeOrigin + performance.now();
 
 /** Serves the dashboard over a folder of runs, live while they are written. It only reads. */
 export async function serveDashboard(

@@ -1,3 +1,4 @@
+import { wallClock } from "../clock.ts";
 import { modelApp } from "./model/model-app.ts";
 import { RecordedRollouts, type RecordOptions } from "./model/recorded-rollouts.ts";
 import type { ServedModel } from "./model/served-model.ts";
@@ -26,8 +27,6 @@ export interface ModelServer {
   readonly rollouts: RecordedRollouts | undefined;
   close(): Promise<void>;
 }
-
-const wallClock = () => performance.timeOrigin + performance.now();
 
 /**
  * Serves a policy as OpenAI and Anthropic serve theirs, so that agents which exist already can use it, and be trained:

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import { type ListedOptions, listed } from "./listed.ts";
 import type { TaskSource } from "./task-source.ts";
 
@@ -35,7 +35,7 @@ function readRows<Data>(file: string, parse: (row: unknown) => Data): Data[] {
       return [parse(JSON.parse(line))];
     } catch (cause) {
       const got = `line ${index + 1} of ${file}: ${line.slice(0, 80)}`;
-      const problem = cause instanceof Error ? cause.message : String(cause);
+      const problem = errorText(cause);
       throw new LudusError("bad-task", { got, expected: `a task in JSON (${problem})`, cause });
     }
   });

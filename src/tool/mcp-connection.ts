@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { CallToolResult, Tool as McpTool } from "@modelcontextprotocol/sdk/types.js";
 import { defined } from "../defined.ts";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { type McpTransport, openTransport } from "./mcp-transport.ts";
 
@@ -151,7 +151,7 @@ export function errorCode(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown) => errorText(error);
 
 /** Waits, but not for ever, and not for success. */
 async function atMost(timeoutMs: number, promise: Promise<unknown>): Promise<void> {

@@ -1,3 +1,4 @@
+import { errorText } from "../errors.ts";
 import type { FinishedRollout, Monitor } from "../monitor/monitor.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 
@@ -39,7 +40,7 @@ export class Monitors {
 
   #leaveOut(failed: Monitor, error: unknown): void {
     this.#monitors = this.#monitors.filter((monitor) => monitor !== failed);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     this.record({ type: "warning", message: `monitor ${failed.name} failed and is left out: ${message}` });
   }
 }

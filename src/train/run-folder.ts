@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { z } from "zod";
 import { Checkpoints } from "../checkpoint/checkpoints.ts";
+import { wallClock } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
 import type { Monitor } from "../monitor/monitor.ts";
@@ -163,8 +164,6 @@ export class RunFolder {
     }
   }
 }
-
-const wallClock = () => performance.timeOrigin + performance.now();
 
 function checkIdentity(config: unknown, wanted: RunIdentity): void {
   const { identity } = KeptConfig.parse(config);

@@ -2,6 +2,7 @@ import type { RolloutGroup } from "../rollout/run-group.ts";
 import { metric } from "../schema/metric-names.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
+import { mean, sum } from "../statistics.ts";
 import { rolloutRewards } from "./collect.ts";
 
 /** What is to be seen in a step's rollouts, whatever the algorithm. Shares and means are over sound rollouts. */
@@ -30,8 +31,6 @@ const isSound = ({ stop }: Trajectory) => !isInfrastructureStop(stop);
 const sampledOf = ({ mask_T }: Trajectory) => mask_T.reduce((count, m) => count + m, 0);
 const turnsOf = ({ trajectories }: { trajectories: readonly Trajectory[] }) =>
   sum(trajectories.map(({ turns }) => turns.length));
-const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-const mean = (values: readonly number[]) => (values.length === 0 ? 0 : sum(values) / values.length);
 
 function deviation(values: readonly number[]): number {
   const centre = mean(values);

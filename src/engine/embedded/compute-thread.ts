@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { defined } from "../../defined.ts";
-import { LudusError } from "../../errors.ts";
+import { errorText, LudusError } from "../../errors.ts";
 import type { OptimizerOptions, SampleRequest } from "../engine.ts";
 import { adamw, type Range, reduceGradients, type TrainState } from "./adamw.ts";
 import type { Decoder } from "./decoder.ts";
@@ -254,7 +254,7 @@ function describe(error: unknown): NonNullable<ThreadReply["error"]> {
     const { got, expected, hint } = error.details;
     return { code: error.code, got, expected, ...defined({ hint }) };
   }
-  const got = error instanceof Error ? error.message : String(error);
+  const got = errorText(error);
   return { code: "engine-failed", got, expected: "a computation without errors" };
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { defined } from "../../defined.ts";
-import { LudusError } from "../../errors.ts";
+import { errorText, LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { policyWeights } from "../engine.ts";
 import { type ModelConfig, parseModelConfig, toHuggingFaceConfig } from "./model-config.ts";
@@ -46,7 +46,7 @@ function readJson(path: string): unknown {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
     throw new LudusError("bad-model-folder", {
-      got: `${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      got: `${path}: ${errorText(cause)}`,
       expected: "a readable JSON file",
       cause,
     });

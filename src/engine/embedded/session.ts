@@ -1,5 +1,5 @@
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { LudusError } from "../../errors.ts";
+import { errorText, LudusError } from "../../errors.ts";
 import { Graph, neg, toOnnx } from "../../tensor/index.ts";
 
 export type Feeds = Record<string, Tensor>;
@@ -21,7 +21,7 @@ export async function openSession(graph: Uint8Array, threads: number): Promise<I
     });
   } catch (cause) {
     throw new LudusError("graph-refused", {
-      got: cause instanceof Error ? cause.message : String(cause),
+      got: errorText(cause),
       expected: "a graph that ONNX Runtime accepts",
       hint: "This is a fault of Ludus or of the installed onnxruntime-node version; please report it with the model's config.json.",
       cause,

@@ -1,3 +1,4 @@
+import { errorText } from "../../errors.ts";
 import { createRng, type Rng } from "../../random.ts";
 import { isInfrastructureStop } from "../../schema/stop-reason.ts";
 import type { Task } from "../../schema/task.ts";
@@ -183,7 +184,7 @@ export class EnvCheck {
       plays.forEach((play, i) => this.#examine(play, copies[i].task, seats[i].task, seen.isExplained));
       return plays;
     } catch (error) {
-      const what = error instanceof Error ? error.message : String(error);
+      const what = errorText(error);
       this.findings.add("expert-crash", `asked at ${describeTask(seats[0].task)}: ${what}`);
       return undefined;
     }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { errorText } from "../../errors.ts";
 import type { Task } from "../../schema/task.ts";
 import type { TaskSource } from "../../task/task-source.ts";
 import { firstDifference, show } from "./differences.ts";
@@ -22,7 +23,7 @@ export async function checkTasks(source: TaskSource, count: number, findings: Fi
         tasks.push(before);
       }
     } catch (error) {
-      findings.add("no-tasks", `"${split}": ${error instanceof Error ? error.message : String(error)}`, split);
+      findings.add("no-tasks", `"${split}": ${errorText(error)}`, split);
     }
   }
   if (!findings.has("no-tasks")) await checkSplits(source, findings);

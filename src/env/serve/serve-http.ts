@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { LudusError } from "../../errors.ts";
+import { errorText, LudusError } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import type { ServedEnv, ServeHttpOptions } from "./served-env.ts";
 import { sessionServer } from "./session-server.ts";
@@ -58,7 +58,7 @@ export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): 
 
   const http = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
-      if (!response.headersSent) refuse(response, 500, error instanceof Error ? error.message : String(error));
+      if (!response.headersSent) refuse(response, 500, errorText(error));
     });
   });
   const port = await listen(http, options);
@@ -80,7 +80,7 @@ async function listen(http: ReturnType<typeof createServer>, { port, host }: Ser
     http.listen(port, host);
     await once(http, "listening");
   } catch (cause) {
-    const got = `"${cause instanceof Error ? cause.message : String(cause)}"`;
+    const got = `"${errorText(cause)}"`;
     throw new LudusError("cannot-listen", { got, expected: `port ${port} of ${host} to be free`, cause });
   }
   return (http.address() as AddressInfo).port;

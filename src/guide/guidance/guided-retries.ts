@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { Env } from "../../env/env.ts";
+import { errorText } from "../../errors.ts";
 import { uniformAt } from "../../random.ts";
 import type { Task } from "../../schema/task.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
@@ -55,7 +56,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
       return { ...task, guidance: { kind, text, failures } };
     } catch (error) {
       this.#state.hintFailures++;
-      this.#warn(error instanceof Error ? error.message : String(error));
+      this.#warn(errorText(error));
       return undefined;
     }
   }

@@ -1,3 +1,4 @@
+import { errorText } from "../../errors.ts";
 import type { SaidCall } from "../call-format.ts";
 
 export interface JsonCallForm {
@@ -29,7 +30,7 @@ export function readJson(text: string): Json {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: errorText(error) };
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defined } from "../../defined.ts";
+import { errorText } from "../../errors.ts";
 import { metric } from "../../schema/metric-names.ts";
 import type { RunReader } from "../../store/index.ts";
 import type { RunStatus, RunSummary } from "./answers.ts";
@@ -44,7 +45,7 @@ export class RunSummaries {
       return await this.#runs.read(file.id, (reader) => readSummary(reader, file.id));
     } catch (error) {
       // one damaged run must not hide the others
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = errorText(error);
       return { id: file.id, status: undefined, steps: 0, curve: [], problem };
     }
   }

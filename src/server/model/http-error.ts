@@ -1,4 +1,4 @@
-import { LudusError } from "../../errors.ts";
+import { errorText, LudusError } from "../../errors.ts";
 
 export type ErrorStatus = 400 | 401 | 404 | 429 | 500 | 503;
 
@@ -31,7 +31,7 @@ const known: Readonly<Record<string, Pick<HttpError, "status" | "type" | "code">
 
 /** Expected failures say what they are; a bug is the server's fault and says no more than its message. */
 export function httpError(error: unknown): HttpError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   const kind = error instanceof LudusError ? known[error.code] : undefined;
   const param = error instanceof LudusError && typeof error.details.cause === "string" ? error.details.cause : null;
   return { ...(kind ?? { status: 500, type: "server_error", code: null }), message, param };

@@ -1,4 +1,4 @@
-import { type ErrorDetails, LudusError } from "../../errors.ts";
+import { type ErrorDetails, errorText, LudusError } from "../../errors.ts";
 
 type Explanation = Omit<ErrorDetails, "cause"> & { code: string };
 
@@ -79,7 +79,7 @@ export function readStored<Value>(file: string, what: string, read: () => Value)
   try {
     return read();
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorText(cause);
     const { code, ...details } = corrupt(file, `${what} cannot be read (${message})`);
     throw new LudusError(code, { ...details, cause });
   }

@@ -1,4 +1,5 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { errorText } from "../../errors.ts";
 import { guardGroup } from "./group-guard.ts";
 
 /** How the first process of a group ended. */
@@ -60,7 +61,7 @@ export function spawnGroup(command: string, args: readonly string[], options: Sp
 
 export function notStarted(error: unknown): GroupEnd {
   const code = error instanceof Error && "code" in error ? String(error.code) : "UNKNOWN";
-  return { kind: "not-started", code, message: error instanceof Error ? error.message : String(error) };
+  return { kind: "not-started", code, message: errorText(error) };
 }
 
 function killGroup(child: ChildProcess): void {

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { isAbsolute } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { serialize } from "node:v8";
-import { LudusError } from "../../errors.ts";
+import { errorText, LudusError } from "../../errors.ts";
 import type { IsolateSetup, StartIsolate } from "./isolate.ts";
 import type { IsolatedRun } from "./isolated-result.ts";
 import { IsolatedWorker, type WorkerCall } from "./isolated-worker.ts";
@@ -196,7 +196,7 @@ function toBytes(input: unknown): Uint8Array {
     return serialize(input);
   } catch (cause) {
     throw new LudusError("input-not-serializable", {
-      got: cause instanceof Error ? cause.message : String(cause),
+      got: errorText(cause),
       expected: "data: no functions, no symbols",
       cause,
     });
