@@ -39,10 +39,8 @@ export {
   Episode,
   type EpisodeEnd,
   type EpisodeResult,
-  type EpisodeTurn,
   type ExpertContext,
   type FinishedEpisode,
-  type Limits,
   type Move,
   type ScoreParts,
   type ServedEnv,
@@ -148,6 +146,7 @@ export {
   type GroupOptions,
   group,
   keepAll,
+  type Limits,
   lastTurns,
   observationStubs,
   type Policy,
@@ -157,6 +156,7 @@ export {
   runGroup,
   runRollout,
   type Speaker,
+  type World,
 } from "./rollout/index.ts";
 export {
   type CallOutcome,

@@ -12,22 +12,22 @@ const rank: Readonly<Record<string, number>> = {
   credit: 1,
   loss: 1,
   store: 1,
-  env: 2,
+  env: 4,
   reward: 2,
   engine: 2,
   queue: 2,
   monitor: 2,
   rollout: 3,
   checkpoint: 3,
-  guide: 4,
-  eval: 4,
-  train: 5,
-  server: 6,
-  recipe: 6,
-  cli: 7,
+  guide: 5,
+  eval: 5,
+  train: 6,
+  server: 7,
+  recipe: 7,
+  cli: 8,
 };
 // For everyone, and so importing no folder.
-const shared = ["clock.ts", "defined.ts", "errors.ts", "random.ts", "statistics.ts"];
+const shared = ["clock.ts", "defined.ts", "errors.ts", "limiter.ts", "random.ts", "statistics.ts"];
 // index.ts and testing/ import everyone; experimental/ may import all and is imported by none.
 const unranked = [...shared, "index.ts", "testing", "experimental"];
 

@@ -66,7 +66,7 @@ function check(name: string, bits: unknown): void {
 const watched = ["rollout/reward", "rollout/success", "update/loss", "update/gradient-norm", "rollout/sampled-tokens"];
 const warm = imitate({ demonstrations: 60, noise: 0.4, steps: 25, batchSize: 16, learningRate: 1e-2 });
 
-async function bitsOf(name: string, config: Partial<TrainConfig<never, never>> & { algorithm: Algorithm }) {
+async function bitsOf(name: string, config: Partial<TrainConfig<never>> & { algorithm: Algorithm }) {
   const run = join(folder, name);
   const series: number[] = [];
   const result = await train({

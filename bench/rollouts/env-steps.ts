@@ -1,7 +1,7 @@
+import { shippedEnvironments } from "../../src/env/attempt/contract/shipped-environments.ts";
 import type { Env } from "../../src/env/env.ts";
 import { Episode } from "../../src/env/episode.ts";
 import { createRng, type Rng } from "../../src/random.ts";
-import { shippedEnvironments } from "../../src/rollout/contract/shipped-environments.ts";
 
 export interface EnvSteps {
   name: string;

@@ -1,23 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  bestOfN,
-  cosine,
-  demonstrate,
-  fromScratch,
-  type Guidance,
-  type GuidedOptions,
-  grpo,
-  guidance,
-  guided,
-  imitate,
-  type LearningPolicy,
-  lockHints,
-  openRun,
-  storedTrajectories,
-  trainScorer,
-} from "ludus";
+import { bestOfN, cosine, demonstrate, fromScratch, type Guidance, type GuidedOptions, grpo, guidance, guided, imitate, type LearningPolicy, lockHints, openRun, storedTrajectories, trainScorer } from "ludus";
 import { type HintKind, type LockEnv, lock } from "ludus/environments";
 import type { Beginning, Lab, Recipe } from "ludus/recipe";
 

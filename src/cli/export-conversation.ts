@@ -1,8 +1,7 @@
-import type { Env } from "../env/env.ts";
-import { Episode } from "../env/episode.ts";
 import { LudusError } from "../errors.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
-import type { Conversation, Message, ToolSpec, Turn } from "../schema/index.ts";
+import type { World } from "../rollout/world.ts";
+import type { Conversation, Message, Turn } from "../schema/index.ts";
 import type { StoredTrajectory } from "../store/index.ts";
 
 /** Makes conversations of episodes. */
@@ -12,7 +11,7 @@ export type ToConversation = (stored: StoredTrajectory) => Promise<Conversation>
  * Conversations as the policy had them. What it said is there word for word, calls included, so it is not said again as calls.
  * What it read first is told by the environment where there is one, else by the tokens.
  */
-export function conversations(env: Env | undefined, tokenizer: Tokenizer | undefined): ToConversation {
+export function conversations(env: World | undefined, tokenizer: Tokenizer | undefined): ToConversation {
   return async (stored) => {
     const { trajectory } = stored;
     const { messages, tools } = await opening(stored, env, tokenizer);
@@ -30,32 +29,19 @@ function answers({ calls, observation }: Turn): Message[] {
   return calls.map(({ name, observation: told }) => ({ role: "tool", name, content: told }));
 }
 
-async function opening(stored: StoredTrajectory, env: Env | undefined, tokenizer: Tokenizer | undefined) {
+async function opening(stored: StoredTrajectory, env: World | undefined, tokenizer: Tokenizer | undefined) {
   const { trajectory, task } = stored;
   const isFirstToSpeak = trajectory.role === env?.roles[0];
   // a part of a rollout, and a role that comes later, began with something else than the episode
-  if (env !== undefined && isFirstToSpeak && trajectory.weight === 1) return startOf(env, task);
-  if (tokenizer !== undefined) return { messages: promptMessages(stored, tokenizer), tools: env ? toolsOf(env) : [] };
+  const isWhole = isFirstToSpeak && trajectory.weight === 1;
+  const start = await env?.opening?.(task);
+  if (start !== undefined && isWhole) return start;
+  if (tokenizer !== undefined) return { messages: promptMessages(stored, tokenizer), tools: start?.tools ?? [] };
   throw new LudusError("prompt-unreadable", {
     got: `${trajectory.id}, of a run whose checkpoints have no tokenizer`,
     expected: "one to read the prompt with, or the environment",
     hint: "Name the file that made the run with --file; --format trajectories needs neither.",
   });
-}
-
-async function startOf(env: Env, task: StoredTrajectory["task"]): Promise<{ messages: Message[]; tools: ToolSpec[] }> {
-  const episode = new Episode(env, task, { signal: new AbortController().signal });
-  const move = await episode.start();
-  await episode.finish({ stop: "cancelled" });
-  if ("role" in move) return { messages: [...move.messages], tools: [...episode.tools] };
-  throw new LudusError("env-failed", {
-    got: `${move.stop} at the start of ${task.id}: ${move.failure ?? ""}`,
-    expected: `the environment ${env.name} to start as it did in the run`,
-  });
-}
-
-function toolsOf(env: Env): ToolSpec[] {
-  return Object.entries(env.tools ?? {}).map(([name, { spec }]) => ({ name, ...spec }));
 }
 
 const chatTurn = /<\|im_start\|>(system|user|assistant|tool)\n([\s\S]*?)<\|im_end\|>/g;

@@ -1,5 +1,5 @@
 import { renameSync, rmSync } from "node:fs";
-import type { Env } from "../env/env.ts";
+import type { World } from "../rollout/world.ts";
 import { conversationToChat, conversationToShareGpt, jsonLine, trajectoryToJson } from "../schema/index.ts";
 import type { RunReader, StoredTrajectory, TrajectoryFilter } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
@@ -50,7 +50,7 @@ interface EpisodeForm {
   readonly toJson: (stored: StoredTrajectory) => Promise<unknown>;
 }
 
-async function episodeForm(format: EpisodeFormat, run: string, env: Env | undefined): Promise<EpisodeForm> {
+async function episodeForm(format: EpisodeFormat, run: string, env: World | undefined): Promise<EpisodeForm> {
   if (format === "trajectories") {
     return {
       columns: trajectoryColumns,

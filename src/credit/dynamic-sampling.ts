@@ -29,6 +29,7 @@ export function dynamicSampling(
   }
   return {
     name: "dynamic-sampling",
+    needs: { contrast: true },
     choose(groups) {
       const varied = variedGroups(groups);
       const missing = Math.max(0, wanted - varied.length);

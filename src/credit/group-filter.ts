@@ -15,7 +15,13 @@ import type { Rng } from "../random.ts";
  */
 export interface GroupFilter {
   readonly name: string;
+  readonly needs: FilterNeeds;
   choose(groups: readonly FilterGroup[], rng: Rng): FilterChoice;
+}
+
+export interface FilterNeeds {
+  /** Groups of attempts whose rewards can differ: a group of one is never kept. */
+  readonly contrast?: boolean;
 }
 
 export interface FilterGroup {

@@ -6,6 +6,7 @@ export function keepAll(options: Partial<PassOptions> = {}): GroupFilter {
   const { passReward } = { ...passDefaults, ...options };
   return {
     name: "keep-all",
+    needs: {},
     choose: (groups) => filterChoice(groups, { kept: keepOnce([...groups.keys()]), passReward }),
   };
 }

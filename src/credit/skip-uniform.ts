@@ -6,6 +6,7 @@ export function skipUniform(options: Partial<PassOptions> = {}): GroupFilter {
   const { passReward } = { ...passDefaults, ...options };
   return {
     name: "skip-uniform",
+    needs: { contrast: true },
     choose: (groups) => filterChoice(groups, { kept: keepOnce(variedGroups(groups)), passReward }),
   };
 }

@@ -21,6 +21,7 @@ export function topDeviation(options: Partial<TopDeviationOptions> = {}): GroupF
   }
   return {
     name: "top-deviation",
+    needs: {},
     choose(groups) {
       const deviations = groups.map(({ rewards_G }) => stdOf(rewards_G));
       const ranked = Array.from(groups.keys()).sort((a, b) => deviations[b] - deviations[a] || a - b);

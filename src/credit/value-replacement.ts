@@ -17,6 +17,7 @@ export function valueReplacement(options: Partial<ValueReplacementOptions> = {})
   const { passReward, maxReward } = { ...passDefaults, ...options };
   return {
     name: "value-replacement",
+    needs: { contrast: true },
     choose(groups, rng) {
       const varied = variedGroups(groups);
       if (varied.length === 0) return filterChoice(groups, { kept: [], passReward });

@@ -3,11 +3,16 @@ import { LudusError } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { hermes } from "../policy/formats/hermes.ts";
 import { plain } from "../policy/formats/plain.ts";
+import type { Limits } from "../rollout/limits.ts";
+
 import type { TaskSource } from "../task/task-source.ts";
 import { type ToolOptions, tool } from "../tool/define-tool.ts";
 import type { StandardSchema } from "../tool/standard-schema.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { ActContext, Acted, Env, FinishedEpisode, Limits, ScoreParts, Start, StartContext } from "./env.ts";
+import { attemptEpisode } from "./attempt/attempt-episode.ts";
+import { demonstrateEpisode } from "./attempt/demonstrate-episode.ts";
+import { openingOf, sampleTexts } from "./attempt/sample-texts.ts";
+import type { ActContext, Acted, Env, FinishedEpisode, ScoreParts, Start, StartContext } from "./env.ts";
 
 export const defaultLimits: Limits = {
   turns: 10,
@@ -46,7 +51,6 @@ export function defineEnv<Data, State>(definition: EnvDefinition<Data, State>): 
   const tools = typeof definition.tools === "function" ? definition.tools(tool) : definition.tools;
   checkName("environment", name);
   for (const toolName of Object.keys(tools ?? {})) checkName("tool", toolName);
-  for (const [limit, value] of Object.entries(limits ?? {})) checkLimit(name, limit, value);
   if (roles.length === 0 || new Set(roles).size !== roles.length) {
     throw new LudusError("bad-env", { got: `roles [${roles}] of ${name}`, expected: "at least one, all different" });
   }
@@ -55,20 +59,40 @@ export function defineEnv<Data, State>(definition: EnvDefinition<Data, State>): 
     ...rest,
     ...defined({ tools }),
     description: definition.description ?? name,
-    limits: { ...defaultLimits, ...limits },
+    limits: checkedLimits(name, limits),
     format: definition.format ?? (tools === undefined ? plain() : hermes()),
     malformed: definition.malformed ?? "observe",
     roles,
+    hasStateKeys: definition.stateKey !== undefined,
+    // `this`, so that an environment that is copied with something replaced plays as the copy says
+    attempt(task, policy, options) {
+      return attemptEpisode(this, task, policy, options);
+    },
+    demonstrate(task, renderContext, options) {
+      return demonstrateEpisode(this, task, renderContext, options);
+    },
+    opening(task) {
+      return openingOf(this, task);
+    },
+    sampleTexts(episodes, seed) {
+      return sampleTexts(this, episodes, seed);
+    },
     ...defined({ system: system === undefined ? undefined : typeof system === "string" ? () => system : system }),
   };
 }
 
-function checkName(kind: string, name: string): void {
+export function checkName(kind: string, name: string): void {
   if (/^[A-Za-z][\w.-]{0,63}$/.test(name)) return;
   throw new LudusError("bad-env", {
     got: `${kind} name ${JSON.stringify(name)}`,
     expected: "a letter, then letters, digits, _, - or ., at most 64",
   });
+}
+
+/** The limits of an environment: what is not given is the default. */
+export function checkedLimits(env: string, limits: Partial<Limits> = {}): Limits {
+  for (const [limit, value] of Object.entries(limits)) checkLimit(env, limit, value);
+  return { ...defaultLimits, ...limits };
 }
 
 function checkLimit(env: string, limit: string, value: unknown): void {

@@ -1,9 +1,9 @@
-import type { CallFormat, Said, WantToSay } from "../policy/call-format.ts";
+import type { Said, WantToSay } from "../policy/call-format.ts";
 import type { Rng } from "../random.ts";
+import type { World } from "../rollout/world.ts";
 import type { Score } from "../schema/score.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
 import type { Turn } from "../schema/turn.ts";
-import type { TaskSource } from "../task/task-source.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /**
@@ -28,11 +28,7 @@ import type { Tool } from "../tool/tool.ts";
  * `act`, is the answer and ends the episode. Promises: the same task, seed and actions give the same episode; an episode is
  * used once; nothing outside `state` is changed. `checkEnv(env)` tries to break them.
  */
-export interface Env<Data = unknown, State = unknown> {
-  readonly name: string;
-  /** One line, for `ludus env list`. */
-  readonly description: string;
-  readonly tasks: TaskSource<Data>;
+export interface Env<Data = unknown, State = unknown> extends World<Data> {
   /** Told once, before everything. */
   system?(task: Data, role: string): string;
   start(context: StartContext<Data>): Start<State> | Promise<Start<State>>;
@@ -40,9 +36,6 @@ export interface Env<Data = unknown, State = unknown> {
   act?(context: ActContext<Data, State>): Acted | Promise<Acted>;
   /** Parts of the final score; turn rewards are added as the part `turns`. Nothing more when absent. */
   score?(episode: FinishedEpisode<Data, State>): ScoreParts | Promise<ScoreParts>;
-  readonly limits: Limits;
-  /** How the policy writes; `plain()` by default, `hermes()` with tools. A run may choose another. */
-  readonly format: CallFormat;
   /** A call that cannot be read: told to the policy, or the end (`parse-error`). */
   readonly malformed: "observe" | "stop";
   /** What to tell the policy about what is left to it, added to each observation. */
@@ -53,8 +46,6 @@ export interface Env<Data = unknown, State = unknown> {
   actions?(context: ExpertContext<Data, State>): readonly (WantToSay | string)[];
   /** Names states, so that equal ones are compared across a group (GiGPO, GUI trees, search). */
   stateKey?(state: State): string;
-  /** Who acts, in environments of several policies; the first begins. `["agent"]` by default. */
-  readonly roles: readonly string[];
   /** Frees what `start` opened. Called exactly once per episode, however it ended. */
   close?(state: State): void | Promise<void>;
 }
@@ -122,18 +113,3 @@ export interface ExpertContext<Data, State> {
 
 /** A number is the part `outcome`. `success` may be said; otherwise it is an outcome of 1 or more. */
 export type ScoreParts = number | Readonly<Record<string, number>> | Score;
-
-export interface Limits {
-  /** Turns of the policy in an episode. */
-  readonly turns: number;
-  /** Tokens the policy may sample in an episode. */
-  readonly tokens: number;
-  /** Tokens the policy may sample in a turn. */
-  readonly turnTokens: number;
-  readonly toolMs: number;
-  /** For `start`, `act` and `score`, each. */
-  readonly envMs: number;
-  readonly episodeMs: number;
-  /** Longer observations are cut, and say so. */
-  readonly observationChars: number;
-}

@@ -3,16 +3,19 @@ import { defined } from "../defined.ts";
 import { errorStack } from "../errors.ts";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
+import type { EpisodeTurn } from "../rollout/conversation.ts";
+import type { Limits } from "../rollout/limits.ts";
+
 import type { Message, ToolSpec } from "../schema/message.ts";
 import type { Score } from "../schema/score.ts";
 import { isInfrastructureStop, type StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
-import type { CallRecord, Turn } from "../schema/turn.ts";
+import type { CallRecord } from "../schema/turn.ts";
 import { hashText } from "../task/seeds.ts";
 import { callTool } from "../tool/call-tool.ts";
 import { cutText } from "../tool/observation.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
-import type { Acted, Env, Limits, Start } from "./env.ts";
+import type { Acted, Env, Start } from "./env.ts";
 import { withTurnRewards } from "./episode-score.ts";
 
 /** Who acts now, and what they have not read yet. */
@@ -20,9 +23,6 @@ export interface Move {
   readonly role: string;
   readonly messages: readonly Message[];
 }
-
-/** A turn as the environment saw it: tokens are the rollout's. */
-export type EpisodeTurn = Omit<Turn, "span"> & { readonly role: string };
 
 export interface EpisodeEnd {
   readonly stop: StopReason;

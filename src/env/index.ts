@@ -1,3 +1,4 @@
+export { playEpisode } from "./attempt/attempt-episode.ts";
 export type { EnvFinding, EnvFindingCode } from "./check/findings.ts";
 export { type CheckEnvOptions, checkEnv, describeFindings, type EnvReport } from "./check-env.ts";
 export { defaultLimits, defineEnv, type EnvDefinition, type ToolMaker } from "./define-env.ts";
@@ -7,7 +8,6 @@ export type {
   Env,
   ExpertContext,
   FinishedEpisode,
-  Limits,
   ScoreParts,
   Start,
   StartContext,
@@ -17,7 +17,6 @@ export {
   type EpisodeEnd,
   type EpisodeOptions,
   type EpisodeResult,
-  type EpisodeTurn,
   type Move,
 } from "./episode.ts";
 export type { ServedEnv, ServeHttpOptions } from "./serve/served-env.ts";

@@ -10,13 +10,15 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import type { Limits } from "../rollout/limits.ts";
+
 import { listed } from "../task/listed.ts";
 import { callTool } from "../tool/call-tool.ts";
 import { fakeContext } from "../tool/fake-context.ts";
 import { type McpTools, mcpTools } from "../tool/mcp-tools.ts";
 import { ToolError } from "../tool/tool.ts";
 import { defineEnv } from "./define-env.ts";
-import type { Limits } from "./env.ts";
+
 import { keyDoor } from "./environments/key-door.ts";
 import type { ServedEnv } from "./serve/served-env.ts";
 import { serveEnv } from "./serve-env.ts";

@@ -1,10 +1,10 @@
-import type { Env } from "../env/env.ts";
 import type { Policy } from "../rollout/rollout.ts";
+import type { World } from "../rollout/world.ts";
 import { type EvalOptions, type EvalReport, evaluate } from "./evaluate.ts";
 
 /** Success as a function of how many turns an episode may take: the same tasks with each limit (WebAgent-R1). */
-export async function budgetCurve<Data, State>(
-  env: Env<Data, State>,
+export async function budgetCurve<Data>(
+  env: World<Data>,
   policy: Policy,
   turns: readonly number[],
   options: Partial<EvalOptions> = {},
@@ -18,8 +18,8 @@ export async function budgetCurve<Data, State>(
 }
 
 /** One report for each split: by default all but the one that is trained on, most of which are out of distribution. */
-export async function evaluateSplits<Data, State>(
-  env: Env<Data, State>,
+export async function evaluateSplits<Data>(
+  env: World<Data>,
   policy: Policy,
   options: Partial<Omit<EvalOptions, "split">> & { splits?: readonly string[] } = {},
 ): Promise<Record<string, EvalReport>> {

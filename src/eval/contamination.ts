@@ -1,6 +1,5 @@
-import type { Env } from "../env/env.ts";
-import { Episode } from "../env/episode.ts";
 import { LudusError } from "../errors.ts";
+import type { World } from "../rollout/world.ts";
 
 export interface ContaminationOptions {
   /** Words in a row that count as copied. */
@@ -72,18 +71,12 @@ function copiedShare(words: readonly string[], length: number, seen: ReadonlySet
   return isCopied.reduce((sum, copied) => sum + copied, 0) / words.length;
 }
 
-/** What the first role reads at the start of some tasks of a split: the texts to check. */
-export async function openingTexts<Data, State>(
-  env: Env<Data, State>,
-  split: string,
-  tasks: number,
-): Promise<string[]> {
+/** What the first role reads at the start of some tasks of a split, system prompts left out: the texts to check. */
+export async function openingTexts<Data>(world: World<Data>, split: string, tasks: number): Promise<string[]> {
   const texts: string[] = [];
-  for (let index = 0; index < Math.min(tasks, env.tasks.size(split)); index++) {
-    const episode = new Episode(env, await env.tasks.at(split, index), { signal: new AbortController().signal });
-    const opening = await episode.start();
-    await episode.finish("role" in opening ? { stop: "cancelled" } : opening);
-    const read = "role" in opening ? opening.messages.filter(({ role }) => role !== "system") : [];
+  for (let index = 0; index < Math.min(tasks, world.tasks.size(split)); index++) {
+    const opening = await world.opening?.(await world.tasks.at(split, index));
+    const read = (opening?.messages ?? []).filter(({ role }) => role !== "system");
     texts.push(read.map(({ content }) => content).join("\n"));
   }
   return texts;

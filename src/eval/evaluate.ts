@@ -1,8 +1,8 @@
-import type { Env } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
-import { mapWithLimit } from "../rollout/map-with-limit.ts";
+import { createLimiter } from "../limiter.ts";
 import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
-import { runGroup } from "../rollout/run-group.ts";
+import { defaultConcurrency, type GroupOptions, runGroup } from "../rollout/run-group.ts";
+import type { World } from "../rollout/world.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { mean, sum } from "../statistics.ts";
 import { seedOf } from "../task/seeds.ts";
@@ -17,6 +17,8 @@ export interface EvalOptions extends Pick<RolloutOptions, "limits" | "format" | 
   attempts: number;
   temperature: number;
   seed: number;
+  /** Attempts under way at once, 2048 by default; or a limiter that is shared with others. */
+  concurrency: GroupOptions["concurrency"];
   signal?: AbortSignal;
   onRollout?: (rollout: Rollout) => void;
 }
@@ -40,24 +42,35 @@ export interface EvalReport {
   readonly rollouts: readonly Rollout[];
 }
 
-export const evalDefaults = { split: "test", tasks: 200, attempts: 1, temperature: 1, seed: 1 };
+export const evalDefaults = {
+  split: "test",
+  tasks: 200,
+  attempts: 1,
+  temperature: 1,
+  seed: 1,
+  concurrency: defaultConcurrency as GroupOptions["concurrency"],
+};
 
 /** How well a policy does on tasks it has not been trained on. The same options give the same report. */
-export async function evaluate<Data, State>(
-  env: Env<Data, State>,
+export async function evaluate<Data>(
+  world: World<Data>,
   policy: Policy,
   options: Partial<EvalOptions> = {},
 ): Promise<EvalReport> {
-  const { split, tasks, attempts, seed, ...rest } = { ...evalDefaults, ...options };
-  const count = Math.min(tasks, env.tasks.size(split));
+  const { split, tasks, attempts, seed, concurrency, ...rest } = { ...evalDefaults, ...options };
+  const count = Math.min(tasks, world.tasks.size(split));
   if (!(Number.isInteger(tasks) && tasks >= 1)) {
     throw new LudusError("bad-eval", { got: `${tasks} tasks`, expected: "a whole number of at least 1" });
   }
-  const groups = await mapWithLimit(Array.from({ length: count }), count, async (_, index) => {
-    const task = await env.tasks.at(split, index);
-    const id = `eval-${split}/${index}`;
-    return runGroup(env, task, policy, { ...rest, id, seed: seedOf(seed, id, index), size: attempts });
-  });
+  const limit = typeof concurrency === "number" ? createLimiter(concurrency) : concurrency;
+  const groups = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const task = await world.tasks.at(split, index);
+      const id = `eval-${split}/${index}`;
+      const own = { id, seed: seedOf(seed, id, index), size: attempts, concurrency: limit };
+      return runGroup(world, task, policy, { ...rest, ...own });
+    }),
+  );
   return summarise(
     groups.map(({ rollouts }) => rollouts),
     split,

@@ -1,4 +1,4 @@
-import type { Env } from "../env/env.ts";
+import type { World } from "../rollout/world.ts";
 import type { Task } from "../schema/task.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 
@@ -23,4 +23,4 @@ export interface Guide<Data = unknown> {
 }
 
 /** Made for an environment and a split when a run begins. */
-export type MakeGuide = <Data>(env: Env<Data>, split: string) => Guide<Data>;
+export type MakeGuide = <Data>(env: World<Data>, split: string) => Guide<Data>;

@@ -1,5 +1,10 @@
 import type { Loss } from "./loss.ts";
-import { type PolicyGradientOptions, policyGradient, policyGradientDefaults } from "./policy-gradient.ts";
+import {
+  hasNoAdvantage,
+  type PolicyGradientOptions,
+  policyGradient,
+  policyGradientDefaults,
+} from "./policy-gradient.ts";
 
 export interface CispoOptions extends PolicyGradientOptions {
   /** The largest weight of a token: 1 + ε_high of the paper, which does not disclose it; 5 as in ScaleRL and TRL. */
@@ -22,7 +27,7 @@ const defaults: CispoOptions = { ...policyGradientDefaults, cap: 5, floor: 0 };
 export function cispo(options: Partial<CispoOptions> = {}): Loss {
   const chosen = { ...defaults, ...options };
   const { cap, floor, drop } = chosen;
-  return policyGradient("cispo", chosen, (ratio, advantage, logprob, term) => {
+  const loss = policyGradient("cispo", chosen, (ratio, advantage, logprob, term) => {
     const isHigh = advantage > 0 && ratio > (drop === undefined ? cap : 1 + drop.high);
     const isLow = advantage < 0 && ratio < (drop === undefined ? floor : 1 - drop.low);
     term.clip = isHigh ? "high" : isLow ? "low" : "none";
@@ -30,4 +35,5 @@ export function cispo(options: Partial<CispoOptions> = {}): Loss {
     term.logprobSlope = -weight * advantage;
     term.value = term.logprobSlope * logprob;
   });
+  return { ...loss, zeroGradient: hasNoAdvantage };
 }

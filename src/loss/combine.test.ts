@@ -25,14 +25,14 @@ test("a sum needs what its parts need, and says what each contributed", () => {
   const loss = sumLosses(parts());
   expect(loss.name).toBe("ppo-clip+kl-penalty+value-loss+entropy-bonus");
   expect(loss.needs).toEqual({ entropies: true, values: true, reference: true, pairs: false });
-  const { loss: value, metrics } = loss.compute(rows, totalsOf(rows));
+  const { loss: value, metrics, maxima } = loss.compute(rows, totalsOf(rows));
   const contributions = parts().map((part) => part.compute(rows, totalsOf(rows)).loss);
   expect(value).toBeCloseTo(
     contributions.reduce((sum, each) => sum + each, 0),
     12,
   );
   expect(metrics["loss/value-loss"]).toBeCloseTo(contributions[2], 12);
-  expect(metrics).toHaveProperty("policy/ratio-max");
+  expect(maxima).toHaveProperty("policy/ratio-max");
   expect(metrics).toHaveProperty("kl/policy-reference");
 });
 
@@ -53,12 +53,12 @@ test("two losses of one name would hide each other's metrics", () => {
 test("metrics of parts add up, greatest values excepted", () => {
   expect(
     addMetrics([
-      { "a/mean": 1, "a/ratio-max": 3 },
-      { "a/mean": 2, "a/ratio-max": 2, b: 1 },
+      { metrics: { "a/mean": 1 }, maxima: { "a/ratio": -3 } },
+      { metrics: { "a/mean": 2, b: 1 }, maxima: { "a/ratio": -4 } },
     ]),
   ).toEqual({
     "a/mean": 3,
-    "a/ratio-max": 3,
+    "a/ratio": -3,
     b: 1,
   });
 });

@@ -5,11 +5,10 @@ import type { Loss, LossNeeds, LossResult, LossRow } from "./loss.ts";
 /** The same loss times a factor. Metrics stay as they are. */
 export function scaleLoss(loss: Loss, factor: number): Loss {
   return {
-    name: loss.name,
-    needs: loss.needs,
+    ...loss,
     compute(rows, totals) {
-      const { loss: value, derivatives, metrics } = loss.compute(rows, totals);
-      return { loss: factor * value, derivatives: scaled(derivatives, factor), metrics };
+      const result = loss.compute(rows, totals);
+      return { ...result, loss: factor * result.loss, derivatives: scaled(result.derivatives, factor) };
     },
   };
 }
@@ -24,6 +23,7 @@ export function sumLosses(losses: readonly Loss[]): Loss {
   return {
     name: names.join("+"),
     needs: allNeeds(losses),
+    zeroGradient: (row) => losses.every((loss) => loss.zeroGradient?.(row) === true),
     compute(rows, totals) {
       const results = losses.map((loss) => loss.compute(rows, totals));
       const parts = Object.fromEntries(results.map(({ loss }, index) => [`loss/${names[index]}`, loss]));
@@ -31,22 +31,20 @@ export function sumLosses(losses: readonly Loss[]): Loss {
         loss: results.reduce((sum, { loss }) => sum + loss, 0),
         derivatives: addDerivatives(rows, results),
         metrics: Object.assign({}, ...results.map(({ metrics }) => metrics), parts),
+        maxima: Object.assign({}, ...results.map(({ maxima }) => maxima)),
       };
     },
   };
 }
 
 /** Metrics of the parts of a mini-batch, put together. */
-export function addMetrics(parts: readonly LossResult["metrics"][]): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const metrics of parts) {
-    for (const [name, value] of Object.entries(metrics)) {
-      const before = sums[name];
-      if (before === undefined) sums[name] = value;
-      else sums[name] = name.endsWith("-max") ? Math.max(before, value) : before + value;
-    }
+export function addMetrics(parts: readonly Pick<LossResult, "metrics" | "maxima">[]): Record<string, number> {
+  const joined: Record<string, number> = {};
+  for (const { metrics, maxima = {} } of parts) {
+    for (const [name, value] of Object.entries(metrics)) joined[name] = (joined[name] ?? 0) + value;
+    for (const [name, value] of Object.entries(maxima)) joined[name] = Math.max(joined[name] ?? value, value);
   }
-  return sums;
+  return joined;
 }
 
 function addDerivatives(rows: readonly LossRow[], results: readonly LossResult[]): LossResult["derivatives"] {

@@ -16,6 +16,7 @@ export function imitation(options: Partial<ImitationOptions> = {}): Loss {
   return {
     name: "imitation",
     needs: {},
+    zeroGradient: (row) => weightOf(row) === 0,
     compute(rows, totals) {
       let loss = 0;
       let nll = 0;

@@ -1,24 +1,14 @@
 import { LudusError } from "../errors.ts";
 
-/** Chooses β from one update to the next. β is all its state. */
+/** How the coefficient β of a KL penalty changes from one update to the next. It holds no state: the run does. */
 export interface KlController {
-  readonly coefficient: number;
-  /** `kl` of the update that was made, `samples` rollouts in it. */
-  update(kl: number, samples: number): void;
-  restore(coefficient: number): void;
+  readonly initial: number;
+  /** β after an update over `samples` rollouts whose divergence from the reference was `kl`. */
+  next(coefficient: number, kl: number, samples: number): number;
 }
 
 export function fixedKl(coefficient: number): KlController {
-  let current = coefficient;
-  return {
-    get coefficient() {
-      return current;
-    },
-    update() {},
-    restore(coefficient) {
-      current = coefficient;
-    },
-  };
+  return { initial: coefficient, next: () => coefficient };
 }
 
 export interface AdaptiveKlOptions {
@@ -34,17 +24,11 @@ export function adaptiveKl({ initial, target, horizon }: AdaptiveKlOptions): KlC
   if (!(target > 0 && horizon > 0)) {
     throw new LudusError("bad-loss-option", { got: `target ${target}, horizon ${horizon}`, expected: "both above 0" });
   }
-  let current = initial;
   return {
-    get coefficient() {
-      return current;
-    },
-    update(kl, samples) {
+    initial,
+    next(coefficient, kl, samples) {
       const error = Math.max(-maxError, Math.min(maxError, kl / target - 1));
-      current *= 1 + (error * samples) / horizon;
-    },
-    restore(coefficient) {
-      current = coefficient;
+      return coefficient * (1 + (error * samples) / horizon);
     },
   };
 }

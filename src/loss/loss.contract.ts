@@ -48,7 +48,19 @@ export function lossContract(name: string, make: () => Loss, options: LossContra
       for (const kind of Object.values(derivativeOf)) {
         expect(parts.flatMap(({ derivatives }) => derivatives[kind] ?? [])).toEqual(whole.derivatives[kind] ?? []);
       }
-      expectClose(addMetrics(parts.map(({ metrics }) => metrics)), whole.metrics);
+      expectClose(addMetrics(parts), addMetrics([whole]));
+    });
+
+    test.each(seeds)("rows that it says have no gradient have none (rows %i)", (seed) => {
+      const rng = createRng(seed);
+      const rows = randomRows(rng).map((row, b) => (b % 2 === 0 ? withoutAdvantage(row) : row));
+      const { derivatives } = loss.compute(rows, totalsOf(rows));
+      for (const [b, row] of rows.entries()) {
+        if (loss.zeroGradient?.(row) !== true) continue;
+        for (const arrays_B_T of Object.values(derivatives)) {
+          expect(arrays_B_T[b].every((derivative: number) => derivative === 0)).toBe(true);
+        }
+      }
     });
 
     test("the order of rows does not matter", () => {
@@ -145,6 +157,10 @@ function forEachDerivative(
 }
 
 /** Other finite numbers wherever the mask is 0, and other tokens. */
+function withoutAdvantage(row: LossRow): LossRow {
+  return { ...row, reward: 0, advantages_T: new Float32Array(row.advantages_T.length) };
+}
+
 function disturbOutside(row: LossRow, rng: Rng): LossRow {
   const disturbed = Object.entries(row).map(([name, array_T]) => {
     if (!(array_T instanceof Float32Array)) return [name, array_T];

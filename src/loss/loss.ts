@@ -17,6 +17,11 @@ import type { TrainRow } from "../schema/train-batch.ts";
 export interface Loss {
   readonly name: string;
   readonly needs: LossNeeds;
+  /**
+   * Rows whose derivatives are all 0, whatever the policy says about them: no forward pass is made for these. Absent where every
+   * row may have a gradient.
+   */
+  zeroGradient?(row: TrainRow): boolean;
   /** `rows` may be a part of a mini-batch; `totals` are those of all of it, so that accumulation changes nothing. */
   compute(rows: readonly LossRow[], totals: LossTotals): LossResult;
 }
@@ -66,9 +71,8 @@ export interface LossResult {
     readonly entropies_B_T?: readonly Float32Array[];
     readonly values_B_T?: readonly Float32Array[];
   };
-  /**
-   * Sums over tokens are divided by the totals, so metrics of parts add up to those of the whole. Of names that end in
-   * `-max` the greatest counts; `addMetrics` knows.
-   */
+  /** Sums over tokens are divided by the totals, so metrics of the parts of a mini-batch add up to those of the whole. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Metrics of which the greatest of all parts counts. */
+  readonly maxima?: Readonly<Record<string, number>>;
 }

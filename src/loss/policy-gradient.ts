@@ -45,6 +45,11 @@ export interface TokenTerm {
 
 export type TermOf = (ratio: number, advantage: number, logprob: number, term: TokenTerm) => void;
 
+/** For losses that are proportional to the advantage. */
+export function hasNoAdvantage({ advantages_T }: TrainRow): boolean {
+  return advantages_T.every((advantage) => advantage === 0);
+}
+
 /** A loss that is a sum over tokens of a function of ratio π/π_old, advantage and log-probability. */
 export function policyGradient(name: string, options: PolicyGradientOptions, termOf: TermOf): Loss {
   return {
@@ -53,7 +58,8 @@ export function policyGradient(name: string, options: PolicyGradientOptions, ter
     compute(rows, totals) {
       const pass = newPass(options, termOf, totals);
       const logprobs_B_T = rows.map((row) => differentiate(row, pass));
-      return { loss: pass.loss, derivatives: { logprobs_B_T }, metrics: metricsOf(pass) };
+      const maxima = { "policy/ratio-max": pass.ratioMax };
+      return { loss: pass.loss, derivatives: { logprobs_B_T }, metrics: metricsOf(pass), maxima };
     },
   };
 }
@@ -161,7 +167,6 @@ function metricsOf(pass: Pass): Record<string, number> {
     // k3 of KL(old, new): the samples are the old policy's, so the order is the other one than of a penalty towards a reference
     "policy/kl-old-new": pass.klOldNew / tokens,
     "policy/ratio-mean": pass.ratio / tokens,
-    "policy/ratio-max": pass.ratioMax,
     ...defined({ "policy/entropy": pass.hasEntropies ? pass.entropy / tokens : undefined }),
     ...(options.corrections.length > 0
       ? { "policy/correction-mean": pass.weight / tokens, "policy/correction-rejected": pass.rejected / tokens }

@@ -15,6 +15,7 @@ export function positiveNll(options: Partial<PositiveNllOptions> = {}): Loss {
   return {
     name: "positive-nll",
     needs: {},
+    zeroGradient: ({ reward }) => !(reward > threshold),
     compute(rows, totals) {
       const tokens = tokensAbove(threshold, totals);
       let nll = 0;

@@ -1,6 +1,12 @@
 import { LudusError } from "../errors.ts";
 import type { Loss } from "./loss.ts";
-import { type PolicyGradientOptions, policyGradient, policyGradientDefaults, type TermOf } from "./policy-gradient.ts";
+import {
+  hasNoAdvantage,
+  type PolicyGradientOptions,
+  policyGradient,
+  policyGradientDefaults,
+  type TermOf,
+} from "./policy-gradient.ts";
 
 export interface PpoClipOptions extends PolicyGradientOptions {
   /** The ratio is clipped to 1 - `clipLow` … 1 + `clipHigh`. */
@@ -26,7 +32,7 @@ const defaults: PpoClipOptions = {
 export function ppoClip(options: Partial<PpoClipOptions> = {}): Loss {
   const chosen = { ...defaults, ...options };
   check(chosen);
-  return policyGradient("ppo-clip", chosen, clippedTerm(chosen));
+  return { ...policyGradient("ppo-clip", chosen, clippedTerm(chosen)), zeroGradient: hasNoAdvantage };
 }
 
 function clippedTerm({ clipLow, clipHigh, dualClip, dualClipBound }: PpoClipOptions): TermOf {

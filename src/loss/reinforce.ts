@@ -1,10 +1,17 @@
 import type { Loss } from "./loss.ts";
-import { type PolicyGradientOptions, policyGradient, policyGradientDefaults } from "./policy-gradient.ts";
+import {
+  hasNoAdvantage,
+  type PolicyGradientOptions,
+  policyGradient,
+  policyGradientDefaults,
+} from "./policy-gradient.ts";
 
 /** -A·log π of each token: the policy gradient itself, right as long as the policy is still the one that sampled. */
 export function reinforce(options: Partial<PolicyGradientOptions> = {}): Loss {
-  return policyGradient("reinforce", { ...policyGradientDefaults, ...options }, (_ratio, advantage, logprob, term) => {
+  const chosen = { ...policyGradientDefaults, ...options };
+  const loss = policyGradient("reinforce", chosen, (_ratio, advantage, logprob, term) => {
     term.logprobSlope = -advantage;
     term.value = -advantage * logprob;
   });
+  return { ...loss, zeroGradient: hasNoAdvantage };
 }

@@ -73,7 +73,7 @@ export interface Beginning<Data = unknown, State = unknown> {
 }
 
 /** As for `train`; environment and policy are the beginning's where absent, and nothing is evaluated on the way. */
-export type ArmConfig<Data, State> = Omit<TrainConfig<Data, State>, "env" | "policy" | "signal"> & {
+export type ArmConfig<Data, State> = Omit<TrainConfig<Data>, "env" | "policy" | "signal"> & {
   env?: Env<Data, State>;
   policy?: LearningPolicy;
 };

@@ -1,4 +1,3 @@
-import type { EpisodeTurn } from "../env/episode.ts";
 import { joinTokens } from "../policy/join-tokens.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
@@ -12,6 +11,9 @@ export type TrajectoryFields = Pick<
   Trajectory,
   "rollout" | "taskId" | "role" | "weights" | "score" | "stop" | "failure" | "temperature" | "domain"
 >;
+
+/** A turn as the environment saw it: tokens are the conversation's. */
+export type EpisodeTurn = Omit<Turn, "span"> & { readonly role: string };
 
 interface Piece {
   readonly segments: Segment[];

@@ -1,5 +1,4 @@
 import type { Engine } from "../engine/engine.ts";
-import type { Limits } from "../env/env.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
@@ -7,6 +6,7 @@ import type { StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { Context } from "./context.ts";
+import type { Limits } from "./limits.ts";
 
 /** Who speaks: an engine, and how messages become its tokens. */
 export interface Policy {
@@ -26,7 +26,7 @@ export type RenderContext = Pick<Policy, "renderer" | "weights" | "tokenizer"> &
 export interface RolloutOptions {
   /** Unique in a run: names the rollout's cache in the engine and its trajectories. */
   id: string;
-  /** All chance of the sampling. That of the environment comes from the task's seed, which a group shares. */
+  /** Sampling seed. The environment's randomness comes from the task's seed, which a group shares. */
   seed: number;
   signal?: AbortSignal;
   /** 1 by default; 0 is greedy. */
@@ -50,7 +50,20 @@ export interface TurnTiming {
   readonly endMs: number;
 }
 
-/** One attempt at one task. */
+/**
+ * An attempt that was played and is not scored yet. Scoring is a stage of its own: it may be slow, may fail, and overlaps with the
+ * sampling of other attempts. What the attempt opened stays open until it is scored, so every played rollout must be.
+ */
+export interface PlayedRollout<Data = unknown> {
+  readonly id: string;
+  readonly task: Task<Data>;
+  /** How playing ended. An infrastructure stop is not scored, only closed. */
+  readonly stop: StopReason;
+  /** Scores it and closes what it opened, once. Never throws: a scorer that does is the rollout's stop reason. */
+  score(): Promise<Rollout<Data>>;
+}
+
+/** One attempt at one task, scored. */
 export interface Rollout<Data = unknown> {
   readonly id: string;
   readonly task: Task<Data>;

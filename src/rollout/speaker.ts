@@ -1,6 +1,5 @@
 import { defined } from "../defined.ts";
 import { policyWeights, type Sample, type SampleStop } from "../engine/engine.ts";
-import type { Episode } from "../env/episode.ts";
 import { LudusError } from "../errors.ts";
 import { joinTokens } from "../policy/join-tokens.ts";
 import type { Renderer } from "../policy/renderer.ts";
@@ -23,8 +22,8 @@ export interface SpeakRequest {
   readonly signal: AbortSignal;
 }
 
-/** Whoever takes the turns of a rollout: an engine, an expert, a person. */
-export type Speaker = (request: SpeakRequest, episode: Episode) => Promise<Utterance>;
+/** Whoever takes the turns of a rollout: an engine, an expert, a person. `Scene` is what they may look at, such as an episode. */
+export type Speaker<Scene = unknown> = (request: SpeakRequest, scene: Scene) => Promise<Utterance>;
 
 export function engineSpeaker({ engine, renderer, weights }: Policy, options: RolloutOptions): Speaker {
   const { temperature = 1, topP, topK } = options;
@@ -75,12 +74,12 @@ function spoken(forced: Int32Array, { tokens, logprobs, versions, stop }: Sample
 }
 
 /** Says given words as if it had sampled them with certainty: demonstrations, people, tests. Limits cut them short too. */
-export function scriptedSpeaker(
+export function scriptedSpeaker<Scene>(
   renderer: Renderer,
-  words: (episode: Episode, request: SpeakRequest) => string | Promise<string>,
-): Speaker {
-  return async (request, episode) => {
-    const all = renderer.say(await words(episode, request));
+  words: (scene: Scene, request: SpeakRequest) => string | Promise<string>,
+): Speaker<Scene> {
+  return async (request, scene) => {
+    const all = renderer.say(await words(scene, request));
     const tokens = all.subarray(0, request.maxTokens);
     const T = tokens.length;
     return {

@@ -34,6 +34,8 @@ export const metric = {
   klReference: "kl/policy-reference",
   /** The same where the penalty is taken off the reward. */
   klInReward: "policy/kl-reference",
+  /** Coefficient of the penalty in the reward, in this step. */
+  klCoefficient: "policy/kl-coefficient",
   valueError: "value/squared-error",
   gradientNorm: "update/gradient-norm",
   skippedSteps: "update/skipped",

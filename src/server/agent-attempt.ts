@@ -1,12 +1,14 @@
 import { defined } from "../defined.ts";
-import type { Limits, ScoreParts } from "../env/env.ts";
+import type { ScoreParts } from "../env/env.ts";
 import { withTurnRewards } from "../env/episode-score.ts";
 import { errorStack, LudusError } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { DeadlineSignal } from "../rollout/deadline-signal.ts";
-import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
+import type { Limits } from "../rollout/limits.ts";
+import type { PlayedRollout, Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { checkSample } from "../rollout/speaker.ts";
 import { startGate } from "../rollout/start-gate.ts";
+
 import { makeScore } from "../schema/score.ts";
 import type { PolicyStop } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
@@ -58,7 +60,7 @@ export async function runAttempt<Data>(
   policy: Speaking,
   options: AttemptOptions,
   words?: (turn: ChatTurn) => string,
-): Promise<Rollout<Data>> {
+): Promise<PlayedRollout<Data>> {
   const call = new Attempt(agent, policy, options);
   await startGate();
   const started = performance.now();
@@ -78,7 +80,9 @@ export async function runAttempt<Data>(
       call.rollout.calls === 0 ? [] : call.rollout.trajectories({ ...end, ...domain, taskId: task.id });
     const why = end.failure === undefined ? {} : { failure: end.failure };
     const timing = { sampleMs: call.sampleMs, totalMs: performance.now() - started };
-    return { id, task, trajectories, stop: end.stop, timing, ...why };
+    const rollout = { id, task, trajectories, stop: end.stop, timing, ...why };
+    // the agent has said how well it did, or posted it, before it ended
+    return { id, task, stop: end.stop, score: async () => rollout };
   } finally {
     agent.gateway?.close(id);
     deadline.clear();

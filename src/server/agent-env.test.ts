@@ -3,10 +3,9 @@ import { expect, test } from "vitest";
 import { type FakeEngine, fakeEngine } from "../engine/fake-engine.ts";
 import { evaluate } from "../eval/evaluate.ts";
 import { byteTokenizer, compact, compactRenderer } from "../policy/index.ts";
-import { demonstrate } from "../rollout/demonstrate.ts";
 import type { Policy } from "../rollout/rollout.ts";
 import { runGroup } from "../rollout/run-group.ts";
-import { runRollout } from "../rollout/run-rollout.ts";
+import { demonstrate, runRollout } from "../rollout/run-rollout.ts";
 import { generated } from "../task/generated.ts";
 import { fromScratch } from "../train/from-scratch.ts";
 import { grpo } from "../train/presets/grpo.ts";
@@ -158,7 +157,7 @@ test("its expert's words are demonstrations, with noise where it is wanted", asy
   const noisy = await demonstrate(env, task, renderContext, { ...options, noise: 1 });
   expect(["=zz", "=yy"]).toContain(noisy.trajectories[0].turns[0].text);
   const { expert: _expert, ...without } = definition;
-  expect(() => agentEnv(without).demonstrate(task, renderContext, options)).toThrow("no expert");
+  await expect(demonstrate(agentEnv(without), task, renderContext, options)).rejects.toThrow("no expert");
 });
 
 test("what means nothing to an agent is refused, not ignored", async () => {

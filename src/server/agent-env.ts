@@ -1,14 +1,19 @@
 import { defined } from "../defined.ts";
-import { defineEnv } from "../env/define-env.ts";
-import type { Limits, ScoreParts } from "../env/env.ts";
+import { checkedLimits, checkName } from "../env/define-env.ts";
+import type { ScoreParts } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
+import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import type { CallFormat, WantToSay } from "../policy/call-format.ts";
+import { compactRenderer } from "../policy/compact-renderer.ts";
 import { hermes } from "../policy/formats/hermes.ts";
 import { createRng, type Rng } from "../random.ts";
-import type { RolloutOptions } from "../rollout/rollout.ts";
-import type { SelfRunEnv } from "../rollout/self-run.ts";
+import type { Limits } from "../rollout/limits.ts";
+import type { RenderContext, RolloutOptions } from "../rollout/rollout.ts";
+import { demonstrate as demonstrateIn } from "../rollout/run-rollout.ts";
+import type { DemonstrateOptions, World } from "../rollout/world.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import type { Task } from "../schema/task.ts";
+import { seedOf } from "../task/seeds.ts";
 import type { TaskSource } from "../task/task-source.ts";
 import { type AgentAttempt, runAttempt } from "./agent-attempt.ts";
 import { AgentGateway, type AgentGatewayOptions } from "./agent-gateway.ts";
@@ -59,49 +64,60 @@ export interface AgentExpertContext<Data> {
  *
  * The agent keeps its own loop, tools and prompts. Calls with `fetch` are captured as by `createCapture`: make clients after this.
  */
-export function agentEnv<Data>(definition: AgentDefinition<Data>): SelfRunEnv<Data, undefined> {
-  const { name, description, tasks, run, limits, format = hermes(), expert, actions, serve } = definition;
-  const base = defineEnv<Data, undefined>({
-    name,
-    tasks,
-    format,
-    ...defined({ description, limits }),
-    start() {
-      throw new LudusError("no-episode", {
-        got: `a step of ${name} by hand`,
-        expected: "whole attempts: it is an agent",
-      });
-    },
-  });
+export function agentEnv<Data>(definition: AgentDefinition<Data>): World<Data> {
+  const { name, description = name, tasks, run, format = hermes(), expert, actions, serve } = definition;
+  checkName("environment", name);
+  const limits = checkedLimits(name, definition.limits);
   const gateway = serve === undefined ? undefined : new AgentGateway(serve);
   const agent = { model: definition.model ?? name, run, gateway };
   const common = (task: Task<Data>, options: RolloutOptions) => {
     refuseUnheard(name, task, options);
-    return { ...options, format: options.format ?? format, limits: { ...base.limits, ...options.limits } };
+    return { ...options, format: options.format ?? format, limits: { ...limits, ...options.limits } };
   };
+  const demonstrate =
+    expert === undefined
+      ? undefined
+      : (task: Task<Data>, { engine, ...renderContext }: RenderContext, options: DemonstrateOptions) => {
+          const chosen = common(task, options);
+          const rng = createRng(options.seed);
+          const words = ({ messages, tools }: ChatTurn): string => {
+            const context = { task: task.data, messages, tools, rng };
+            const choices = rng.next() < (options.noise ?? 0) ? (actions?.(context) ?? []) : [];
+            const said = choices.length > 0 ? choices[rng.integer(choices.length)] : expert(context);
+            return typeof said === "string" ? said : chosen.format.write(said, tools);
+          };
+          const silent = { info: engine.info, sample: neverAsked, release: async () => {} };
+          return runAttempt(agent, task, { ...renderContext, engine: silent }, chosen, words);
+        };
   patchFetch();
   return {
-    ...base,
+    name,
+    description,
+    tasks,
+    format,
+    limits,
+    roles: ["agent"],
+    hasStateKeys: false,
     attempt: (task, policy, options) => runAttempt(agent, task, policy, common(task, options)),
-    demonstrate(task, { engine, ...renderContext }, options) {
-      if (expert === undefined) {
-        throw new LudusError("no-demonstrations", {
-          got: `${name}, which has no expert`,
-          expected: "`expert` in agentEnv, to imitate",
-        });
-      }
-      const chosen = common(task, options);
-      const rng = createRng(options.seed);
-      const words = ({ messages, tools }: ChatTurn): string => {
-        const context = { task: task.data, messages, tools, rng };
-        const choices = rng.next() < (options.noise ?? 0) ? (actions?.(context) ?? []) : [];
-        const said = choices.length > 0 ? choices[rng.integer(choices.length)] : expert(context);
-        return typeof said === "string" ? said : chosen.format.write(said, tools);
-      };
-      const silent = { info: engine.info, sample: neverAsked, release: async () => {} };
-      return runAttempt(agent, task, { ...renderContext, engine: silent }, chosen, words);
+    ...defined({ demonstrate }),
+    sampleTexts(episodes, seed) {
+      return sampleDemonstrations(this, episodes, seed);
     },
   };
+}
+
+/** What the expert read and said; a tokenizer of bytes will do to write it down. */
+async function sampleDemonstrations<Data>(world: World<Data>, episodes: number, seed: number): Promise<string[][]> {
+  const tokenizer = byteTokenizer();
+  const engine = { info: { contextLength: Number.POSITIVE_INFINITY } };
+  const renderContext = { engine, tokenizer, renderer: compactRenderer({ tokenizer }) };
+  const plays = Array.from({ length: episodes }, async (_, index) => {
+    const task = await world.tasks.at("train", 2_000_000 + index);
+    const options = { id: `sample-play/${index}`, seed: seedOf(seed, "sample-play", index), noise: index % 2 };
+    const { trajectories } = await demonstrateIn(world, task, renderContext, options);
+    return trajectories.map(({ tokens_T }) => tokenizer.decode(tokens_T));
+  });
+  return Promise.all(plays);
 }
 
 function neverAsked(): never {

@@ -35,10 +35,12 @@ export interface Algorithm {
   readonly learnFrom?: (trajectory: Trajectory) => boolean;
   /** Whether guided attempts are learned from as they were sampled, the default, or without the hint before them. */
   readonly guidance?: "context" | "stripped";
-  /** A penalty for leaving the reference policy, taken off the rewards (PPO, REINFORCE++). */
+  /** A penalty for leaving the reference policy, taken off the rewards (PPO, REINFORCE++). The run holds its coefficient. */
   readonly klInReward?: KlController;
   /** Where values come from, for credit and losses that need them. */
   readonly critic?: Critic;
+  /** The options it was made from, to be stored with the run and compared when the run is resumed. */
+  readonly options?: Readonly<Record<string, unknown>>;
 }
 
 export interface Sampling {

@@ -1,23 +1,23 @@
 import { LudusError } from "../errors.ts";
-import { createRng } from "../random.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
-import { noValues } from "./measure-batch.ts";
+import { noValues } from "./stages/measure.ts";
 import type { TrainConfig } from "./train.ts";
 import { weightsOf } from "./weights.ts";
 
 /** What can be wrong with a configuration is said before the first rollout. */
-export function checkConfig<Data, State>(config: TrainConfig<Data, State>): void {
+export function checkConfig<Data>(config: TrainConfig<Data>): void {
   const { steps, tasksPerStep = 16, algorithm, env, save, eval: evaluation, earlyStop } = config;
   whole("steps", steps, 0);
   whole("tasksPerStep", tasksPerStep, 1);
+  whole("concurrency", config.concurrency, 1);
   whole("save.every", save?.every, 1);
   whole("save.keep", save?.keep, 1);
   whole("eval.every", evaluation?.every, 1);
   whole("eval.tasks", evaluation?.tasks, 0);
   whole("earlyStop.window", earlyStop?.window, 1);
   checkAlgorithm(algorithm);
-  if (algorithm.credit.needs.stateKeys === true && env.stateKey === undefined) {
+  if (algorithm.credit.needs.stateKeys === true && !env.hasStateKeys) {
     throw new LudusError("no-state-keys", {
       got: `${algorithm.name} in ${env.name}, which does not name its states`,
       expected: "an environment with `stateKey`",
@@ -48,8 +48,7 @@ function checkAlgorithm(algorithm: Algorithm): void {
     const hint = "Make pairs of what was rolled out and learn from them with trainOffline().";
     throw new LudusError("bad-config", { got: `${loss.name}, a loss of pairs`, expected: "a loss of rollouts", hint });
   }
-  const alone = algorithm.filter(1).choose([{ id: "alone", rewards_G: [1] }], createRng(0));
-  if (groupSize === 1 && alone.kept.length === 0 && credit.needs.greedyBaseline !== true) {
+  if (groupSize === 1 && algorithm.filter(1).needs.contrast && credit.needs.greedyBaseline !== true) {
     throw new LudusError("group-too-small", {
       got: `groupSize 1 with ${name}, which compares the attempts of a group`,
       expected: "2 or more",
@@ -59,7 +58,7 @@ function checkAlgorithm(algorithm: Algorithm): void {
 }
 
 /** What can only be said once the policy is there. */
-export function checkPolicy<Data, State>(config: TrainConfig<Data, State>, policy: LearningPolicy): void {
+export function checkPolicy<Data>(config: TrainConfig<Data>, policy: LearningPolicy): void {
   const { env, learners, algorithm } = config;
   if (needsValues(algorithm) && !policy.engine.info.hasValues) throw noValues();
   const known = env.roles.map((role) => weightsOf(policy, role));

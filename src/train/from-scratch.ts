@@ -2,16 +2,12 @@ import { defined } from "../defined.ts";
 import { embedded } from "../engine/embedded/embedded.ts";
 import { base, type ModelConfig, small, tiny } from "../engine/embedded/model-config.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Env } from "../env/env.ts";
-import { Episode } from "../env/episode.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { chatRenderer } from "../policy/chat-renderer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
 import { trainBpe } from "../policy/train-bpe.ts";
-import { createRng } from "../random.ts";
-import { runsItself, type SelfRunEnv } from "../rollout/self-run.ts";
 import { seedOf } from "../task/seeds.ts";
 import type { MakePolicy } from "./learning-policy.ts";
 
@@ -55,7 +51,7 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
     engine: makeEngine,
   } = { ...defaults, ...options };
   return async (env, seed) => {
-    const plays = await (runsItself(env) ? sampleDemonstrations(env, seed) : samplePlay(env, seed));
+    const plays = await env.sampleTexts(samplePlays, seed);
     const tokenizer = makeTokenizer(wanted, plays.flat());
     const renderer: Renderer = kind === "chat" ? chatRenderer({ tokenizer }) : compactRenderer({ tokenizer });
     const longest = Math.max(...plays.map((texts) => tokenizer.encode(texts.join("\n")).length + 8 * texts.length));
@@ -76,41 +72,3 @@ function makeTokenizer(wanted: FromScratchOptions["tokenizer"], texts: readonly 
   if (typeof wanted !== "number") return wanted;
   return trainBpe({ texts, vocabularySize: wanted });
 }
-
-/** What is read and said in some episodes by whoever knows how: experts, else random players. One list for each. */
-async function samplePlay<Data, State>(env: Env<Data, State>, seed: number): Promise<string[][]> {
-  const rng = createRng(seedOf(seed, "sample-play", 0));
-  const plays: string[][] = [];
-  for (let index = 0; index < samplePlays; index++) {
-    const episode = new Episode(env, await env.tasks.at("train", 2_000_000 + index), { signal: neverAborted });
-    const texts: string[] = [];
-    let next = await episode.start();
-    while ("role" in next) {
-      texts.push(...next.messages.map(({ content }) => content));
-      const choices = episode.possibleTexts();
-      const random = choices.length > 0 ? choices[rng.integer(choices.length)] : undefined;
-      const words = (index % 2 === 0 ? episode.expertSays() : random) ?? random ?? episode.expertSays() ?? "";
-      texts.push(words);
-      next = await episode.step(words);
-    }
-    await episode.finish(next);
-    plays.push(texts);
-  }
-  return plays;
-}
-
-/** Of a world that makes attempts itself, what its expert read and said; bytes will do to write it down. */
-async function sampleDemonstrations<Data, State>(env: SelfRunEnv<Data, State>, seed: number): Promise<string[][]> {
-  const tokenizer = byteTokenizer();
-  const engine = { info: { contextLength: Number.POSITIVE_INFINITY } };
-  const renderContext = { engine, tokenizer, renderer: compactRenderer({ tokenizer }) };
-  const plays = Array.from({ length: samplePlays }, async (_, index) => {
-    const task = await env.tasks.at("train", 2_000_000 + index);
-    const options = { id: `sample-play/${index}`, seed: seedOf(seed, "sample-play", index), noise: index % 2 };
-    const { trajectories } = await env.demonstrate(task, renderContext, options);
-    return trajectories.map(({ tokens_T }) => tokenizer.decode(tokens_T));
-  });
-  return Promise.all(plays);
-}
-
-const neverAborted = new AbortController().signal;

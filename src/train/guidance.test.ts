@@ -17,14 +17,14 @@ import { type LettersTask, letters } from "./fixtures/letters.ts";
 import { tinyPolicy } from "./fixtures/tiny-policy.ts";
 import { trainOffline } from "./offline.ts";
 import { guidedPairs } from "./pairs.ts";
-import { prepareBatch } from "./prepare-batch.ts";
 import { cispo, dapo, deepswe, drGrpo, gigpo, grpo, gspo, mGrpo, rloo, vspo } from "./presets/grpo.ts";
 import { type GuidedOptions, guided } from "./presets/guided.ts";
 import { dpo, rejectionTuning } from "./presets/offline.ts";
 import { ppo, reinforcePlusPlus, remax, starpo, starpoS, vapo } from "./presets/ppo.ts";
+import { prepare } from "./stages/prepare.ts";
+import { update } from "./stages/update.ts";
 import { storedTrajectories } from "./stored-groups.ts";
 import { train } from "./train-sync.ts";
-import { update } from "./update.ts";
 import { imitate } from "./warm-start.ts";
 import { withoutGuidance } from "./without-guidance.ts";
 
@@ -78,8 +78,9 @@ const once = (...groups: TrajectoryGroup[]) => groups.map((group) => ({ group, s
 /** The derivatives of one update. */
 async function learn(algorithm: Algorithm, ...groups: TrajectoryGroup[]) {
   const made = engine();
-  const prepared = await prepareBatch(made, algorithm, once(...groups));
-  const metrics = await update({ engine: made, algorithm, prepared, step: 0, progress: 0, seed: 0 });
+  const policy = { engine: made };
+  const prepared = await prepare({ policy, algorithm, learners: ["policy"] }, { groups: once(...groups) });
+  const metrics = await update({ policy, algorithm, learningStep: 0, progress: 0, seed: 0 }, prepared);
   const [backward] = made.backwards;
   const derivatives_B_T = backward?.derivatives.logprobs_B_T?.map((row_T) => [...row_T]);
   return { rows: prepared.rows, metrics: { ...prepared.metrics, ...metrics }, derivatives_B_T };

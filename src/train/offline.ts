@@ -3,20 +3,19 @@ import { defined } from "../defined.ts";
 import { policyWeights } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
 import { createRng } from "../random.ts";
-import { metric } from "../schema/metric-names.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
-import { toJson } from "./describe-config.ts";
+import { fit } from "./fit.ts";
 import type { LearnRow } from "./learn-row.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import type { Example, OfflineAlgorithm } from "./offline-algorithm.ts";
 import { forwardRows } from "./row-forward.ts";
-import { RunFolder, type RunFolderOptions } from "./run-folder.ts";
+import { configVersion, type RunConfig, toJson } from "./run-config.ts";
+import { type RecorderOptions, RunRecorder } from "./run-recorder.ts";
 import { shuffled } from "./shuffled.ts";
-import { update } from "./update.ts";
 import { copyWeights, referenceOf } from "./weights.ts";
 
 type Source<Value> = Iterable<Value> | AsyncIterable<Value>;
@@ -27,7 +26,7 @@ type Source<Value> = Iterable<Value> | AsyncIterable<Value>;
  *     const run = await openRun("runs/first", { readOnly: true });
  *     await trainOffline({ policy, groups: storedGroups(run), algorithm: dpo({ pairs: stepPairs }), epochs: 2 });
  */
-export interface OfflineConfig extends RunFolderOptions {
+export interface OfflineConfig extends RecorderOptions {
   policy: LearningPolicy;
   /** Attempts by task; or attempts alone, which are put together by their tasks. All are held in memory. */
   groups?: Source<TrajectoryGroup>;
@@ -63,54 +62,60 @@ export async function trainOffline(config: OfflineConfig): Promise<OfflineResult
     });
   }
   const steps = stepsOf(config, examples.length);
-  const folder = await RunFolder.open(config, steps);
+  const recorder = await RunRecorder.open(config, steps);
   try {
-    const first = await start(folder, config, examples.length);
-    let metrics: Record<string, number> = {};
-    for (let step = first; step < steps && signal?.aborted !== true; step++) {
-      const started = performance.now();
-      const rows = batchOf(examples, step, Math.min(batchSize, examples.length), seed);
-      const prepared = { rows: await withReference(policy, algorithm, rows), metrics: {} };
-      const stages = { ...algorithm, epochs: 1, miniBatches: 1 };
-      metrics = await update({ engine, algorithm: stages, prepared, step, progress: step / steps, seed });
-      const times = { [metric.seconds("update")]: (performance.now() - started) / 1000 };
-      await folder.keep(step, { metrics: { ...metrics, ...times }, groups: [], state: { examples: examples.length } });
-      await folder.saveIfDue(engine);
-    }
+    const metrics = await fit({
+      engine,
+      loss: algorithm.loss,
+      optimizer: algorithm.optimizer,
+      seed,
+      steps,
+      firstStep: await start(recorder, config, examples.length),
+      rows(step) {
+        const rows = batchOf(examples, step, Math.min(batchSize, examples.length), seed);
+        return withReference(policy, algorithm, rows);
+      },
+      async record(step, metrics) {
+        await recorder.record(step, { metrics, groups: [], state: { examples: examples.length } });
+        await recorder.saveIfDue(engine);
+      },
+      shouldStop: () => signal?.aborted === true,
+    });
     const reason = signal?.aborted ? "stopped" : "finished";
-    await folder.save(engine);
-    await folder.end(reason);
-    return { reason, steps: folder.lastStep + 1, examples: examples.length, metrics };
+    await recorder.save(engine);
+    await recorder.end(reason);
+    return { reason, steps: recorder.lastStep + 1, examples: examples.length, metrics };
   } finally {
-    await folder.close();
+    await recorder.close();
   }
 }
 
 /** The first step that is to be made. */
-async function start(folder: RunFolder, config: OfflineConfig, examples: number): Promise<number> {
-  const { policy, algorithm, seed = 0, batchSize = 32 } = config;
-  const identity = { algorithm: algorithm.name, seed, batchSize };
-  const resumed = await folder.resume(policy.engine, identity);
+async function start(recorder: RunRecorder, config: OfflineConfig, examples: number): Promise<number> {
+  const { policy, algorithm, seed = 0, batchSize = 32, accept } = config;
+  const { examples: _examples, ...described } = algorithm;
+  const resolved = {
+    configVersion,
+    ...(toJson({ algorithm: { ...described, loss: algorithm.loss.name }, batchSize, seed }) as RunConfig),
+  };
+  const resumed = await recorder.resume(policy.engine, resolved, accept);
   if (resumed === undefined) {
     const loss = needsSnapshot(algorithm) ? algorithm.loss : { ...algorithm.loss, needs: {} };
     await copyWeights(policy, { loss }, [policyWeights]);
-    const { examples: _examples, ...described } = algorithm;
-    await folder.begin(identity, toJson({ algorithm: { ...described, loss: algorithm.loss.name }, batchSize, seed }));
+    await recorder.begin(resolved);
   } else {
     const before = z.object({ examples: z.int() }).parse(resumed.state).examples;
     if (before !== examples) {
-      const got = `${examples} examples, where the run began with ${before}`;
       throw new LudusError("other-run", {
-        got,
+        got: `${examples} examples, where the run began with ${before}`,
         expected: "the same data",
         hint: "Choose another folder for this run.",
       });
     }
   }
-  const name = algorithm.name;
-  const at = resumed === undefined ? {} : { resumedAtStep: folder.lastStep };
-  folder.monitors.record({ type: "run-start", name, ...at });
-  return folder.lastStep + 1;
+  const at = resumed === undefined ? undefined : recorder.lastStep;
+  recorder.monitors.record({ type: "run-start", name: algorithm.name, ...defined({ resumedAtStep: at }) });
+  return recorder.lastStep + 1;
 }
 
 async function allGroups({ groups, trajectories }: OfflineConfig): Promise<TrajectoryGroup[]> {

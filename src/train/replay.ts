@@ -3,9 +3,9 @@ import type { Rng } from "../random.ts";
 import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
 import { learnable, type TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { temperatureOf } from "./learn-row.ts";
-import type { ChosenGroup } from "./measure-batch.ts";
 import { type ReplayBuffer, successBuffer } from "./replay-buffer.ts";
 import { forwardRows } from "./row-forward.ts";
+import type { ChosenGroup } from "./stages/measure.ts";
 
 /** What a trainer mixes into its batches besides what was just rolled out. */
 export interface Replay {

@@ -5,12 +5,12 @@ import type { Rollout } from "../rollout/rollout.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { Optimizer } from "./algorithm.ts";
+import { fit } from "./fit.ts";
 import { type LearnRow, plainRow } from "./learn-row.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
-import { noValues } from "./measure-batch.ts";
 import { batchOf } from "./offline.ts";
 import { forwardRows } from "./row-forward.ts";
-import { update } from "./update.ts";
+import { noValues } from "./stages/measure.ts";
 import { withoutGuidance } from "./without-guidance.ts";
 
 export interface ScorerOptions extends Optimizer {
@@ -72,16 +72,16 @@ export async function trainScorer(
     throw new LudusError("no-examples", { got: `${rows.length} sound attempts of ${labels.size} outcomes`, expected });
   }
   if (!engine.info.weights.includes(weights)) await engine.snapshot(weights, { trainable: true });
-  const algorithm = { loss: outcomeRewardModel(), epochs: 1, miniBatches: 1, optimizer };
   const examples = rows.map((row) => [row]);
   const size = Math.min(batchSize, rows.length);
-  const steps = Math.ceil((epochs * rows.length) / size);
-  let metrics: Record<string, number> = {};
-  for (let step = 0; step < steps; step++) {
-    const batch = batchOf(examples, step, size, seed).map((row) => ({ ...row, weights }));
-    const prepared = { rows: batch, metrics: {} };
-    metrics = await update({ engine, algorithm, prepared, step, progress: step / steps, seed });
-  }
+  const metrics = await fit({
+    engine,
+    loss: outcomeRewardModel(),
+    optimizer,
+    seed,
+    steps: Math.ceil((epochs * rows.length) / size),
+    rows: (step) => batchOf(examples, step, size, seed).map((row) => ({ ...row, weights })),
+  });
   return {
     examples: rows.length,
     metrics,

@@ -1,114 +1,125 @@
 import { defined } from "../defined.ts";
+import type { EvalReport } from "../eval/evaluate.ts";
 import { metric } from "../schema/metric-names.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
-import { chooseGroups } from "./choose-groups.ts";
-import { collect } from "./collect.ts";
-import { klReference, prepareBatch } from "./prepare-batch.ts";
-import { rolloutMetrics, speedMetrics } from "./step-metrics.ts";
+import { nextKlCoefficient } from "./kl-coefficient.ts";
+import { earlierReport, evaluate } from "./stages/evaluate.ts";
+import { gather } from "./stages/gather.ts";
+import { prepare } from "./stages/prepare.ts";
+import { record } from "./stages/record.ts";
+import { rewardStage } from "./stages/reward.ts";
+import { rolloutMetrics, speedMetrics } from "./stages/rollout-metrics.ts";
+import { complete } from "./stages/select.ts";
+import type { StepContext } from "./stages/stage-context.ts";
+import { stageTimer } from "./stages/stage-timer.ts";
+import { update } from "./stages/update.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
-import { TrainingRun } from "./training-run.ts";
-import { update } from "./update.ts";
-import { warmStart } from "./warm-start-phase.ts";
+import { endReason, openTraining, secondsSince, type TrainingRun } from "./training-run.ts";
+import { runWarmStart } from "./warm-start-phase.ts";
 import { copyWeights } from "./weights.ts";
 
 /**
- * The page to read first: trains a policy in an environment, one stage after the other. A step is: pick tasks, roll out a
- * group of attempts at each, give credit, update, keep what happened.
+ * The page to read first: trains a policy in an environment, one stage after the other. A step is: pick tasks, roll out a group of
+ * attempts at each and reward them, select groups, prepare a batch (reference, critic, credit), update, record, evaluate.
  */
-export async function train<Data, State>(config: TrainConfig<Data, State>): Promise<TrainResult> {
+export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResult> {
   checkConfig(config);
-  const run = await TrainingRun.open(config);
+  const run = await openTraining(config);
+  const { recorder, context } = run;
   try {
-    await warmStart(run);
+    await runWarmStart(run);
     const before = await evaluateBefore(run);
     const reason = await learn(run);
-    const after = reason === "stopped" ? undefined : await run.evaluate("after");
-    return await run.end(reason, defined({ before, after }));
+    const after = reason === "stopped" ? undefined : await evaluateHeldOut(run, "after");
+    await recorder.save(context.policy.engine);
+    await recorder.end(reason);
+    const { metrics, startedMs } = run;
+    const result = { reason, steps: recorder.lastStep + 1, metrics, seconds: secondsSince(startedMs) };
+    return { ...result, policy: context.policy, ...defined({ before, after }) };
   } catch (error) {
-    await run.fail();
+    recorder.monitors.record({ type: "run-end", reason: "failed" });
+    // nobody else will close a policy that was made here
+    if (typeof config.policy === "function") await context.policy.engine.close();
     throw error;
   } finally {
-    await run.close();
+    await recorder.close();
   }
 }
 
-async function evaluateBefore<Data, State>(run: TrainingRun<Data, State>) {
-  const start = run.config.warmStart?.steps ?? 0;
-  if (run.firstStep > start) return run.earlierReport("before");
-  if (run.endReason() !== undefined) return undefined;
-  const report = await run.evaluate("before");
-  await run.saveIfDue();
+async function evaluateBefore<Data>(run: TrainingRun<Data>): Promise<EvalReport | undefined> {
+  const { config, recorder, context, firstStep } = run;
+  if (firstStep > (config.warmStart?.steps ?? 0)) return earlierReport(recorder, "before");
+  if (endReason(run) !== undefined) return undefined;
+  const report = await evaluateHeldOut(run, "before");
+  await recorder.saveIfDue(context.policy.engine);
   return report;
 }
 
-async function learn<Data, State>(run: TrainingRun<Data, State>): Promise<RunEndReason> {
-  const { warmStart: warm, steps, algorithm } = run.config;
-  const start = warm?.steps ?? 0;
-  // a warm start that was broken off goes on when the run is resumed: weights to compare with are not there yet
-  const stopped = run.endReason();
+async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
+  const { config, context, recorder, firstStep } = run;
+  const { steps, algorithm } = config;
+  const start = config.warmStart?.steps ?? 0;
+  // a warm start that was broken off continues when the run is resumed: weights to compare with are not there yet
+  const stopped = endReason(run);
   if (stopped !== undefined) return stopped;
-  if (run.firstStep <= start) await copyWeights(run.policy, algorithm, run.learners);
-  run.emit({ type: "phase-start", phase: algorithm.name, steps });
-  // what a stop left out of the step that was saved
-  await evaluateIfDue(run, run.firstStep - 1);
-  for (let step = Math.max(start, run.firstStep); step < start + steps; step++) {
-    const reason = run.endReason() ?? (await learnStep(run, step, step - start));
+  if (firstStep <= start) await copyWeights(context.policy, algorithm, context.learners);
+  recorder.monitors.record({ type: "phase-start", phase: algorithm.name, steps });
+  // an evaluation that a stop left out of the step that was saved
+  await evaluateIfDue(run, firstStep - 1);
+  for (let step = Math.max(start, firstStep); step < start + steps; step++) {
+    const reason = endReason(run);
     if (reason !== undefined) return reason;
+    const learningStep = step - start;
+    const isDone = await learnStep(run, { ...context, step, learningStep, progress: learningStep / steps });
+    if (!isDone) return "stopped";
+    await evaluateIfDue(run, step);
+    await recorder.saveIfDue(context.policy.engine);
   }
-  return run.endReason() ?? "finished";
+  return endReason(run) ?? "finished";
 }
 
-async function learnStep<Data, State>(
-  run: TrainingRun<Data, State>,
-  step: number,
-  learningStep: number,
-): Promise<RunEndReason | undefined> {
-  const { env, algorithm, tasksPerStep = 16, rollout = {}, steps, signal } = run.config;
-  const { policy, guide, seed, roles, learners } = run;
-  const { engine } = policy;
-  const progress = learningStep / steps;
-  const times = new Map<string, number>();
-  const timed = async <Value>(stage: string, work: () => Promise<Value>): Promise<Value> => {
-    const started = performance.now();
-    const value = await work();
-    times.set(metric.seconds(stage), (performance.now() - started) / 1000);
-    return value;
-  };
-
-  const common = { env, policy, algorithm, guide, roles, tasksPerStep, step, progress, seed, rollout };
-  const watched = { ...common, onRollout: run.emitRollout };
-  const collected = await timed("rollout", () => collect({ ...watched, ...defined({ signal }) }));
-  if (signal?.aborted) return "stopped";
-  const prepared = await timed("credit", async () =>
-    prepareBatch(engine, algorithm, await chooseGroups(run, collected, step), learners),
+/** One step. False where it was broken off before the update: nothing of it is recorded then. */
+async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data>): Promise<boolean> {
+  const { algorithm, guide, rollout, world, signal } = context;
+  const { klCoefficient } = run.state;
+  const timer = stageTimer();
+  const reward = rewardStage();
+  const gathered = await timer.time("rollout", () => gather(context, reward));
+  if (gathered === undefined || signal?.aborted) return false;
+  const { groups, selection } = gathered;
+  const prepared = await timer.time("credit", async () =>
+    prepare(context, { groups: await complete(context, selection), ...defined({ klCoefficient }) }),
   );
-  const learned = await timed("update", () =>
-    update({ engine, algorithm, prepared, step: learningStep, progress, seed }),
-  );
-  const divergence = prepared.metrics[klReference];
-  if (divergence !== undefined) {
-    algorithm.klInReward?.update(divergence, new Set(prepared.rows.map((row) => row.rollout)).size);
-  }
-  const rolled = rolloutMetrics(collected.groups, { ...env.limits, ...rollout.limits }.turns);
+  const updated = await timer.time("update", () => update(context, prepared));
+  const rolled = rolloutMetrics(groups, { ...world.limits, ...rollout.limits }.turns);
   const metrics = {
-    ...collected.choice.metrics,
+    ...selection.metrics,
     ...prepared.metrics,
-    ...learned,
+    ...updated,
+    ...defined({ [metric.klCoefficient]: klCoefficient }),
     ...guide.metrics(),
     ...rolled,
-    ...Object.fromEntries(times),
-    ...speedMetrics(rolled, times.values()),
+    ...timer.metrics,
+    ...reward.metrics,
+    ...speedMetrics(rolled, timer.metrics),
   };
-  await run.keep(step, metrics, collected.groups, prepared.rows);
-  await evaluateIfDue(run, step);
-  await run.saveIfDue();
-  return undefined;
+  const state = { ...run.state, ...defined({ klCoefficient: nextKlCoefficient(algorithm, klCoefficient, prepared) }) };
+  const input = { step: context.step, metrics, groups, rows: prepared.rows, state };
+  const successWindow = run.config.earlyStop?.window;
+  run.state = await record({ ...context, recorder: run.recorder, ...defined({ successWindow }) }, input);
+  run.metrics = metrics;
+  return true;
 }
 
-async function evaluateIfDue<Data, State>(run: TrainingRun<Data, State>, step: number): Promise<void> {
-  const { eval: evaluation, warmStart: warm } = run.config;
-  const learned = step + 1 - (warm?.steps ?? 0);
+async function evaluateIfDue<Data>(run: TrainingRun<Data>, step: number): Promise<void> {
+  const { eval: evaluation, warmStart } = run.config;
+  const learned = step + 1 - (warmStart?.steps ?? 0);
   if (evaluation?.every === undefined || learned < 1 || learned % evaluation.every !== 0) return;
-  if ((await run.earlierReport(`step-${step}`)) === undefined) await run.evaluate(`step-${step}`);
+  if ((await earlierReport(run.recorder, `step-${step}`)) === undefined) await evaluateHeldOut(run, `step-${step}`);
+}
+
+function evaluateHeldOut<Data>({ config, context, recorder }: TrainingRun<Data>, when: string) {
+  const { every: _every, ...evaluation } = config.eval ?? {};
+  return evaluate({ ...context, recorder, evaluation }, when);
 }

@@ -8,7 +8,7 @@ import type { FinishedRollout } from "../monitor/monitor.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 import { openRun } from "../store/index.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
-import { type LettersState, type LettersTask, letters } from "./fixtures/letters.ts";
+import { type LettersTask, letters } from "./fixtures/letters.ts";
 import { tinyPolicy } from "./fixtures/tiny-policy.ts";
 import type { MakePolicy } from "./learning-policy.ts";
 import { gigpo, grpo } from "./presets/grpo.ts";
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(folder, "..", ".."), { recursive: true, force: true }));
 
-const { stateKey: _stateKey, ...nameless } = letters();
+const nameless = { ...letters(), hasStateKeys: false };
 const easy = { env: letters({ turns: 1 }), algorithm: grpo({ groupSize: 4 }), tasksPerStep: 4, eval: { tasks: 2 } };
 
 function events() {
@@ -214,7 +214,7 @@ describe("a resumed run", () => {
 
   test("with another environment, algorithm or seed is refused", async () => {
     await train({ ...easy, policy: fakePolicy(), steps: 1, run: folder });
-    const resume = (changes: Partial<TrainConfig<LettersTask, LettersState>>) =>
+    const resume = (changes: Partial<TrainConfig<LettersTask>>) =>
       train({ ...easy, policy: fakePolicy(), steps: 2, run: folder, ...changes });
     await expect(resume({ seed: 3 })).rejects.toThrow(/other-run.*seed 0.*seed 3/s);
     await expect(resume({ algorithm: ppo() })).rejects.toThrow(/other-run|value head/);
@@ -329,7 +329,7 @@ describe("roles with weights of their own", () => {
 });
 
 describe("a configuration that cannot work is refused before the first rollout", () => {
-  const refusals: [string, Partial<TrainConfig<LettersTask, LettersState>>, RegExp][] = [
+  const refusals: [string, Partial<TrainConfig<LettersTask>>, RegExp][] = [
     ["half a step", { steps: 1.5 }, /steps = 1.5/],
     ["no checkpoint kept", { save: { keep: 0 } }, /save.keep = 0/],
     ["groups of one to compare", { algorithm: grpo({ groupSize: 1 }) }, /group-too-small.*remax/s],

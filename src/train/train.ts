@@ -1,12 +1,12 @@
-import type { Env } from "../env/env.ts";
 import type { EvalOptions, EvalReport } from "../eval/evaluate.ts";
 import type { MakeGuide } from "../guide/guide.ts";
 import type { Monitor } from "../monitor/monitor.ts";
-import type { RolloutOptions } from "../rollout/rollout.ts";
+import type { World } from "../rollout/world.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 import type { Replay } from "./replay.ts";
+import type { RolloutSettings } from "./stages/stage-context.ts";
 import type { WarmStart } from "./warm-start.ts";
 
 /**
@@ -22,8 +22,8 @@ import type { WarmStart } from "./warm-start.ts";
  *     });
  *     result.after.success;         // { mean: 0.93, low: 0.90, high: 0.95 } on tasks it never trained on
  */
-export interface TrainConfig<Data = unknown, State = unknown> {
-  env: Env<Data, State>;
+export interface TrainConfig<Data = unknown> {
+  env: World<Data>;
   policy: LearningPolicy | MakePolicy;
   algorithm: Algorithm;
   steps: number;
@@ -33,7 +33,9 @@ export interface TrainConfig<Data = unknown, State = unknown> {
   /** Which tasks come next; all of them in turn by default. */
   guide?: MakeGuide;
   /** Limits, format and context of rollouts, where the environment's own are not meant. */
-  rollout?: Pick<RolloutOptions, "limits" | "format" | "context">;
+  rollout?: RolloutSettings;
+  /** Attempts under way at once, in training and evaluation together; 2048 by default. */
+  concurrency?: number;
   /**
    * Weights that learn: those of all roles by default. Roles that speak with other weights are part of the world. Weights that
    * the engine does not have yet start as copies of the policy.
@@ -44,9 +46,14 @@ export interface TrainConfig<Data = unknown, State = unknown> {
   /** Held-out tasks, before, after and every so many steps (never in between by default). No tasks, no evaluation. */
   eval?: Partial<EvalOptions> & { every?: number };
   seed?: number;
-  /** Where the run is kept. Without one nothing is, and it cannot be resumed. */
+  /** Where the run is stored. Without one nothing is, and it cannot be resumed. */
   run?: string;
-  /** Checkpoints, every so many steps; a tenth of the run by default. The last `keep` are kept, 2 by default, and the best. */
+  /**
+   * Settings that may differ from those the stored run was made with, by their paths, such as
+   * `algorithm.optimizer.learningRate` or just `learningRate`. Any other difference is refused when a run is resumed.
+   */
+  accept?: readonly string[];
+  /** Checkpoints, every so many steps; a tenth of the run by default. The last `keep` are retained, 2 by default, and the best. */
   save?: { every?: number; keep?: number };
   /** Seconds are this process's; sampled tokens are those of the whole run. */
   budget?: { seconds?: number; tokens?: number };

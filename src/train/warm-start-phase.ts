@@ -1,27 +1,29 @@
-import { metric } from "../schema/metric-names.ts";
-import type { TrainingRun } from "./training-run.ts";
-import { update } from "./update.ts";
+import { fit } from "./fit.ts";
+import { record } from "./stages/record.ts";
+import { endReason, type TrainingRun } from "./training-run.ts";
 
 /** The steps before learning from experience, where the configuration has some and they are not done yet. */
-export async function warmStart<Data, State>(run: TrainingRun<Data, State>): Promise<void> {
-  const { warmStart: plan, env } = run.config;
-  if (plan === undefined || run.firstStep >= plan.steps || run.endReason() !== undefined) return;
-  const { engine } = run.policy;
-  const optimizer = { learningRate: plan.learningRate, weightDecay: 0, beta2: 0.999, maxGradientNorm: 1 };
-  run.emit({ type: "phase-start", phase: plan.name, steps: plan.steps });
-  const batches = await plan.prepare(env, run.policy, run.seed, run.learners);
-  for (let step = run.firstStep; step < plan.steps && run.endReason() === undefined; step++) {
-    const started = performance.now();
-    const learned = await update({
-      engine,
-      algorithm: { loss: plan.loss, optimizer, epochs: 1, miniBatches: 1 },
-      prepared: { rows: batches.rows(step), metrics: {} },
-      step,
-      progress: step / plan.steps,
-      seed: run.seed,
-    });
-    const times = { [metric.seconds("update")]: (performance.now() - started) / 1000 };
-    await run.keep(step, { ...batches.metrics, ...learned, ...times }, []);
-    await run.saveIfDue();
-  }
+export async function runWarmStart<Data>(run: TrainingRun<Data>): Promise<void> {
+  const { config, context, recorder, firstStep } = run;
+  const { warmStart: plan, env } = config;
+  if (plan === undefined || firstStep >= plan.steps || endReason(run) !== undefined) return;
+  const { policy, seed, learners } = context;
+  recorder.monitors.record({ type: "phase-start", phase: plan.name, steps: plan.steps });
+  const batches = await plan.prepare(env, policy, seed, learners);
+  await fit({
+    engine: policy.engine,
+    loss: plan.loss,
+    optimizer: { learningRate: plan.learningRate, weightDecay: 0, beta2: 0.999, maxGradientNorm: 1 },
+    seed,
+    steps: plan.steps,
+    firstStep,
+    rows: batches.rows,
+    async record(step, learned) {
+      const metrics = { ...batches.metrics, ...learned };
+      run.state = await record({ ...context, recorder }, { step, metrics, groups: [], rows: [], state: run.state });
+      run.metrics = metrics;
+      await recorder.saveIfDue(policy.engine);
+    },
+    shouldStop: () => endReason(run) !== undefined,
+  });
 }

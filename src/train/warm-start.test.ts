@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { defined } from "../defined.ts";
 import { defineEnv } from "../env/define-env.ts";
-import { demonstrate } from "../rollout/demonstrate.ts";
+import { demonstrate } from "../rollout/run-rollout.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 import { generated } from "../task/generated.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";

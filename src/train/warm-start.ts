@@ -1,11 +1,11 @@
-import type { Env } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
+import { createLimiter } from "../limiter.ts";
 import { imitation } from "../loss/imitation.ts";
 import type { Loss } from "../loss/loss.ts";
 import { createRng } from "../random.ts";
-import { demonstrate } from "../rollout/demonstrate.ts";
-import { mapWithLimit } from "../rollout/map-with-limit.ts";
 import type { RenderContext } from "../rollout/rollout.ts";
+import { demonstrate } from "../rollout/run-rollout.ts";
+import type { World } from "../rollout/world.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
@@ -39,8 +39,8 @@ export interface WarmStart {
   readonly learningRate: Schedule;
   readonly loss: Loss;
   /** Called once, and again when a run is resumed: the same seed gives the same rows. */
-  prepare<Data, State>(
-    env: Env<Data, State>,
+  prepare<Data>(
+    env: World<Data>,
     renderContext: RenderContext,
     seed: number,
     learners: readonly string[],
@@ -102,15 +102,15 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
   };
 }
 
-async function demonstrations<Data, State>(
-  env: Env<Data, State>,
+async function demonstrations<Data>(
+  env: World<Data>,
   renderContext: RenderContext,
   seed: number,
   { demonstrations: given, noise }: ImitateOptions,
 ): Promise<readonly Trajectory[]> {
   if (typeof given !== "number") return given;
-  const indices = Array.from({ length: given }, (_, index) => index);
-  const rollouts = await mapWithLimit(indices, concurrentDemonstrations, async (index) => {
+  const limit = createLimiter(concurrentDemonstrations);
+  const show = async (index: number) => {
     // training tasks from far behind, so that learning meets others first
     const task = await env.tasks.at("train", 1_000_000 + index);
     return demonstrate(env, task, renderContext, {
@@ -118,7 +118,8 @@ async function demonstrations<Data, State>(
       seed: seedOf(seed, "show", index),
       noise,
     });
-  });
+  };
+  const rollouts = await Promise.all(Array.from({ length: given }, (_, index) => limit(() => show(index))));
   return rollouts.flatMap(({ trajectories }) => trajectories);
 }
 

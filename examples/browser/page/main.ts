@@ -1,6 +1,6 @@
+import { runTurns } from "../../../src/env/attempt/attempt-episode.ts";
 import { compactRenderer } from "../../../src/policy/compact-renderer.ts";
 import { tokenizerFromFiles } from "../../../src/policy/load-tokenizer.ts";
-import { runTurns } from "../../../src/rollout/run-rollout.ts";
 import type { Speaker } from "../../../src/rollout/speaker.ts";
 import { world } from "../world.ts";
 import { OnnxModel } from "./onnx-model.ts";

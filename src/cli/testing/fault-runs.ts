@@ -23,7 +23,7 @@ export interface FaultRun {
   start(run: string, more?: Pick<TrainConfig, "monitors" | "signal" | "seed">): Promise<TrainResult>;
 }
 
-type Changes<Data, State> = Partial<TrainConfig<Data, State>> & Pick<TrainConfig<Data, State>, "env">;
+type Changes<Data> = Partial<TrainConfig<Data>> & Pick<TrainConfig<Data>, "env">;
 
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes", threads: 2 });
 const critical = fromScratch({ size: "tiny", tokenizer: "bytes", threads: 2, valueHead: true });
@@ -39,17 +39,17 @@ const aftermath = [
   ...["clip-fraction", "kl-explosion", "loops", "grader-hacking"],
 ];
 
-function faultRun<Data, State>(
+function faultRun<Data>(
   name: string,
   { fires = [], mayFire = [] }: { fires?: readonly string[]; mayFire?: readonly string[] },
-  config: () => Changes<Data, State>,
+  config: () => Changes<Data>,
 ): FaultRun {
   return {
     name,
     fires,
     mayFire,
     start: (run, more = {}) =>
-      train<Data, State>({
+      train<Data>({
         policy,
         warmStart: shown(),
         algorithm: sound,

@@ -1,6 +1,8 @@
 import { defined } from "../../defined.ts";
+import type { Limits } from "../../rollout/limits.ts";
+
 import type { Task } from "../../schema/task.ts";
-import type { Env, Limits } from "../env.ts";
+import type { Env } from "../env.ts";
 import { Episode, type EpisodeEnd, type EpisodeResult, type Move } from "../episode.ts";
 
 /** What to say now; undefined gives up. */

@@ -1,7 +1,4 @@
-import type { Env } from "../../env/env.ts";
-import { Episode } from "../../env/episode.ts";
 import type { Message } from "../../schema/message.ts";
-import type { Task } from "../../schema/task.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Turn } from "../../schema/turn.ts";
@@ -23,13 +20,4 @@ function messagesOf({ turns }: Trajectory): Message[] {
 function answers({ calls, observation }: Turn): Message[] {
   if (calls.length > 0) return calls.map((call) => ({ role: "tool", name: call.name, content: call.observation }));
   return observation === "" ? [] : [{ role: "user", content: observation }];
-}
-
-/** What the first role reads before it speaks. */
-export async function openingOf<Data, State>(env: Env<Data, State>, task: Task<Data>): Promise<readonly Message[]> {
-  const episode = new Episode(env, task, { signal: new AbortController().signal });
-  const move = await episode.start();
-  // not scored, only closed
-  await episode.finish({ stop: "cancelled" });
-  return "role" in move ? move.messages : [];
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defineEnv } from "../../env/define-env.ts";
-import type { Env } from "../../env/env.ts";
 import { createRng } from "../../random.ts";
+import type { World } from "../../rollout/world.ts";
 import { fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { StopReason } from "../../schema/stop-reason.ts";
 import type { Task } from "../../schema/task.ts";
@@ -183,7 +183,7 @@ test("metrics are of the step, and absent where nothing is counted", async () =>
 
 test("another guide gives the fresh tasks, and hears of them alone", async () => {
   const heard: string[][] = [];
-  const backwards: MakeGuide = <Data>(given: Env<Data>, split: string): Guide<Data> => {
+  const backwards: MakeGuide = <Data>(given: World<Data>, split: string): Guide<Data> => {
     let next = 25;
     return {
       name: "backwards",

@@ -1,12 +1,12 @@
 import { defined } from "../../defined.ts";
-import type { Env } from "../../env/env.ts";
 import { errorText } from "../../errors.ts";
 import { uniformAt } from "../../random.ts";
+import type { World } from "../../rollout/world.ts";
 import type { Task } from "../../schema/task.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { seedOf } from "../../task/seeds.ts";
 import type { Guide } from "../guide.ts";
-import { openingOf, soundAttempts } from "./failed-attempts.ts";
+import { soundAttempts } from "./failed-attempts.ts";
 import type { GuidanceOptions } from "./guidance-options.ts";
 import { type Counts, GuidanceState, type Waiting } from "./guidance-state.ts";
 import type { FailedAttempt } from "./hints.ts";
@@ -16,7 +16,7 @@ type Retry<Data> = Omit<Waiting, "task"> & { readonly task: Task<Data> };
 /** The guide that `guidance` makes. Nothing but `state()` has to survive a restart. */
 export class GuidedRetries<Data> implements Guide<Data> {
   readonly name = "guidance";
-  readonly #env: Env<Data>;
+  readonly #env: World<Data>;
   readonly #tasks: Guide<Data>;
   readonly #options: GuidanceOptions;
   readonly #warned = new Set<string>();
@@ -24,7 +24,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
   readonly #underWay = new Map<string, Retry<Data>>();
   #state: Omit<GuidanceState, "tasks" | "waiting"> & { waiting: Retry<Data>[] };
 
-  constructor(env: Env<Data>, tasks: Guide<Data>, options: GuidanceOptions) {
+  constructor(env: World<Data>, tasks: Guide<Data>, options: GuidanceOptions) {
     this.#env = env;
     this.#tasks = tasks;
     this.#options = options;
@@ -48,7 +48,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
   async #hinted(retry: Retry<Data>): Promise<Task<Data> | undefined> {
     const { task, attempts, earlier, failures } = retry;
     try {
-      const opening = () => openingOf(this.#env, task);
+      const opening = async () => (await this.#env.opening?.(task))?.messages ?? [];
       const hint = await this.#options.hints.write({ task, attempts, earlier, opening });
       if (hint === undefined || hint.text === "") return undefined;
       const { kind, text } = hint;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
+import { createLimiter } from "../../limiter.ts";
 import { type AnswerFormat, type Ask, type AskOptions, askJudge } from "./ask-judge.ts";
 import { type JudgeBudget, judgeBudget } from "./budget.ts";
 import { fence, type Section } from "./fence.ts";
-import { createLimiter } from "./limiter.ts";
 import { type JudgeCache, judgeCache } from "./reply-cache.ts";
 import { describeRubric, type Rubric } from "./rubric.ts";
 import { parseVerdict, type Verdict } from "./verdict.ts";

@@ -1,8 +1,9 @@
 import { scaleLoss, sumLosses } from "../../loss/combine.ts";
 import { type CorrectionLevel, truncatedRatio } from "../../loss/corrections.ts";
 import { imitation } from "../../loss/imitation.ts";
-import type { Loss, LossRow } from "../../loss/loss.ts";
+import type { Loss } from "../../loss/loss.ts";
 import { totalsOf } from "../../loss/totals.ts";
+import type { TrainRow } from "../../schema/train-batch.ts";
 import type { Algorithm } from "../algorithm.ts";
 
 export interface GuidedOptions {
@@ -55,7 +56,7 @@ export function guided(algorithm: Algorithm, options: Partial<GuidedOptions> = {
   }
 }
 
-function isStripped({ stripped }: LossRow): boolean {
+function isStripped({ stripped }: TrainRow): boolean {
   return stripped !== undefined;
 }
 
@@ -89,9 +90,10 @@ function weighted(loss: Loss, cap: number, level: CorrectionLevel): Loss {
  * A loss of some rows alone, with denominators of their own, as if the others were not in the batch. So the rows must be a
  * whole mini-batch, which is how the trainer calls it.
  */
-function only(isMeant: (row: LossRow) => boolean, loss: Loss): Loss {
+function only(isMeant: (row: TrainRow) => boolean, loss: Loss): Loss {
   return {
     ...loss,
+    zeroGradient: (row) => !isMeant(row) || loss.zeroGradient?.(row) === true,
     compute(rows) {
       const masked = rows.map((row) => (isMeant(row) ? row : { ...row, mask_T: new Uint8Array(row.mask_T.length) }));
       return loss.compute(masked, totalsOf(masked));

@@ -65,6 +65,7 @@ export function preset(
     filter: () => skipUniform(),
     optimizer: { learningRate, weightDecay, beta2, maxGradientNorm },
     maskStops: [],
+    options: { ...options },
     ...rest,
   };
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { truncatedRatio } from "../../loss/corrections.ts";
 import { adaptiveKl } from "../../loss/kl-controller.ts";
+import type { Monitor } from "../../monitor/monitor.ts";
+import { metric } from "../../schema/metric-names.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { fakePolicy } from "../fixtures/fake-policy.ts";
 import { letters } from "../fixtures/letters.ts";
@@ -143,21 +145,22 @@ describe("what is particular", () => {
   });
 
   test("an adaptive penalty moves within a run, and the next run with it begins anew", async () => {
-    const controller = kl();
+    const algorithm = ppo({ kl: kl() });
     const seen: number[] = [];
-    const algorithm = ppo({ kl: controller });
-    const watched = { ...algorithm, credit: { ...algorithm.credit } };
-    watched.credit.assign = (rows) => {
-      seen.push(controller.coefficient);
-      return algorithm.credit.assign(rows);
+    const monitor: Monitor = {
+      name: "test",
+      record(event) {
+        if (event.type === "step-end") seen.push(event.metrics[metric.klCoefficient]);
+      },
     };
     const config = () => ({
       env: letters(),
       policy: fakePolicy(0.5, { value: () => 0 }),
-      algorithm: watched,
+      algorithm,
       steps: 2,
       tasksPerStep: 4,
       eval: { tasks: 0 },
+      monitors: [monitor],
     });
     await train(config());
     await train(config());

@@ -1,0 +1,13 @@
+import type { Algorithm } from "./algorithm.ts";
+import { klReference, type Prepared } from "./stages/prepare.ts";
+
+/** The coefficient of the KL penalty in the reward for the next step. */
+export function nextKlCoefficient(
+  { klInReward }: Algorithm,
+  coefficient: number | undefined,
+  { rows, metrics }: Prepared,
+): number | undefined {
+  const divergence = metrics[klReference];
+  if (klInReward === undefined || coefficient === undefined || divergence === undefined) return coefficient;
+  return klInReward.next(coefficient, divergence, new Set(rows.map(({ rollout }) => rollout)).size);
+}

@@ -1,0 +1,184 @@
+import { mkdirSync } from "node:fs";
+import { z } from "zod";
+import { Checkpoints } from "../checkpoint/checkpoints.ts";
+import { wallClock } from "../clock.ts";
+import type { Engine } from "../engine/engine.ts";
+import { LudusError } from "../errors.ts";
+import type { EvalReport } from "../eval/evaluate.ts";
+import type { Monitor } from "../monitor/monitor.ts";
+import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
+import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
+import { type Advantages, openRun, type RunStore } from "../store/index.ts";
+import { Monitors } from "./monitors.ts";
+import { type ConfigChange, checkConfigChange, type RunConfig } from "./run-config.ts";
+
+export interface RecorderOptions {
+  run?: string;
+  /** Checkpoints, every so many steps; a tenth of the run by default. The last `keep` are retained, 2 by default, and the best. */
+  save?: { every?: number; keep?: number };
+  monitors?: readonly Monitor[];
+  now?: () => number;
+  /** Settings that may differ from those a stored run was made with, by their paths. */
+  accept?: readonly string[];
+}
+
+export interface ResumedRun {
+  /** What was saved beside the checkpoint. */
+  readonly state: unknown;
+  /** Settings that differ from those the run was stored with, all of them accepted. */
+  readonly changes: readonly ConfigChange[];
+}
+
+export interface StepRecord {
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly groups: readonly TrajectoryGroup[];
+  /** Of the trajectories that were learned from. */
+  readonly advantages?: Advantages;
+  /** What must survive a restart besides weights and the store's tables. */
+  readonly state: unknown;
+}
+
+const SavedStep = z.object({ step: z.int(), state: z.unknown() });
+const Best = z.object({ step: z.int(), success: z.number() });
+
+/**
+ * What a run leaves behind, and how it is resumed. A step is recorded as a whole, and its checkpoint is written after all that
+ * belongs to it. So a run that was killed resumes from its last checkpoint as if it had never gone further. Without a run folder
+ * nothing is stored, and only monitors are told.
+ */
+export class RunRecorder {
+  readonly monitors: Monitors;
+  /** The last step that is done, -1 before the first. */
+  lastStep = -1;
+  readonly #store: RunStore | undefined;
+  readonly #checkpoints: Checkpoints | undefined;
+  readonly #every: number;
+  readonly #retained: number;
+  #savedStep = -1;
+  #best: z.infer<typeof Best> | undefined;
+  #lastReport: { readonly step: number; readonly report: EvalReport } | undefined;
+
+  private constructor(options: RecorderOptions, totalSteps: number, store: RunStore | undefined) {
+    this.monitors = new Monitors(options.monitors ?? []);
+    this.#store = store;
+    this.#checkpoints = options.run === undefined ? undefined : new Checkpoints(options.run);
+    this.#every = options.save?.every ?? Math.max(1, Math.round(totalSteps / 10));
+    this.#retained = options.save?.keep ?? 2;
+  }
+
+  static async open(options: RecorderOptions, totalSteps: number): Promise<RunRecorder> {
+    const { run, now = wallClock } = options;
+    if (run === undefined) return new RunRecorder(options, totalSteps, undefined);
+    mkdirSync(run, { recursive: true });
+    return new RunRecorder(options, totalSteps, await openRun(run, { now }));
+  }
+
+  /** Goes back to the last checkpoint: the engine has its weights then, and the state saved with it is returned. */
+  async resume(engine: Engine, config: RunConfig, accept: readonly string[] = []): Promise<ResumedRun | undefined> {
+    const [checkpoints, store] = [this.#checkpoints, this.#store];
+    const step = checkpoints?.steps().at(-1);
+    if (checkpoints === undefined || store === undefined || step === undefined) return undefined;
+    const changes = checkConfigChange(await store.config(), config, accept);
+    await checkpoints.load(engine, step);
+    await store.truncateAfter(step);
+    const saved = SavedStep.safeParse(await store.state("trainer"));
+    if (!saved.success || saved.data.step !== step) {
+      throw new LudusError("run-incomplete", {
+        got: `a checkpoint of step ${step} in ${checkpoints.directory(step)}, and no record of that step`,
+        expected: "both",
+        hint: "The machine went down before the record was on disk. Remove the folder to resume from the checkpoint before.",
+      });
+    }
+    if (changes.length > 0) await store.transaction((write) => write.setConfig(config));
+    this.lastStep = step;
+    this.#savedStep = step;
+    this.#best = Best.optional().parse(await store.state("best"));
+    return { state: saved.data.state, changes };
+  }
+
+  /** A new run: what a broken attempt left before its first checkpoint is removed. */
+  async begin(config: RunConfig): Promise<void> {
+    await this.#store?.truncateAfter(-1);
+    await this.#store?.transaction((write) => write.setConfig(config));
+  }
+
+  async record(step: number, { metrics, groups, advantages, state }: StepRecord): Promise<void> {
+    this.lastStep = step;
+    const event: RunEvent = { type: "step-end", step, metrics };
+    await this.#store?.transaction((write) => {
+      write.recordMetrics(step, metrics);
+      for (const group of groups) write.recordGroup(step, group, "train", advantages);
+      write.recordEvent(step, { ...event, metrics: {} });
+      write.setState(step, "trainer", { step, state } satisfies z.infer<typeof SavedStep>);
+    });
+    this.monitors.record(event);
+  }
+
+  /** An evaluation after the last step; `when` names it for `evaluation`. The checkpoint of the best is retained. */
+  async recordEvaluation(when: string, metrics: Readonly<Record<string, number>>, report: EvalReport): Promise<void> {
+    const { rollouts: _rollouts, ...summary } = report;
+    const success = report.success.mean;
+    const step = Math.max(0, this.lastStep);
+    const event: RunEvent = { type: "eval-end", step, metrics };
+    const isBest = this.lastStep >= 0 && success > (this.#best?.success ?? Number.NEGATIVE_INFINITY);
+    if (isBest) this.#best = { step, success };
+    await this.#store?.transaction((write) => {
+      write.recordMetrics(step, metrics);
+      write.recordEvent(step, event);
+      write.setState(step, `eval/${when}`, summary);
+      if (isBest) write.setState(step, "best", this.#best);
+    });
+    this.#lastReport = { step: this.lastStep, report };
+    this.monitors.record(event);
+  }
+
+  /** The last report, where no step has been made since. */
+  lastReport(): EvalReport | undefined {
+    const { step, report } = this.#lastReport ?? {};
+    return this.lastStep >= 0 && step === this.lastStep ? report : undefined;
+  }
+
+  /** What was recorded of an evaluation. */
+  async evaluation(when: string): Promise<unknown> {
+    return this.#store?.state(`eval/${when}`);
+  }
+
+  /** The stored group of a rollout. */
+  async group(rollout: string): Promise<TrajectoryGroup> {
+    const page = await this.#store?.trajectories({ rollout }, { limit: 1 });
+    const key = page?.trajectories[0]?.group;
+    if (key !== undefined) return this.#store!.group(key);
+    throw new LudusError("group-missing", { got: `rollout ${rollout}`, expected: "one that the run has stored" });
+  }
+
+  /** To be called when all that belongs to the last step has been recorded. */
+  async saveIfDue(engine: Engine): Promise<void> {
+    if ((this.lastStep + 1) % this.#every === 0 || this.#best?.step === this.lastStep) await this.save(engine);
+  }
+
+  /** A checkpoint of the last step. */
+  async save(engine: Engine): Promise<void> {
+    const checkpoints = this.#checkpoints;
+    const step = this.lastStep;
+    if (checkpoints === undefined || step <= this.#savedStep) return;
+    const directory = await checkpoints.save(engine, step);
+    this.#savedStep = step;
+    checkpoints.keep(this.#retained, this.#best === undefined ? [] : [this.#best.step]);
+    await this.#store?.transaction((write) => write.pruneState(checkpoints.steps()[0] ?? 0));
+    this.monitors.record({ type: "checkpoint-saved", step, directory });
+  }
+
+  async end(reason: RunEndReason): Promise<void> {
+    const event: RunEvent = { type: "run-end", reason };
+    await this.#store?.transaction((write) => write.recordEvent(Math.max(0, this.lastStep), event));
+    this.monitors.record(event);
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.monitors.close();
+    } finally {
+      await this.#store?.close();
+    }
+  }
+}

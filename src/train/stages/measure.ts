@@ -1,0 +1,117 @@
+import { defined } from "../../defined.ts";
+import { type Engine, policyWeights } from "../../engine/engine.ts";
+import { LudusError } from "../../errors.ts";
+import type { Trajectory } from "../../schema/trajectory.ts";
+import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import type { Algorithm } from "../algorithm.ts";
+import { temperatureOf } from "../learn-row.ts";
+import { type ForwardRow, forwardRows } from "../row-forward.ts";
+import { criticOf, referenceOf } from "../weights.ts";
+import { withoutGuidance } from "../without-guidance.ts";
+
+/** A group that is learned from; `scale` applies to its advantages. */
+export interface ChosenGroup {
+  readonly group: TrajectoryGroup;
+  readonly scale: number;
+  /** Only what this role said; all roles where absent. */
+  readonly role?: string;
+  /** For each role the reward of a greedy attempt at the same task, where the credit scheme compares with one. */
+  readonly baselines?: Readonly<Record<string, number>>;
+}
+
+/** A trajectory of a batch. */
+export interface Source {
+  readonly trajectory: Trajectory;
+  readonly group: string;
+  readonly rollout: string;
+  readonly chosen: ChosenGroup;
+  readonly isLast: boolean;
+  /** Of an attempt that is learned from without the hint it was sampled with: the attempt with it. */
+  readonly guided?: Trajectory;
+}
+
+/** What the engine says about a source before the update. */
+export interface Measured {
+  readonly old_T: Float32Array;
+  /** From a forward pass with the weights that learn, where one was made. */
+  readonly current_T?: Float32Array;
+  readonly reference_T?: Float32Array;
+  readonly values_T?: Float32Array;
+}
+
+export function sourcesOf(
+  chosen: ChosenGroup,
+  copy: number,
+  learners: readonly string[],
+  guidance: Algorithm["guidance"],
+): Source[] {
+  const trajectories = learnable(chosen.group).filter(
+    ({ role, weights }) => (chosen.role ?? role) === role && learners.includes(weights),
+  );
+  return trajectories.map((trajectory, i) => {
+    const { role, rollout } = trajectory;
+    const next = trajectories[i + 1];
+    const isStripped = guidance === "stripped" && trajectory.guidance !== undefined;
+    return {
+      trajectory: isStripped ? withoutGuidance(trajectory) : trajectory,
+      chosen,
+      ...defined({ guided: isStripped ? trajectory : undefined }),
+      // a group may be learned from twice (replacement): the copies are groups and rollouts of their own
+      group: `${chosen.group.task.id}#${copy}/${role}`,
+      rollout: `${rollout}#${copy}/${role}`,
+      isLast: next?.rollout !== rollout || next.role !== role,
+    };
+  });
+}
+
+/** One forward pass with each of the weights that are needed, over the rows they are needed for. */
+export async function measure(
+  engine: Engine,
+  { credit, loss, critic, klInReward }: Algorithm,
+  sources: readonly Source[],
+  weights: string,
+): Promise<Measured[]> {
+  const needsValues = credit.needs.values === true || loss.needs.values === true;
+  const needsReference = loss.needs.reference === true || klInReward !== undefined;
+  const isShared = critic?.kind === "shared";
+  const rows = sources.map(({ trajectory }) => ({
+    tokens_T: trajectory.tokens_T,
+    mask_T: trajectory.mask_T,
+    oldLogprobs_T: trajectory.logprobs_T,
+    temperature: temperatureOf(trajectory),
+  }));
+  const { policyVersion } = engine.info;
+  const isFresh_B = sources.map(({ trajectory, guided }) => {
+    // under another prompt the same policy gives its own words other probabilities
+    return guided === undefined && weights === policyWeights && hasVersion(trajectory, policyVersion);
+  });
+  const asksAll = needsValues && isShared;
+  const isAsked_B = isFresh_B.map((isFresh) => asksAll || !isFresh);
+  const asked = new Set<ForwardRow>(rows.filter((_, b) => isAsked_B[b]));
+  const current = await forwardRows(engine, rows, { weights, isIdle: (row) => !asked.has(row) });
+  const reference = needsReference ? await forwardRows(engine, rows, { weights: referenceOf(weights) }) : undefined;
+  const criticForward =
+    needsValues && !isShared ? await forwardRows(engine, rows, { weights: criticOf(weights) }) : current;
+  if (needsValues && criticForward.values_B_T === undefined) throw noValues();
+  return sources.map(({ trajectory }, b) => ({
+    old_T: isFresh_B[b] ? trajectory.logprobs_T : current.logprobs_B_T[b],
+    ...defined({
+      current_T: isAsked_B[b] ? current.logprobs_B_T[b] : undefined,
+      reference_T: reference === undefined ? undefined : reference.logprobs_B_T[b],
+      values_T: needsValues ? criticForward.values_B_T![b] : undefined,
+    }),
+  }));
+}
+
+function hasVersion({ mask_T, versions_T }: Trajectory, version: number): boolean {
+  return mask_T.every((m, t) => m === 0 || versions_T[t] === version);
+}
+
+/** Also said before the first rollout, when the policy is there. */
+export function noValues(): LudusError {
+  return new LudusError("no-values", {
+    got: "an engine without a value head",
+    expected: "one with: this algorithm needs values",
+    hint: "embedded({ …, valueHead: true }), or fromScratch({ valueHead: true }).",
+  });
+}

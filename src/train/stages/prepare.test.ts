@@ -1,0 +1,202 @@
+import { describe, expect, test } from "vitest";
+import { defined } from "../../defined.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { fakeEngine } from "../../engine/fake-engine.ts";
+import { adaptiveKl } from "../../loss/kl-controller.ts";
+import { makeTrajectory, type Trajectory } from "../../schema/trajectory.ts";
+import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import type { Algorithm } from "../algorithm.ts";
+import { deepswe, grpo } from "../presets/grpo.ts";
+import { ppo, remax } from "../presets/ppo.ts";
+import type { ChosenGroup } from "./measure.ts";
+import { prepare } from "./prepare.ts";
+
+const ln = Math.log;
+
+/** Two tokens, 0 with probability 0.8 under the reference, 0.5 otherwise. */
+async function engineWith(options: { value?: () => number } = {}) {
+  let isReference = false;
+  const engine = fakeEngine({ vocabularySize: 2, distribution: () => (isReference ? [4, 1] : [1, 1]), ...options });
+  const forward = engine.forward.bind(engine);
+  engine.forward = (batch, given = {}) => {
+    isReference = given.weights?.startsWith("reference") ?? false;
+    return forward(batch, given);
+  };
+  await engine.snapshot("reference");
+  return engine;
+}
+
+function attempt(id: string, total: number, fields: Partial<Trajectory> = {}): Trajectory {
+  return makeTrajectory({
+    id,
+    rollout: id,
+    taskId: "task",
+    role: "agent",
+    weights: "policy",
+    weight: 1,
+    stop: "completed" as const,
+    tokens_T: Int32Array.of(1, 0, 1),
+    mask_T: Uint8Array.of(0, 1, 1),
+    temperature: 1,
+    logprobs_T: Float32Array.of(0, ln(0.5), ln(0.5)),
+    versions_T: Int32Array.of(-1, 0, 0),
+    turns: [{ span: { start: 1, end: 3 }, text: "", calls: [], reward: 0, observation: "" }],
+    score: { total, parts: {}, success: total >= 1 },
+    ...fields,
+  });
+}
+
+const groupOf = (...trajectories: Trajectory[]): TrajectoryGroup => ({
+  task: { id: "task", seed: 0, data: undefined },
+  trajectories,
+});
+const pair = groupOf(attempt("a", 1), attempt("b", 0));
+const once = (group: TrajectoryGroup, scale = 1) => [{ group, scale }];
+
+function prepareBatch(engine: Engine, algorithm: Algorithm, groups: readonly ChosenGroup[], learners = ["policy"]) {
+  const klCoefficient = algorithm.klInReward?.initial;
+  return prepare({ policy: { engine }, algorithm, learners }, { groups, ...defined({ klCoefficient }) });
+}
+
+test("advantages are credit's, times the scale of the group", async () => {
+  const { rows } = await prepareBatch(await engineWith(), grpo({ deviation: { scale: "none" } }), once(pair, 0.5));
+  expect(rows.map(({ advantages_T }) => [...advantages_T])).toEqual([
+    [0, 0.25, 0.25],
+    [0, -0.25, -0.25],
+  ]);
+  expect(rows.map(({ reward }) => reward)).toEqual([1, 0]);
+});
+
+test("what the infrastructure spoiled is not there, not even in the mean", async () => {
+  const spoiled = attempt("c", 1000, { stop: "tool-crash", failure: "boom" });
+  const group = groupOf(...pair.trajectories, spoiled);
+  const { rows } = await prepareBatch(await engineWith(), grpo({ deviation: { scale: "none" } }), once(group));
+  expect(rows.map(({ id, advantages_T }) => [id, advantages_T[1]])).toEqual([
+    ["a", 0.5],
+    ["b", -0.5],
+  ]);
+});
+
+test("copies of a group are groups and rollouts of their own, each of full weight", async () => {
+  const { rows } = await prepareBatch(await engineWith(), grpo(), [...once(pair), ...once(pair)]);
+  expect(new Set(rows.map(({ rollout }) => rollout)).size).toBe(4);
+  expect(new Set(rows.map(({ group }) => group)).size).toBe(2);
+});
+
+test("masked stops count in statistics and have no token to learn from", async () => {
+  const cut = attempt("a", 1, { stop: "max-tokens" });
+  const { rows } = await prepareBatch(await engineWith(), deepswe(), once(groupOf(cut, attempt("b", 0))));
+  expect([...rows[0].mask_T]).toEqual([0, 0, 0]);
+  expect(rows[1].advantages_T[1]).toBe(-1);
+});
+
+test("so has what an algorithm does not learn from", async () => {
+  const algorithm = { ...grpo(), learnFrom: ({ score }: Trajectory) => score.success };
+  const { rows } = await prepareBatch(await engineWith(), algorithm, once(pair));
+  expect(rows.map(({ mask_T }) => mask_T.includes(1))).toEqual([true, false]);
+  expect(rows[1].advantages_T[1]).toBeLessThan(0);
+});
+
+describe("old log-probabilities", () => {
+  test("are those of the sampling where the policy is the one that sampled", async () => {
+    const engine = await engineWith();
+    const odd = attempt("a", 1, { logprobs_T: Float32Array.of(0, -0.125, -0.25) });
+    const { rows, metrics } = await prepareBatch(engine, grpo(), once(groupOf(odd, attempt("b", 0))));
+    expect(rows[0].oldLogprobs_T).toEqual(odd.logprobs_T);
+    expect(metrics["policy/mismatch-max"]).toBeUndefined();
+  });
+
+  test("are computed for those tokens that another version sampled", async () => {
+    const stale = attempt("a", 1, {
+      logprobs_T: Float32Array.of(0, -2, -2),
+      versions_T: Int32Array.of(-1, 0, 3),
+    });
+    const { rows } = await prepareBatch(await engineWith(), grpo(), once(groupOf(stale, attempt("b", 0))));
+    expect(rows[0].oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
+    expect(rows[0].behaviourLogprobs_T[1]).toBe(-2);
+    expect(rows[1].oldLogprobs_T).toBe(rows[1].behaviourLogprobs_T);
+  });
+
+  test("of other weights are computed: their version is not known", async () => {
+    const engine = await engineWith();
+    await engine.snapshot("other", { trainable: true });
+    const fields = { weights: "other", logprobs_T: Float32Array.of(0, -2, -2) };
+    const group = groupOf(attempt("a", 1, fields), attempt("b", 0, fields));
+    const { rows } = await prepareBatch(engine, grpo(), once(group), ["other"]);
+    expect(rows[0].oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
+    expect(rows.map(({ weights }) => weights)).toEqual(["other", "other"]);
+  });
+
+  test("of greedy samples are at temperature 1", async () => {
+    const group = groupOf(attempt("a", 1, { temperature: 0, versions_T: Int32Array.of(-1, 9, 9) }), attempt("b", 0));
+    const { rows } = await prepareBatch(await engineWith(), grpo(), once(group));
+    expect(rows[0].temperature).toBe(1);
+  });
+});
+
+describe("roles", () => {
+  const roles = groupOf(
+    attempt("a1", 1, { rollout: "a", role: "one" }),
+    attempt("a2", 3, { rollout: "a", role: "two", weights: "other" }),
+    attempt("b1", 0, { rollout: "b", role: "one" }),
+    attempt("b2", 5, { rollout: "b", role: "two", weights: "other" }),
+  );
+
+  test("are compared apart, and those that do not learn are left out", async () => {
+    const { rows } = await prepareBatch(await engineWith(), grpo({ deviation: { scale: "none" } }), once(roles));
+    expect(rows.map(({ id, advantages_T }) => [id, advantages_T[1]])).toEqual([
+      ["a1", 0.5],
+      ["b1", -0.5],
+    ]);
+  });
+
+  test("may be chosen one by one", async () => {
+    const engine = await engineWith();
+    await engine.snapshot("other", { trainable: true });
+    const chosen = [{ group: roles, scale: 1, role: "two" }];
+    const { rows } = await prepareBatch(engine, grpo({ deviation: { scale: "none" } }), chosen, ["policy", "other"]);
+    expect(rows.map(({ id, advantages_T }) => [id, advantages_T[1]])).toEqual([
+      ["a2", -1],
+      ["b2", 1],
+    ]);
+  });
+
+  test("have baselines of their own", async () => {
+    const chosen = [{ group: roles, scale: 1, role: "one", baselines: { one: 0.25, two: 100 } }];
+    const { rows } = await prepareBatch(await engineWith(), remax(), chosen);
+    expect(rows.map(({ advantages_T }) => advantages_T[1])).toEqual([0.75, -0.25]);
+  });
+});
+
+describe("divergence from the reference", () => {
+  // d = log 0.5 - log 0.8 and log 0.5 - log 0.2 for the tokens 0 and 1; k3 = e^-d + d - 1
+  const k3 = (d: number) => Math.exp(-d) + d - 1;
+  const expected = (k3(ln(0.5) - ln(0.8)) + k3(ln(0.5) - ln(0.2))) / 2;
+
+  test("is measured before the update, whether the penalty is in the loss or in the reward", async () => {
+    for (const algorithm of [grpo({ kl: 0.1 }), ppo({ kl: 0.1 })]) {
+      const { metrics } = await prepareBatch(await engineWith({ value: () => 0 }), algorithm, once(pair));
+      expect(metrics["policy/kl-reference"]).toBeCloseTo(expected, 6);
+    }
+    const { metrics } = await prepareBatch(await engineWith(), grpo(), once(pair));
+    expect(metrics["policy/kl-reference"]).toBeUndefined();
+  });
+
+  test("is taken off the rewards of tokens", async () => {
+    const kl = adaptiveKl({ initial: 0.5, target: 1, horizon: 100 });
+    const algorithm = { ...ppo({ kl }), credit: { ...ppo().credit } };
+    let penalties: number[] = [];
+    algorithm.credit.assign = (rows) => {
+      penalties = [...rows[0].penalties_T!];
+      return ppo().credit.assign(rows);
+    };
+    await prepareBatch(await engineWith({ value: () => 0 }), algorithm, once(pair));
+    expect(penalties[0]).toBe(0);
+    expect(penalties[1]).toBeCloseTo(0.5 * (ln(0.5) - ln(0.8)), 6);
+    expect(penalties[2]).toBeCloseTo(0.5 * (ln(0.5) - ln(0.2)), 6);
+  });
+});
+
+test("values that are needed and not there are asked for in words", async () => {
+  await expect(prepareBatch(await engineWith(), ppo(), once(pair))).rejects.toThrow(/value head/);
+});

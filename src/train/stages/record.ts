@@ -1,0 +1,62 @@
+import { defined } from "../../defined.ts";
+import { metric } from "../../schema/metric-names.ts";
+import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import type { LearnRow } from "../learn-row.ts";
+import type { RunRecorder } from "../run-recorder.ts";
+import type { Metrics, TrainContext } from "./stage-context.ts";
+
+/** What a run has to remember from step to step, besides weights, guide and replay. */
+export interface RunState {
+  /** Tokens sampled so far. */
+  readonly tokens: number;
+  /** Training success of the last steps, for early stopping. */
+  readonly successes: readonly number[];
+  /** Coefficient of the penalty in the reward, where the algorithm has one. */
+  readonly klCoefficient?: number;
+}
+
+export interface RecordInput {
+  readonly step: number;
+  readonly metrics: Metrics;
+  /** All groups that were rolled out. */
+  readonly groups: readonly TrajectoryGroup[];
+  /** The rows of the update; those of replayed groups are not this step's. */
+  readonly rows: readonly LearnRow[];
+  readonly state: RunState;
+}
+
+interface RecordContext extends Pick<TrainContext, "guide" | "replay"> {
+  readonly recorder: RunRecorder;
+  /** Steps that early stopping looks back at. */
+  readonly successWindow?: number;
+}
+
+const remembered = 100;
+
+/** Stores a step as a whole: metrics, groups with their advantages, and what must survive a restart. Returns the next state. */
+export async function record(context: RecordContext, input: RecordInput): Promise<RunState> {
+  const { step, metrics, groups, rows } = input;
+  const { guide, replay, recorder, successWindow = 0 } = context;
+  const window = Math.max(remembered, successWindow);
+  const success = metrics[metric.success];
+  const state: RunState = {
+    ...input.state,
+    tokens: input.state.tokens + (metrics[metric.sampledTokens] ?? 0),
+    successes: success === undefined ? input.state.successes : [...input.state.successes, success].slice(-window),
+  };
+  replay?.observe(groups);
+  const advantages = new Map(
+    rows.flatMap((row) => (row.mask_T.includes(1) ? [[row.id, asSampled(row)] as const] : [])),
+  );
+  const saved = { guide: guide.state(), replay: replay?.state() ?? null, ...defined({ ...state }) };
+  await recorder.record(step, { metrics, groups, advantages, state: saved });
+  return state;
+}
+
+/** Advantages at the tokens of the stored trajectory, which has the hint that the row may lack. */
+function asSampled({ advantages_T, stripped = 0 }: LearnRow): Float32Array {
+  if (stripped === 0) return advantages_T;
+  const moved_T = new Float32Array(advantages_T.length + stripped);
+  for (const [t, advantage] of advantages_T.entries()) if (advantage !== 0) moved_T[t + stripped] = advantage;
+  return moved_T;
+}

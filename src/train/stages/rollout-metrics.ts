@@ -1,0 +1,89 @@
+import type { RolloutGroup } from "../../rollout/run-group.ts";
+import { metric } from "../../schema/metric-names.ts";
+import { isInfrastructureStop } from "../../schema/stop-reason.ts";
+import type { Trajectory } from "../../schema/trajectory.ts";
+import { mean, sum } from "../../statistics.ts";
+import { rolloutRewards } from "./select.ts";
+
+/** What is to be seen in a step's rollouts, whatever the algorithm. Shares and means are over sound rollouts. */
+export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: number): Record<string, number> {
+  const rollouts = groups.flatMap((group) => group.rollouts);
+  const sound = rollouts.filter(({ stop }) => !isInfrastructureStop(stop));
+  const trajectories = sound.flatMap((rollout) => rollout.trajectories);
+  const stops = Map.groupBy(rollouts, ({ stop }) => stop);
+  const deviations = groups.map((group) => deviation(rolloutRewards(group.trajectories.filter(isSound))));
+  return {
+    [metric.reward]: weightedMean(trajectories, ({ score }) => score.total),
+    [metric.success]: weightedMean(trajectories, ({ score }) => (score.success ? 1 : 0)),
+    [metric.turns]: mean(sound.map(turnsOf)),
+    [metric.turnShare]: mean(sound.map(turnsOf)) / turnLimit,
+    [metric.tokens]: mean(sound.map((rollout) => sum(rollout.trajectories.map(({ tokens_T }) => tokens_T.length)))),
+    [metric.sampledTokens]: sum(trajectories.map(sampledOf)),
+    [metric.entropy]: entropyOf(trajectories),
+    [metric.deviation]: mean(deviations),
+    ...Object.fromEntries([...stops].map(([stop, { length }]) => [metric.stop(stop), length / rollouts.length])),
+    ...rewardParts(trajectories),
+    ...toolMetrics(trajectories),
+  };
+}
+
+const isSound = ({ stop }: Trajectory) => !isInfrastructureStop(stop);
+const sampledOf = ({ mask_T }: Trajectory) => mask_T.reduce((count, m) => count + m, 0);
+const turnsOf = ({ trajectories }: { trajectories: readonly Trajectory[] }) =>
+  sum(trajectories.map(({ turns }) => turns.length));
+
+function deviation(values: readonly number[]): number {
+  const centre = mean(values);
+  return values.length < 2 ? 0 : Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1));
+}
+
+/** Trajectories of one rollout weigh one. */
+function weightedMean(trajectories: readonly Trajectory[], value: (trajectory: Trajectory) => number): number {
+  const total = sum(trajectories.map(({ weight }) => weight));
+  return total === 0 ? 0 : sum(trajectories.map((each) => each.weight * value(each))) / total;
+}
+
+function entropyOf(trajectories: readonly Trajectory[]): number {
+  const tokens = sum(trajectories.map(sampledOf));
+  return tokens === 0 ? 0 : -sum(trajectories.map(({ logprobs_T }) => logprobs_T.reduce((a, b) => a + b, 0))) / tokens;
+}
+
+function rewardParts(trajectories: readonly Trajectory[]): Record<string, number> {
+  const names = new Set(trajectories.flatMap(({ score }) => Object.keys(score.parts)));
+  return Object.fromEntries(
+    [...names]
+      .sort()
+      .map((name) => [metric.rewardPart(name), weightedMean(trajectories, (t) => t.score.parts[name] ?? 0)]),
+  );
+}
+
+function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+  const turns = trajectories.flatMap((trajectory) => trajectory.turns);
+  const calls = turns.flatMap((turn) => turn.calls);
+  const pairs = trajectories.flatMap((trajectory) =>
+    trajectory.turns.slice(1).map((turn, i) => ({ turn, i, trajectory })),
+  );
+  const repeats = pairs.filter(({ turn, i, trajectory }) => trajectory.turns[i].text === turn.text).length;
+  const share = (outcomes: readonly string[]) =>
+    calls.length === 0 ? 0 : calls.filter(({ outcome }) => outcomes.includes(outcome)).length / calls.length;
+  return {
+    [metric.repeats]: pairs.length === 0 ? 0 : repeats / pairs.length,
+    ...(calls.length === 0
+      ? {}
+      : {
+          [metric.toolCalls]: calls.length / Math.max(1, new Set(trajectories.map(({ rollout }) => rollout)).size),
+          [metric.toolUnknown]: share(["unknown-tool"]),
+          [metric.toolErrors]: share(["error", "malformed", "bad-arguments", "unknown-tool"]),
+        }),
+  };
+}
+
+/** How fast a step was, from what it sampled and the seconds of its stages. */
+export function speedMetrics(
+  rolled: Readonly<Record<string, number>>,
+  seconds: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
+  const total = sum(Object.values(seconds));
+  const sampled = rolled[metric.sampledTokens];
+  return sampled === undefined || total === 0 ? {} : { [metric.tokensPerSecond]: sampled / total };
+}
