@@ -17,7 +17,7 @@ import { scriptedEngine } from "./contract/scripted-engine.ts";
 const others = 1_000;
 const tokenizer = byteTokenizer();
 const renderer = compactRenderer({ tokenizer });
-const page = join(import.meta.dirname, "../../docs/reference/faults.md");
+const page = join(import.meta.dirname, "../../../docs/reference/faults.md");
 const rows: FaultRow[] = [];
 
 setFlagsFromString("--expose-gc");

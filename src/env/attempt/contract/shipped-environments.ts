@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Env } from "../../env.ts";
 
-const folder = join(import.meta.dirname, "../../env/environments");
+const folder = join(import.meta.dirname, "../../environments");
 
 /** Every environment of the folder in both styles, found by their files: a new one is among them at once. */
 export async function shippedEnvironments(): Promise<[name: string, env: Env][]> {
