@@ -1,7 +1,7 @@
 import { makeScore } from "../schema/score.ts";
+import { alphaAt } from "../scorer/progressive.ts";
 import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
 import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
-import { alphaAt } from "./scorers/progressive.ts";
 
 export interface AlphaScheduleOptions<Data, State> {
   outcome: Reward<Data, State>;

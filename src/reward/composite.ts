@@ -1,6 +1,6 @@
+import { createComposite } from "../scorer/composite.ts";
 import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { createComposite } from "./scorers/composite.ts";
 
 export interface CompositeRewardOptions<Part extends string = string> {
   /** The part that says whether the task was solved; "outcome" where nothing is said. */

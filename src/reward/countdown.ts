@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { type Countdown, ragenCountdownScore, tinyZeroScore } from "../scorer/tiny-zero.ts";
 import { lastText } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type Countdown, ragenCountdownScore, tinyZeroScore } from "./scorers/tiny-zero.ts";
 
 export interface CountdownOptions {
   /** `tiny-zero`: 0.1 for any `<answer>` in the last turn. `ragen`: 0.1 for the right numbers in the answer itself. */

@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { exactMatchScore, normalizeAnswer } from "../scorer/normalize-answer.ts";
 import type { GoldOf, TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { exactMatchScore, normalizeAnswer } from "./scorers/normalize-answer.ts";
 
 /**
  * 1 where the answer is a gold one in SQuAD's normal form, else 0. A gold answer without a normal form, such as the choice

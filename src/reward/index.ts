@@ -1,3 +1,24 @@
+export { dast } from "../scorer/dast.ts";
+export { databaseHash } from "../scorer/database-hash.ts";
+export type { TagRule } from "../scorer/format-tags.ts";
+export { exactMatchScore, normalizeAnswer, substringMatchScore, tokenF1 } from "../scorer/normalize-answer.ts";
+export type { Box, Point } from "../scorer/point-in-box.ts";
+export { lengthAwareBleu, type StageWeights } from "../scorer/progressive.ts";
+export type { SearchR1Weights } from "../scorer/search-r1.ts";
+export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "../scorer/subgoals.ts";
+export { patchSimilarity, type SweRlScore, type SweRlTask } from "../scorer/swe-rl.ts";
+export type { Countdown } from "../scorer/tiny-zero.ts";
+export type { ToolRlCall, ToolRlReference } from "../scorer/toolrl.ts";
+export type { UiGold } from "../scorer/ui-r1.ts";
+export type {
+  FuzzyJudge,
+  FuzzyQuestion,
+  HtmlTarget,
+  ReferenceAnswers,
+  RequiredContents,
+  UrlRule,
+} from "../scorer/web-arena-checks.ts";
+export type { ShopGoal, ShopProduct, ShopPurchase } from "../scorer/web-shop.ts";
 export { agentR1 } from "./agent-r1.ts";
 export { type AlphaScheduleOptions, alphaSchedule } from "./alpha-schedule.ts";
 export { type BuiltinReward, builtinRewards } from "./builtin-rewards.ts";
@@ -34,27 +55,6 @@ export { reSearch } from "./re-search.ts";
 export { type ReftOptions, reft } from "./reft.ts";
 export type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
 export { type Rule, ruleFirst } from "./rule-first.ts";
-export { dast } from "./scorers/dast.ts";
-export { databaseHash } from "./scorers/database-hash.ts";
-export type { TagRule } from "./scorers/format-tags.ts";
-export { exactMatchScore, normalizeAnswer, substringMatchScore, tokenF1 } from "./scorers/normalize-answer.ts";
-export type { Box, Point } from "./scorers/point-in-box.ts";
-export { lengthAwareBleu, type StageWeights } from "./scorers/progressive.ts";
-export type { SearchR1Weights } from "./scorers/search-r1.ts";
-export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "./scorers/subgoals.ts";
-export { patchSimilarity, type SweRlScore, type SweRlTask } from "./scorers/swe-rl.ts";
-export type { Countdown } from "./scorers/tiny-zero.ts";
-export type { ToolRlCall, ToolRlReference } from "./scorers/toolrl.ts";
-export type { UiGold } from "./scorers/ui-r1.ts";
-export type {
-  FuzzyJudge,
-  FuzzyQuestion,
-  HtmlTarget,
-  ReferenceAnswers,
-  RequiredContents,
-  UrlRule,
-} from "./scorers/web-arena-checks.ts";
-export type { ShopGoal, ShopProduct, ShopPurchase } from "./scorers/web-shop.ts";
 export { searchR1, searchR1Format } from "./search-r1.ts";
 export { type StagedOptions, staged } from "./staged.ts";
 export { type SubgoalsOptions, subgoals } from "./subgoals.ts";

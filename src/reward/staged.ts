@@ -1,8 +1,8 @@
 import type { Score } from "../schema/score.ts";
 import { makeScore } from "../schema/score.ts";
+import { defaultStageWeights, type StageWeights, stagedParts } from "../scorer/progressive.ts";
 import { makeReward, warningsOf } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
-import { defaultStageWeights, type StageWeights, stagedParts } from "./scorers/progressive.ts";
 
 type Gate<Data, State> = (episode: ScoredEpisode<Data, State>) => boolean;
 

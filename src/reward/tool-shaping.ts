@@ -1,9 +1,9 @@
 import { makeScore } from "../schema/score.ts";
 import type { CallRecord } from "../schema/turn.ts";
+import { type JsonValue, parseJson } from "../scorer/json-value.ts";
+import { type ShapedCall, type ToolShapingOptions, toolShapingScore } from "../scorer/tool-shaping.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type JsonValue, parseJson } from "./scorers/json-value.ts";
-import { type ShapedCall, type ToolShapingOptions, toolShapingScore } from "./scorers/tool-shaping.ts";
 
 export interface ToolShapingRewardOptions<Data> extends Omit<ToolShapingOptions, "relevant"> {
   /** Tools that help with the task; none by default. */

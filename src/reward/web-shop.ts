@@ -1,7 +1,7 @@
 import { makeScore } from "../schema/score.ts";
+import { type ShopGoal, type ShopPurchase, webShopScore } from "../scorer/web-shop.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
-import { type ShopGoal, type ShopPurchase, webShopScore } from "./scorers/web-shop.ts";
 
 export interface WebShopOptions<Data, State> {
   /** What was bought; undefined for nothing, which is 0. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readArithmetic } from "../../task/arithmetic.ts";
+import { readArithmetic } from "../../scorer/arithmetic.ts";
 import { type CountdownOptions, countdown } from "./countdown.ts";
 import { joinTerms, numberTerm, solveCountdown } from "./countdown-solver.ts";
 import { playEpisode } from "./play-episode.ts";

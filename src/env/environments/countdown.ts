@@ -3,7 +3,7 @@ import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
-import { haveSameNumbers, readArithmetic } from "../../task/arithmetic.ts";
+import { haveSameNumbers, readArithmetic } from "../../scorer/arithmetic.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env } from "../env.ts";

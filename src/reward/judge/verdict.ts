@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue, parseJson } from "../scorers/json-value.ts";
+import { isJsonObject, type JsonValue, parseJson } from "../../scorer/json-value.ts";
 import type { Criterion, Rubric } from "./rubric.ts";
 
 /** How far each criterion is met, in [0, 1], in the rubric's order. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRng } from "../../random.ts";
+import { createRng } from "../random.ts";
 import { matchingBlocks, opcodes, sequenceRatio, textRatio } from "./sequence-matcher.ts";
 
 test("the worked example: the longest block first, then both sides", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 import { alphaScheduleScore, lengthAwareBleu, stagedGates, stagedParts } from "./progressive.ts";
 
 test("a stage counts only where those before it hold", () => {

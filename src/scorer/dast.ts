@@ -1,4 +1,4 @@
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 
 // G: the rollouts of one task
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 import { type FuzzyQuestion, htmlMatch, type ReferenceAnswers, stringMatch, urlMatch } from "./web-arena-checks.ts";
 
 describe("string_match", () => {

@@ -1,4 +1,4 @@
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 import { decodeEntities } from "./html-entities.ts";
 import { strip } from "./python-strings.ts";
 import { wordTokens } from "./word-tokens.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 import { createComposite, defaultWeights } from "./composite.ts";
 
 test("the total is the sum of the parts", () => {

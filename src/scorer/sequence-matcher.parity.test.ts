@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { createRng } from "../../random.ts";
+import { createRng } from "../random.ts";
 import { matchingBlocks, opcodes, sequenceRatio } from "./sequence-matcher.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 

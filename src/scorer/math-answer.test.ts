@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRng } from "../../random.ts";
+import { createRng } from "../random.ts";
 import { mathEqual, mathScore, reftScore } from "./math-answer.ts";
 
 describe("equal", () => {

@@ -1,4 +1,4 @@
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 
 export interface CompositeOptions {
   /** Name to weight; a negative weight makes a part a cost. */

@@ -1,4 +1,4 @@
-import { createRng } from "../../../random.ts";
+import { createRng } from "../../random.ts";
 
 /** Texts of tags in any order, words and noise: some well formed, most not. */
 export function randomTagTexts(seed: number, count: number, names: readonly string[], extra: readonly string[] = []) {

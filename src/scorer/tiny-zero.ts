@@ -1,4 +1,4 @@
-import { readArithmetic } from "../../task/arithmetic.ts";
+import { readArithmetic } from "./arithmetic.ts";
 import { tagContents } from "./format-tags.ts";
 
 export interface Countdown {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 import { dast } from "./dast.ts";
 
 test("the golden group: budget 80", () => {

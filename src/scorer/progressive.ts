@@ -1,4 +1,4 @@
-import { LudusError } from "../../errors.ts";
+import { LudusError } from "../errors.ts";
 import { normalizeAnswer } from "./normalize-answer.ts";
 import { splitWords } from "./python-strings.ts";
 

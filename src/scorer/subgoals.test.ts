@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRng } from "../../random.ts";
+import { createRng } from "../random.ts";
 import { firstVisitBonuses, potentialShaping } from "./subgoals.ts";
 
 const sets = (...turns: string[][]) => turns.map((goals) => new Set(goals));
