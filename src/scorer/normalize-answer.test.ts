@@ -12,6 +12,7 @@ test("exact match asks for one of the golds", () => {
   expect(exactMatchScore("the Beatles.", ["Queen", "Beatles"])).toBe(1);
   expect(exactMatchScore("the Beatles and Queen", "Beatles")).toBe(0);
   expect(exactMatchScore("", [])).toBe(0);
+  expect(exactMatchScore("", "x")).toBe(0);
 });
 
 test("substring match asks that a gold occurs", () => {
@@ -22,6 +23,8 @@ test("substring match asks that a gold occurs", () => {
 
 test("F1 over words", () => {
   expect(tokenF1("the big red dog", "red dog")).toBeCloseTo(0.8, 12);
+  expect(tokenF1("the cat sat", "cat sat down")).toBeCloseTo(0.8, 12);
+  expect(tokenF1("a a b b", "b")).toBeCloseTo(2 / 3, 12);
   expect(tokenF1("dog dog", "dog")).toBeCloseTo(2 / 3, 12);
   expect(tokenF1("cat", ["dog", "cat"])).toBe(1);
   expect(tokenF1("", "")).toBe(0);

@@ -32,7 +32,12 @@ export function reSearchScore(
   if (!finished) return { reward: 0, formatError: "the response was cut off" };
   const answer = lastBoxed(tagContents(response, "answer")[0] ?? "");
   if (answer === null) return { reward: 0, formatError: "the box is never closed" };
-  return { reward: tokenF1(answer, golds) || 0.1, formatError: null };
+  return { reward: reSearchAnswerScore(answer, golds), formatError: null };
+}
+
+/** ReSearch's reward of an answer in the right format: its F1, or 0.1 where it shares no word with a gold answer. */
+export function reSearchAnswerScore(answer: string, golds: string | readonly string[]): number {
+  return tokenF1(answer, golds) || 0.1;
 }
 
 /** What is wrong with the tags: thoughts in pairs, one answer with a box, each search followed by its result. */

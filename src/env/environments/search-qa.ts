@@ -5,10 +5,11 @@ import { compact } from "../../policy/formats/compact.ts";
 import { search } from "../../policy/formats/search.ts";
 import type { Rng } from "../../random.ts";
 import { makeScore, type Score } from "../../schema/score.ts";
+import { exactMatchScore } from "../../scorer/normalize-answer.ts";
+import { reSearchAnswerScore } from "../../scorer/re-search.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env, ExpertContext, FinishedEpisode } from "../env.ts";
-import { isExactMatch, wordF1 } from "./answer-match.ts";
 import { checkWholeOptions } from "./check-options.ts";
 import { drawChain, type Fact, type KnowledgeBase, makeKnowledgeBase } from "./knowledge-base.ts";
 import type { Style } from "./moves.ts";
@@ -191,11 +192,11 @@ function score(
   { task, state, answer, turns }: FinishedEpisode<SearchQaTask, SearchQaState>,
   { reward }: SearchQaOptions,
 ): Score {
-  const isRight = isExactMatch(answer, task.answer);
+  const isRight = exactMatchScore(answer, task.answer) === 1;
   if (reward === "em") return makeScore({ outcome: isRight ? 1 : 0 }, isRight);
   const areCallsRight = turns.every(({ calls }) => calls.every(({ outcome }) => outcome === "ok"));
   const isWellFormed = state.isWellFormed && areCallsRight && answer !== "";
-  return makeScore({ outcome: isWellFormed ? wordF1(answer, task.answer) || 0.1 : 0 }, isRight);
+  return makeScore({ outcome: isWellFormed ? reSearchAnswerScore(answer, task.answer) : 0 }, isRight);
 }
 
 /** Follows the chain as far as it was told, whoever asked; then searches for the next link or answers. */
