@@ -1,12 +1,12 @@
 import { makeScore } from "../schema/score.ts";
-import { type Countdown, ragenCountdownScore, tinyZeroScore } from "../scorer/tiny-zero.ts";
+import { type Countdown, type CountdownRule, countdownScore, tinyZeroScore } from "../scorer/countdown.ts";
 import { lastText } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
 export interface CountdownOptions {
   /** `tiny-zero`: 0.1 for any `<answer>` in the last turn. `ragen`: 0.1 for the right numbers in the answer itself. */
-  rule: "tiny-zero" | "ragen";
+  rule: CountdownRule;
 }
 
 /** Countdown: 1 for an equation of all the numbers that hits the target, 0.1 for a try, else 0. */
@@ -18,7 +18,7 @@ export function countdown<Data, State = unknown>(
     (episode) => {
       const wanted = puzzle(episode.task);
       const outcome =
-        rule === "tiny-zero" ? tinyZeroScore(lastText(episode), wanted) : ragenCountdownScore(episode.answer, wanted);
+        rule === "tiny-zero" ? tinyZeroScore(lastText(episode), wanted) : countdownScore(episode.answer, wanted, rule);
       return makeScore({ outcome });
     },
     { range: [0, 1] },

@@ -1,3 +1,4 @@
+export type { Countdown } from "../scorer/countdown.ts";
 export { dast } from "../scorer/dast.ts";
 export { databaseHash } from "../scorer/database-hash.ts";
 export type { TagRule } from "../scorer/format-tags.ts";
@@ -7,7 +8,6 @@ export { lengthAwareBleu, type StageWeights } from "../scorer/progressive.ts";
 export type { SearchR1Weights } from "../scorer/search-r1.ts";
 export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "../scorer/subgoals.ts";
 export { patchSimilarity, type SweRlScore, type SweRlTask } from "../scorer/swe-rl.ts";
-export type { Countdown } from "../scorer/tiny-zero.ts";
 export type { ToolRlCall, ToolRlReference } from "../scorer/toolrl.ts";
 export type { UiGold } from "../scorer/ui-r1.ts";
 export type {

@@ -3,7 +3,7 @@ import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
-import { haveSameNumbers, readArithmetic } from "../../scorer/arithmetic.ts";
+import { type CountdownRule, countdownScore } from "../../scorer/countdown.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env } from "../env.ts";
@@ -25,7 +25,7 @@ export interface CountdownOptions {
    * `tiny-zero`: 0 without an answer, 0.1 for any answer, 1 for the right one. `ragen`: 0 unless the numbers are the given
    * ones, 0.1 when they are, 1 for the right answer.
    */
-  scoring: "tiny-zero" | "ragen";
+  scoring: CountdownRule;
   seed: number;
 }
 
@@ -61,25 +61,11 @@ export function countdown(options: Partial<CountdownOptions> = {}): Env<Countdow
     }),
     ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start: ({ task }) => ({ state: undefined, say: style === "tags" ? describe(task) : shorten(task) }),
-    score: ({ task, answer }) => scoreCountdown(answer, task, scoring),
+    score: ({ task, answer }) => (answer.trim() === "" ? 0 : countdownScore(answer, task, scoring)),
     expert: ({ task: { numbers, target } }) => solveCountdown(numbers, target),
     limits: { turns: 1, turnTokens: style === "tags" ? 512 : mostCharacters(chosen) },
     format: style === "tags" ? thinkAnswer() : plain(),
   });
-}
-
-function scoreCountdown(
-  answer: string,
-  { numbers, target }: CountdownTask,
-  scoring: CountdownOptions["scoring"],
-): number {
-  if (answer.trim() === "") return 0;
-  const read = readArithmetic(answer);
-  // of what cannot be computed, the published scorers count the digits all the same; 3.5 is to them a 3 and a 5, here it is not
-  const used = read?.numbers ?? (answer.match(/\d+/g) ?? []).map(Number);
-  const usesNumbers = haveSameNumbers(used, numbers);
-  if (usesNumbers && read !== undefined && Math.abs(read.value - target) < 1e-5) return 1;
-  return scoring === "tiny-zero" || usesNumbers ? 0.1 : 0;
 }
 
 function checkOptions({ counts, maxNumber, minTarget, maxTarget, operators }: CountdownOptions): void {
