@@ -1,6 +1,5 @@
 export type { Countdown } from "../scorer/countdown.ts";
 export { dast } from "../scorer/dast.ts";
-export { databaseHash } from "../scorer/database-hash.ts";
 export type { TagRule } from "../scorer/format-tags.ts";
 export { exactMatchScore, normalizeAnswer, substringMatchScore, tokenF1 } from "../scorer/normalize-answer.ts";
 export type { Box, Point } from "../scorer/point-in-box.ts";
@@ -8,6 +7,7 @@ export { lengthAwareBleu, type StageWeights } from "../scorer/progressive.ts";
 export type { SearchR1Weights } from "../scorer/search-r1.ts";
 export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "../scorer/subgoals.ts";
 export { patchSimilarity, type SweRlScore, type SweRlTask } from "../scorer/swe-rl.ts";
+export { databaseHash } from "../scorer/tau-bench.ts";
 export type { ToolRlCall, ToolRlReference } from "../scorer/toolrl.ts";
 export type { UiGold } from "../scorer/ui-r1.ts";
 export type {

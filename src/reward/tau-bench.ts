@@ -1,6 +1,6 @@
 import { makeScore } from "../schema/score.ts";
-import { tauBenchScore } from "../scorer/database-hash.ts";
 import type { JsonValue } from "../scorer/json-value.ts";
+import { tauBenchScore } from "../scorer/tau-bench.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 

@@ -1,60 +1,60 @@
-import { createHash } from "node:crypto";
 import { createRng, type Rng } from "../../random.ts";
 import type { Style } from "./moves.ts";
 
-// names as in τ-bench's JSON: policies read them
-export interface Address {
+// Names as in τ-bench's JSON: policies read them. Types, because an interface cannot be passed where a JsonValue is expected.
+
+export type Address = {
   address1: string;
   address2: string;
   city: string;
   state: string;
   country: string;
   zip: string;
-}
+};
 
-export interface PaymentMethod {
+export type PaymentMethod = {
   source: "credit_card" | "gift_card" | "paypal";
   id: string;
   /** Of gift cards. */
   balance?: number;
-}
+};
 
-export interface RetailCustomer {
+export type RetailCustomer = {
   name: { first_name: string; last_name: string };
   address: Address;
   email: string;
   payment_methods: Record<string, PaymentMethod>;
   orders: string[];
-}
+};
 
-export interface Variant {
+export type Variant = {
   item_id: string;
   options: Record<string, string>;
   available: boolean;
   price: number;
-}
+};
 
-export interface RetailProduct {
+export type RetailProduct = {
   name: string;
   product_id: string;
   variants: Record<string, Variant>;
-}
+};
 
-export interface OrderItem {
+export type OrderItem = {
   name: string;
   product_id: string;
   item_id: string;
   price: number;
   options: Record<string, string>;
-}
+};
 
-export interface Payment {
+export type Payment = {
   transaction_type: "payment" | "refund";
   amount: number;
   payment_method_id: string;
-}
+};
 
-export interface Order {
+export type Order = {
   order_id: string;
   user_id: string;
   address: Address;
@@ -69,29 +69,19 @@ export interface Order {
   exchange_new_items?: string[];
   exchange_payment_method_id?: string;
   exchange_price_difference?: number;
-}
+};
 
-export interface RetailDatabase {
+export type RetailDatabase = {
   users: Record<string, RetailCustomer>;
   orders: Record<string, Order>;
   products: Record<string, RetailProduct>;
-}
+};
 
 export interface DatabaseOptions {
   style: Style;
   users: number;
   products: number;
   ordersPerUser: number;
-}
-
-/** SHA-256 of the canonical JSON: the same for any order of keys. */
-export function hashDatabase(database: RetailDatabase): string {
-  return createHash("sha256").update(JSON.stringify(database, sortKeys)).digest("hex");
-}
-
-function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export function roundCents(amount: number): number {

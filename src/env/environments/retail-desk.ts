@@ -3,13 +3,14 @@ import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import { hermes } from "../../policy/formats/hermes.ts";
 import type { Rng } from "../../random.ts";
+import { tauBenchScore } from "../../scorer/tau-bench.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env, ExpertContext, FinishedEpisode } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
 import type { Style } from "./moves.ts";
 import { applyAction } from "./retail-actions.ts";
-import { type DatabaseOptions, hashDatabase, makeDatabase } from "./retail-database.ts";
+import { type DatabaseOptions, makeDatabase } from "./retail-database.ts";
 import { type RetailExpertState, serve, words } from "./retail-expert.ts";
 import { retailPolicy } from "./retail-policy.ts";
 import { drawRetailTask, type RequestKind, type RetailTask, requestKinds } from "./retail-requests.ts";
@@ -130,10 +131,12 @@ function score({ task, state, stop }: FinishedEpisode<RetailTask, RetailState>, 
   if (stop !== "completed") return 0;
   const gold = makeDatabase(task.database, options);
   for (const request of task.requests) if (request.gold !== undefined) applyAction(gold, request.gold);
-  if (hashDatabase(gold) !== hashDatabase(state.database)) return 0;
-  const plain = (text: string) => text.toLowerCase().replaceAll(",", "");
-  const outputs = task.requests.flatMap((request) => request.outputs);
-  return outputs.every((output) => state.replies.some((said) => plain(said).includes(plain(output)))) ? 1 : 0;
+  return tauBenchScore({
+    database: state.database,
+    goldDatabase: gold,
+    requiredOutputs: task.requests.flatMap((request) => request.outputs),
+    responses: state.replies,
+  });
 }
 
 /** Questions, answers, look-ups, refusals, and what the request asks for, done to the right order or to another one. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { databaseHash, tauBenchScore } from "./database-hash.ts";
+import { databaseHash, tauBenchScore } from "./tau-bench.ts";
 
 test("the hash ignores the order of keys only", () => {
   expect(databaseHash({ a: 1, b: [1, 2] })).toBe(databaseHash({ b: [1, 2], a: 1 }));
