@@ -23,6 +23,7 @@ const options = { color: "blue sky", size: "large" };
 test("everything met is 1", () => {
   expect(webShopScore({ product, options, price: 30 }, goal)).toEqual({
     reward: 1,
+    isSolved: true,
     type: 1,
     attributeMatches: 2,
     optionMatches: 2,
@@ -56,4 +57,19 @@ test("the type: 1, 0.5, 0.1 or 0", () => {
   expect(of(["a"], many)).toBe(0.1);
   expect(of(["z"], ["a"])).toBe(0);
   expect(of(["z"], [])).toBe(0.5);
+});
+
+test("an option that nobody asked for raises the reward, but solves nothing", () => {
+  const chosen = { color: "blue", size: "small", fit: "slim fit" };
+  // as in the released code "slim fit" counts, because the product's text has it
+  expect(webShopScore({ product, options: chosen, price: 1 }, goal)).toMatchObject({
+    reward: 1,
+    optionMatches: 2,
+    isSolved: false,
+  });
+  const missing = { ...goal, attributes: ["waterproof", "slim fit"] };
+  const more = { ...options, fit: "slim fit" };
+  expect(webShopScore({ product, options: more, price: 1 }, missing)).toMatchObject({ reward: 1, isSolved: false });
+  const most = { ...options, fit: "slim fit", care: "machine wash" };
+  expect(webShopScore({ product, options: most, price: 1 }, goal)).toMatchObject({ reward: 1, isSolved: true });
 });

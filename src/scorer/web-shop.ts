@@ -30,8 +30,10 @@ export interface ShopPurchase {
 }
 
 export interface WebShopScore {
-  /** 1 is success. */
+  /** In [0, 1]. */
   reward: number;
+  /** Whether the type is right and every attribute, option and the price is met. */
+  isSolved: boolean;
   type: number;
   attributeMatches: number;
   optionMatches: number;
@@ -47,7 +49,9 @@ const exactOptions = new Set(["size"]);
 
 /**
  * WebShop's reward for a purchase: the share of wanted attributes, options and price that are met, times how far the
- * product is of the wanted type (1, 0.5, 0.1 or 0).
+ * product is of the wanted type (1, 0.5, 0.1 or 0). The released code also counts chosen options that nobody asked for, so that
+ * they can replace what is missing and raise the reward above 1: here the reward ends at 1, and solved is only what meets
+ * everything.
  */
 export function webShopScore({ product, options, price }: ShopPurchase, goal: ShopGoal): WebShopScore {
   const text = [product.title, product.bulletPoints.join(" "), product.description].map((part) => part.toLowerCase());
@@ -56,18 +60,21 @@ export function webShopScore({ product, options, price }: ShopPurchase, goal: Sh
     (wanted) => product.attributes.some((had) => tokenSetRatio(had, wanted) > 85) || isWritten(wanted),
   ).length;
   const wantedOptions = goal.options.map(normalizeColour);
-  const optionMatches = Object.entries(options).filter(([name, value]) => {
-    const chosen = normalizeColour(value);
-    const isWanted = exactOptions.has(name.toLowerCase())
-      ? wantedOptions.includes(chosen)
-      : wantedOptions.some((wanted) => tokenSetRatio(wanted, chosen) > 85);
-    return isWanted || isWritten(chosen);
-  }).length;
+  const chosen = Object.entries(options).map(([name, value]) => ({ name, value: normalizeColour(value) }));
+  const optionMatches = chosen.filter(
+    (option) => wantedOptions.some((wanted) => isOption(option, wanted)) || isWritten(option.value),
+  ).length;
   const isPriceRight = price <= goal.priceUpper;
   const type = typeScore(product, goal);
   const met = attributeMatches + optionMatches + (isPriceRight ? 1 : 0);
-  const reward = (type * met) / (goal.attributes.length + goal.options.length + 1);
-  return { reward, type, attributeMatches, optionMatches, isPriceRight };
+  const reward = Math.min(1, (type * met) / (goal.attributes.length + goal.options.length + 1));
+  const areOptionsMet = wantedOptions.every((wanted) => chosen.some((option) => isOption(option, wanted)));
+  const isSolved = type === 1 && isPriceRight && areOptionsMet && attributeMatches === goal.attributes.length;
+  return { reward, isSolved, type, attributeMatches, optionMatches, isPriceRight };
+}
+
+function isOption({ name, value }: { name: string; value: string }, wanted: string): boolean {
+  return exactOptions.has(name.toLowerCase()) ? value === wanted : tokenSetRatio(wanted, value) > 85;
 }
 
 function typeScore(product: ShopProduct, goal: ShopGoal): number {

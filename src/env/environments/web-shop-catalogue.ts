@@ -1,4 +1,5 @@
 import { createRng, type Rng } from "../../random.ts";
+import { type ShopGoal, type ShopProduct, type ShopPurchase, webShopScore } from "../../scorer/web-shop.ts";
 import { bm25 } from "./bm25.ts";
 
 export interface OptionValue {
@@ -7,17 +8,8 @@ export interface OptionValue {
   readonly extra: number;
 }
 
-/** Has every field that `webShopScore` of the rewards asks for, so that it can take the place of the scoring here. */
-export interface Product {
+export interface Product extends ShopProduct {
   readonly id: string;
-  readonly query: string;
-  /** From general to special. */
-  readonly categories: readonly string[];
-  readonly nouns: readonly string[];
-  readonly title: string;
-  readonly attributes: readonly string[];
-  readonly bulletPoints: readonly string[];
-  readonly description: string;
   readonly reviews: readonly string[];
   /** Of 5. */
   readonly rating: number;
@@ -26,21 +18,8 @@ export interface Product {
   readonly options: Readonly<Record<string, readonly OptionValue[]>>;
 }
 
-export interface Goal {
-  readonly query: string;
-  readonly categories: readonly string[];
-  readonly nouns: readonly string[];
-  readonly attributes: readonly string[];
-  /** Wanted values: none, or one for each of some of the product's options. */
-  readonly options: readonly string[];
-  readonly priceUpper: number;
-}
-
-export interface Purchase {
+export interface Purchase extends ShopPurchase {
   readonly product: Product;
-  /** Name to value. */
-  readonly options: Readonly<Record<string, string>>;
-  readonly price: number;
 }
 
 export interface Catalogue {
@@ -158,7 +137,7 @@ export function priceOf(product: Product, chosen: Readonly<Record<string, string
 }
 
 /** One to three attributes and up to two options of some product, and a limit that its price keeps. */
-export function drawGoal(rng: Rng, { products }: Catalogue): Goal {
+export function drawGoal(rng: Rng, { products }: Catalogue): ShopGoal {
   const product = products[rng.integer(products.length)];
   const options = draw(rng, Object.entries(product.options), rng.integer(3)).map(([name, values]) => {
     return [name, values[rng.integer(values.length)].value] as const;
@@ -176,27 +155,12 @@ export function drawGoal(rng: Rng, { products }: Catalogue): Goal {
 }
 
 /** Which options would meet the goal; undefined where this product cannot. */
-export function optionsFor(product: Product, goal: Goal): Readonly<Record<string, string>> | undefined {
+export function optionsFor(product: Product, goal: ShopGoal): Readonly<Record<string, string>> | undefined {
   const options = Object.entries(product.options).flatMap(([name, values]) => {
     const wanted = values.find(({ value }) => goal.options.includes(value));
     return wanted === undefined ? [] : [[name, wanted.value] as const];
   });
   const chosen = Object.fromEntries(options);
-  return scorePurchase({ product, options: chosen, price: priceOf(product, chosen) }, goal) === 1 ? chosen : undefined;
-}
-
-/**
- * WebShop's reward, `type · (attributes + options + price met) / (all of them)`, with the catalogue's own words instead of
- * fuzzy matching. The published type score compares nouns of long titles; here the same noun is 1, the same department 0.5.
- */
-export function scorePurchase({ product, options, price }: Purchase, goal: Goal): number {
-  const attributes = goal.attributes.filter((wanted) => product.attributes.includes(wanted)).length;
-  const chosen = Object.values(options).filter((value) => goal.options.includes(value)).length;
-  const met = attributes + chosen + (price <= goal.priceUpper ? 1 : 0);
-  return (typeScore(product, goal) * met) / (goal.attributes.length + goal.options.length + 1);
-}
-
-function typeScore({ nouns, categories }: Product, goal: Goal): number {
-  if (nouns.some((noun) => goal.nouns.includes(noun))) return 1;
-  return categories.some((category) => goal.categories.includes(category)) ? 0.5 : 0;
+  const { isSolved } = webShopScore({ product, options: chosen, price: priceOf(product, chosen) }, goal);
+  return isSolved ? chosen : undefined;
 }
