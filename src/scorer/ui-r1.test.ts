@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { randomTagTexts } from "./testing/random-tag-texts.ts";
-import { isAndroidControlHit, parseUiAction, uiR1Score } from "./ui-r1.ts";
+import { isAndroidControlHit, parseUiAction, uiR1ActionScore, uiR1Score } from "./ui-r1.ts";
 
 const click = (x: number, y: number) =>
   `<think>there</think> <answer>[{'action': 'click', 'coordinate': [${x}, ${y}]}]</answer>`;
@@ -29,6 +29,16 @@ test("a click without a point gets no coordinate reward, even where the box hold
     coordinate: 0,
     format: 1,
   });
+});
+
+test("an action that was read already, in a vocabulary with other clicks", () => {
+  const double = { action: "double_click", point: [15, 15] as const, isWellFormed: true };
+  const wanted = { ...gold, action: "double_click" };
+  expect(uiR1ActionScore(double, wanted, ["double_click"]).total).toBe(3);
+  expect(uiR1ActionScore({ ...double, point: [9, 15] }, wanted, ["double_click"]).coordinate).toBe(0);
+  expect(uiR1ActionScore({ ...double, point: null }, wanted, ["double_click"]).coordinate).toBe(0);
+  expect(uiR1ActionScore({ ...double, point: null }, wanted).coordinate).toBe(1);
+  expect(uiR1ActionScore({ action: null, point: null, isWellFormed: false }, wanted).total).toBe(0);
 });
 
 test("the published expression lets doubled tags pass, the strict rule does not", () => {

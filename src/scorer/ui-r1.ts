@@ -45,16 +45,30 @@ export function parseUiAction(text: string): { action: string | null; point: Poi
 export function uiR1Score(text: string, gold: UiGold, options: Partial<UiR1Options> = {}): UiR1Score {
   const { scale, tags } = { ...defaults, ...options };
   const { action, point } = parseUiAction(text);
-  const type = action === gold.action ? 1 : 0;
-  const coordinate = type === 1 && (action !== "click" || isHit(point, gold.box, scale)) ? 1 : 0;
-  const isFormat = tags === "strict" ? hasTagFormat(text, ["think", "answer"]) : publishedFormat.test(text);
-  const format = isFormat ? 1 : 0;
-  return { total: type + coordinate + format, type, coordinate, format };
+  const isWellFormed = tags === "strict" ? hasTagFormat(text, ["think", "answer"]) : publishedFormat.test(text);
+  const scaled: Point | null =
+    point === null ? null : [Math.trunc(point[0] * scale[0]), Math.trunc(point[1] * scale[1])];
+  return uiR1ActionScore({ action, point: scaled, isWellFormed }, gold);
 }
 
-function isHit(point: Point | null, box: Box | undefined, scale: Point): boolean {
-  if (point === null || box === undefined) return false;
-  return isPointInBox([Math.trunc(point[0] * scale[0]), Math.trunc(point[1] * scale[1])], box);
+/** An action that was read already; its point is in pixels of the original screen. */
+export interface UiAction {
+  action: string | null;
+  point: Point | null;
+  isWellFormed: boolean;
+}
+
+/** The same for an action that was read already. `pointed` are the actions whose point is scored. */
+export function uiR1ActionScore(
+  { action, point, isWellFormed }: UiAction,
+  gold: UiGold,
+  pointed: readonly string[] = ["click"],
+): UiR1Score {
+  const type = action === gold.action ? 1 : 0;
+  const isHit = point !== null && gold.box !== undefined && isPointInBox(point, gold.box);
+  const coordinate = type === 1 && (isHit || !pointed.includes(gold.action)) ? 1 : 0;
+  const format = isWellFormed ? 1 : 0;
+  return { total: type + coordinate + format, type, coordinate, format };
 }
 
 /** How UI-R1 judges a click on AndroidControl when evaluating: nearer to the gold point than 14 % of 1080 pixels. */
