@@ -1,12 +1,12 @@
 import { makeScore } from "../schema/score.ts";
-import { type Countdown, type CountdownRule, countdownScore, tinyZeroScore } from "../scorer/countdown.ts";
+import { type Countdown, countdownScore, tinyZeroScore } from "../scorer/countdown.ts";
 import { lastText } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
 export interface CountdownOptions {
   /** `tiny-zero`: 0.1 for any `<answer>` in the last turn. `ragen`: 0.1 for the right numbers in the answer itself. */
-  rule: CountdownRule;
+  rule: "tiny-zero" | "ragen";
 }
 
 /** Countdown: 1 for an equation of all the numbers that hits the target, 0.1 for a try, else 0. */

@@ -3,7 +3,7 @@ export { dast } from "../scorer/dast.ts";
 export type { TagRule } from "../scorer/format-tags.ts";
 export { exactMatchScore, normalizeAnswer, substringMatchScore, tokenF1 } from "../scorer/normalize-answer.ts";
 export type { Box, Point } from "../scorer/point-in-box.ts";
-export { lengthAwareBleu, type StageWeights } from "../scorer/progressive.ts";
+export type { StageWeights } from "../scorer/progressive.ts";
 export type { SearchR1Weights } from "../scorer/search-r1.ts";
 export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "../scorer/subgoals.ts";
 export { patchSimilarity, type SweRlScore, type SweRlTask } from "../scorer/swe-rl.ts";
@@ -37,7 +37,6 @@ export type { JudgeClientOptions } from "./judge/judge-client.ts";
 export { type JudgeCache, type JudgeCacheOptions, judgeCache } from "./judge/reply-cache.ts";
 export type { Criterion, Rubric } from "./judge/rubric.ts";
 export { type JudgeOptions, judge } from "./judge.ts";
-export { type JudgeAgreement, type JudgedCase, judgeAgreement } from "./judge-agreement.ts";
 export {
   type LengthUnit,
   type LinearLengthOptions,

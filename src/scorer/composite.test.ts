@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { LudusError } from "../errors.ts";
-import { createComposite, defaultWeights } from "./composite.ts";
+import { createComposite } from "./composite.ts";
 
 test("the total is the sum of the parts", () => {
-  const { score, warnings } = createComposite({ weights: defaultWeights });
+  const { score, warnings } = createComposite({
+    weights: { outcome: 1, format: 0.2, toolEfficiency: 0.1, length: -0.05 },
+  });
   const { total, parts } = score({ outcome: 1, format: 1, toolEfficiency: 0, length: 1 });
   expect(total).toBeCloseTo(1.15, 12);
   expect(parts).toEqual({ outcome: 1, format: 0.2, toolEfficiency: 0, length: -0.05 });

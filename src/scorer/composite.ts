@@ -23,14 +23,11 @@ export interface Composite {
 
 const rounding = 1e-9;
 
-/** The weights of the seed document. */
-export const defaultWeights = { outcome: 1, format: 0.2, toolEfficiency: 0.1, length: -0.05 } as const;
-
 /**
  * A weighted sum that keeps its parts:
  *
- *     const { score, warnings } = createComposite({ weights: defaultWeights });
- *     score({ outcome: 1, format: 1, toolEfficiency: 0, length: 1 }); // total 1.15
+ *     const { score, warnings } = createComposite({ weights: { outcome: 1, format: 0.2, length: -0.05 } });
+ *     score({ outcome: 1, format: 1, length: 1 }); // total 1.15
  */
 export function createComposite({ weights, ranges = {}, outcome = "outcome" }: CompositeOptions): Composite {
   const names = Object.keys(weights);

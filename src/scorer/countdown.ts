@@ -9,7 +9,7 @@ export interface Countdown {
 /**
  * How a wrong equation is scored. `tiny-zero`: 0.1 for any equation. `ragen`: 0.1 where it uses the given numbers, else 0.
  */
-export type CountdownRule = "tiny-zero" | "ragen";
+type CountdownRule = "tiny-zero" | "ragen";
 
 export interface TinyZeroOptions {
   /** As in the released code, only the last line is searched: an answer followed by a line end is not found. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { randomTagTexts } from "./testing/random-tag-texts.ts";
-import { isAndroidControlHit, parseUiAction, uiR1ActionScore, uiR1Score } from "./ui-r1.ts";
+import { parseUiAction, uiR1ActionScore, uiR1Score } from "./ui-r1.ts";
 
 const click = (x: number, y: number) =>
   `<think>there</think> <answer>[{'action': 'click', 'coordinate': [${x}, ${y}]}]</answer>`;
@@ -45,11 +45,6 @@ test("the published expression lets doubled tags pass, the strict rule does not"
   const doubled = `<think>a</think>${click(15, 15)}`;
   expect(uiR1Score(doubled, gold).format).toBe(0);
   expect(uiR1Score(doubled, gold, { tags: "published" }).format).toBe(1);
-});
-
-test("AndroidControl: less than 151.2 pixels away", () => {
-  expect(isAndroidControlHit([0, 0], [151, 0])).toBe(true);
-  expect(isAndroidControlHit([0, 0], [152, 0])).toBe(false);
 });
 
 test("nothing throws", () => {

@@ -70,8 +70,3 @@ export function uiR1ActionScore(
   const format = isWellFormed ? 1 : 0;
   return { total: type + coordinate + format, type, coordinate, format };
 }
-
-/** How UI-R1 judges a click on AndroidControl when evaluating: nearer to the gold point than 14 % of 1080 pixels. */
-export function isAndroidControlHit(point: Point, gold: Point): boolean {
-  return Math.hypot(point[0] - gold[0], point[1] - gold[1]) < 0.14 * 1080;
-}

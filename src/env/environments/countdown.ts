@@ -3,7 +3,7 @@ import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
-import { type CountdownRule, countdownScore } from "../../scorer/countdown.ts";
+import { countdownScore } from "../../scorer/countdown.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env } from "../env.ts";
@@ -25,7 +25,7 @@ export interface CountdownOptions {
    * `tiny-zero`: 0 without an answer, 0.1 for any answer, 1 for the right one. `ragen`: 0 unless the numbers are the given
    * ones, 0.1 when they are, 1 for the right answer.
    */
-  scoring: CountdownRule;
+  scoring: "tiny-zero" | "ragen";
   seed: number;
 }
 
