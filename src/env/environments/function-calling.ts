@@ -6,14 +6,8 @@ import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env, ExpertContext, FinishedEpisode, ScoreParts } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
-import {
-  type Arguments,
-  drawDistractor,
-  type EverydayTool,
-  everydayTools,
-  impossible,
-  pick,
-} from "./everyday-tools.ts";
+import { pick } from "./draw.ts";
+import { type Arguments, drawDistractor, type EverydayTool, everydayTools, impossible } from "./everyday-tools.ts";
 import type { Style } from "./moves.ts";
 import { toolRlFormat } from "./tool-rl-format.ts";
 

@@ -1,4 +1,5 @@
 import { createRng, type Rng } from "../../random.ts";
+import { draw, pick } from "./draw.ts";
 import type { Style } from "./moves.ts";
 
 // Names as in τ-bench's JSON: policies read them. Types, because an interface cannot be passed where a JsonValue is expected.
@@ -107,11 +108,11 @@ export function makeDatabase(seed: number, options: DatabaseOptions): RetailData
   const rng = createRng(seed);
   const nextId = makeIds(rng, options.style);
   const database: RetailDatabase = { users: {}, orders: {}, products: {} };
-  for (const name of shuffled(rng, productNames).slice(0, options.products)) {
+  for (const name of draw(rng, productNames).slice(0, options.products)) {
     const product = makeProduct(rng, name, nextId, options.style);
     database.products[product.product_id] = product;
   }
-  for (const first of shuffled(rng, firstNames).slice(0, options.users)) {
+  for (const first of draw(rng, firstNames).slice(0, options.users)) {
     const [id, customer] = makeCustomer(rng, first, nextId, options.style);
     database.users[id] = customer;
     for (let i = 0; i < options.ordersPerUser; i++) {
@@ -154,7 +155,7 @@ function makeProduct(rng: Rng, name: string, nextId: (kind: IdKind) => string, s
   const { color, size } = optionValues;
   const kinds = style === "compact" ? color.map((each) => ({ color: each })) : pairs(color, size);
   const base = 5 + rng.integer(90);
-  const variants = shuffled(rng, kinds)
+  const variants = draw(rng, kinds)
     .slice(0, style === "compact" ? 3 : 5)
     .map((options, index): Variant => {
       const price = style === "compact" ? base + rng.integer(9) : roundCents(base + rng.integer(2000) / 100);
@@ -213,7 +214,7 @@ interface OrderFacts {
 
 function makeOrder(rng: Rng, { database, userId, id, status }: OrderFacts): Order {
   const customer = database.users[userId];
-  const products = shuffled(rng, Object.values(database.products)).slice(0, 1 + rng.integer(3));
+  const products = draw(rng, Object.values(database.products)).slice(0, 1 + rng.integer(3));
   const items = products.map(({ name, product_id, variants }): OrderItem => {
     const { item_id, price, options } = pick(rng, Object.values(variants));
     return { name, product_id, item_id, price, options: { ...options } };
@@ -228,13 +229,4 @@ function makeOrder(rng: Rng, { database, userId, id, status }: OrderFacts): Orde
     status,
     payment_history: [{ transaction_type: "payment", amount, payment_method_id: method }],
   };
-}
-
-export function pick<Item>(rng: Rng, items: readonly Item[]): Item {
-  return items[rng.integer(items.length)]!;
-}
-
-function shuffled<Item>(rng: Rng, items: readonly Item[]): Item[] {
-  const left = [...items];
-  return items.map(() => left.splice(rng.integer(left.length), 1)[0]!);
 }

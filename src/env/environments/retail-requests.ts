@@ -1,6 +1,7 @@
 import { LudusError } from "../../errors.ts";
 import type { Rng } from "../../random.ts";
 import { ToolError } from "../../tool/tool.ts";
+import { pick } from "./draw.ts";
 import type { Style } from "./moves.ts";
 import { applyAction, cancelReasons, type RetailAction } from "./retail-actions.ts";
 import {
@@ -9,7 +10,6 @@ import {
   makeDatabase,
   type Order,
   type OrderItem,
-  pick,
   type RetailDatabase,
   type Variant,
 } from "./retail-database.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Task } from "../../schema/task.ts";
 import type { Env } from "../env.ts";
-import { playEpisode } from "./play-episode.ts";
 import { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 function tasksOf(env: Env<SearchQaTask, SearchQaState>, split: string, count: number): Promise<Task<SearchQaTask>[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => env.tasks.at(split, index)));

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Task } from "../../schema/task.ts";
 import { type Box, isPointInBox } from "../../scorer/point-in-box.ts";
-import { playEpisode } from "./play-episode.ts";
 import { readAction, type ScreenAction, type Vocabulary, writeAction } from "./screen-actions.ts";
 import { mapBack, shownBox } from "./screen-layout.ts";
 import type { Goal, ScreenTask } from "./screen-tasks.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 import { type VirtualScreenOptions, virtualScreen } from "./virtual-screen.ts";
 
 const app = (label: string, row: number) => ({ kind: "app" as const, label, row, column: 1, width: 6 });

@@ -1,6 +1,7 @@
 import { createRng, type Rng } from "../../random.ts";
 import { type ShopGoal, type ShopProduct, type ShopPurchase, webShopScore } from "../../scorer/web-shop.ts";
 import { bm25 } from "./bm25.ts";
+import { draw, pick } from "./draw.ts";
 
 export interface OptionValue {
   readonly value: string;
@@ -119,12 +120,6 @@ function drawValues(rng: Rng, values: readonly string[]): OptionValue[] {
   return kept.map((value) => ({ value, extra: rng.next() < 0.5 ? 0 : 1 + rng.integer(15) }));
 }
 
-/** So many of the items, each at most once, in an order of chance. */
-function draw<Item>(rng: Rng, items: readonly Item[], count: number): Item[] {
-  const left = [...items];
-  return Array.from({ length: Math.min(count, items.length) }, () => left.splice(rng.integer(left.length), 1)[0]!);
-}
-
 function documentOf({ title, description, bulletPoints, options }: Product): string {
   const values = Object.values(options).flatMap((list) => list.map(({ value }) => value));
   return [title, description, ...bulletPoints, ...values].join(" ");
@@ -138,9 +133,9 @@ export function priceOf(product: Product, chosen: Readonly<Record<string, string
 
 /** One to three attributes and up to two options of some product, and a limit that its price keeps. */
 export function drawGoal(rng: Rng, { products }: Catalogue): ShopGoal {
-  const product = products[rng.integer(products.length)];
+  const product = pick(rng, products);
   const options = draw(rng, Object.entries(product.options), rng.integer(3)).map(([name, values]) => {
-    return [name, values[rng.integer(values.length)].value] as const;
+    return [name, pick(rng, values).value] as const;
   });
   const price = priceOf(product, Object.fromEntries(options));
   const { query, categories, nouns } = product;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createRng } from "../../random.ts";
 import type { ShopGoal } from "../../scorer/web-shop.ts";
 import { Episode } from "../episode.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 import { webShop } from "./web-shop.ts";
 import { drawGoal, makeCatalogue, optionsFor } from "./web-shop-catalogue.ts";
 

@@ -1,6 +1,6 @@
-import type { Task } from "../../schema/task.ts";
-import type { Env } from "../env.ts";
-import { Episode, type EpisodeResult } from "../episode.ts";
+import type { Task } from "../../../schema/task.ts";
+import type { Env } from "../../env.ts";
+import { Episode, type EpisodeResult } from "../../episode.ts";
 
 export interface Played extends EpisodeResult {
   /** What the policy read before each of its turns. */
