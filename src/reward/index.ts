@@ -23,6 +23,7 @@ export { agentR1 } from "./agent-r1.ts";
 export { type AlphaScheduleOptions, alphaSchedule } from "./alpha-schedule.ts";
 export { type BuiltinReward, builtinRewards } from "./builtin-rewards.ts";
 export { type CodeTestsOptions, codeTests, lastCodeBlock } from "./code-tests.ts";
+export { gated, mapTotal, weighted } from "./combinators.ts";
 export { type CompositeRewardOptions, composite } from "./composite.ts";
 export { type CountdownOptions, countdown } from "./countdown.ts";
 export { type EnsembleOptions, ensemble } from "./ensemble.ts";
@@ -31,7 +32,6 @@ export { exactMatch } from "./exact-match.ts";
 export { f1 } from "./f1.ts";
 export { type FormatOptions, format } from "./format.ts";
 export { fuzzyJudge } from "./fuzzy-judge.ts";
-export { gated } from "./gated.ts";
 export { type JudgeBudget, type JudgeLimits, judgeBudget } from "./judge/budget.ts";
 export type { JudgeClientOptions } from "./judge/judge-client.ts";
 export { type JudgeCache, type JudgeCacheOptions, judgeCache } from "./judge/reply-cache.ts";
@@ -46,7 +46,6 @@ export {
   softOverlong,
 } from "./length.ts";
 export { makeReward, type RewardFacts, rangeOf, warningsOf } from "./make-reward.ts";
-export { mapTotal } from "./map-total.ts";
 export { math } from "./math.ts";
 export { type PointInBoxOptions, pointInBox } from "./point-in-box.ts";
 export { type RagenFormatOptions, ragenFormat } from "./ragen-format.ts";
@@ -65,4 +64,3 @@ export { type ToolShapingRewardOptions, toolShaping } from "./tool-shaping.ts";
 export { uiR1 } from "./ui-r1.ts";
 export { type WebArenaOptions, webArena } from "./web-arena.ts";
 export { type WebShopOptions, webShop } from "./web-shop.ts";
-export { weighted } from "./weighted.ts";

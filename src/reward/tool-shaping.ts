@@ -1,6 +1,6 @@
 import { makeScore } from "../schema/score.ts";
 import type { CallRecord } from "../schema/turn.ts";
-import { type JsonValue, parseJson } from "../scorer/json-value.ts";
+import { asJson } from "../scorer/json-value.ts";
 import { type ShapedCall, type ToolShapingOptions, toolShapingScore } from "../scorer/tool-shaping.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
@@ -27,13 +27,4 @@ export function toolShaping<Data, State = unknown>(
 function shaped({ name, arguments: args, outcome }: CallRecord): ShapedCall {
   const isKnown = outcome !== "unknown-tool";
   return { name, arguments: asJson(args), outcome: isKnown && outcome !== "ok" ? "error" : outcome };
-}
-
-/** Arguments nested too deep to be compared are all the same. */
-function asJson(args: CallRecord["arguments"]): JsonValue {
-  try {
-    return parseJson(JSON.stringify(args)) ?? null;
-  } catch {
-    return null;
-  }
 }

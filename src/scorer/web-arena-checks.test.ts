@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { LudusError } from "../errors.ts";
-import { type FuzzyQuestion, htmlMatch, type ReferenceAnswers, stringMatch, urlMatch } from "./web-arena-checks.ts";
+import {
+  decodeEntities,
+  type FuzzyQuestion,
+  htmlMatch,
+  type ReferenceAnswers,
+  stringMatch,
+  urlMatch,
+  wordTokens,
+} from "./web-arena-checks.ts";
 
 describe("string_match", () => {
   test.each<[string, ReferenceAnswers, number]>([
@@ -87,4 +95,31 @@ describe("program_html", () => {
     expect(htmlMatch([target("", { must_include: ["a"] })])).toBe(0);
     expect(htmlMatch([])).toBe(1);
   });
+});
+
+test("words, numbers and signs", () => {
+  expect(wordTokens("It's $1,000.50 (at 12:30), isn't it?")).toEqual([
+    "It",
+    "'s",
+    "$",
+    "1,000.50",
+    "(",
+    "at",
+    "12:30",
+    ")",
+    ",",
+    "is",
+    "n't",
+    "it",
+    "?",
+  ]);
+  expect(wordTokens("a well-known end.")).toEqual(["a", "well-known", "end", "."]);
+  expect(wordTokens("")).toEqual([]);
+});
+
+test("known and numbered entities are decoded, others stay", () => {
+  expect(decodeEntities("a &amp; b &lt;c&gt; &#39;d&#x27; &quot;&nbsp;")).toBe("a & b <c> 'd' \"\u00a0");
+  expect(decodeEntities("&bogus; & &#9999999; &amp")).toBe("&bogus; & &#9999999; &amp");
+  // once only
+  expect(decodeEntities("&amp;lt;")).toBe("&lt;");
 });

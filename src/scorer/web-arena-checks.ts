@@ -1,7 +1,5 @@
 import { LudusError } from "../errors.ts";
-import { decodeEntities } from "./html-entities.ts";
 import { strip } from "./python-strings.ts";
-import { wordTokens } from "./word-tokens.ts";
 
 // WebArena's rule evaluators. Keys are spelled as in its task files, so that those can be passed as they are. Every score is
 // a product: one part that fails makes it 0. "a |OR| b" is met by either.
@@ -176,4 +174,25 @@ function parseUrl(url: string): { path: string; query: [string, string][] } {
     .split(/\?(.*)/s);
   const query = [...new URLSearchParams(search)].filter(([, value]) => value !== "");
   return { path: withoutSlash(address), query };
+}
+
+const token = /'(?:s|m|d|ll|re|ve)\b|n't\b|[\p{L}\p{N}_]+(?:(?:[-./&]|(?<=\d)[,:](?=\d))[\p{L}\p{N}_]+)*|\S/giu;
+
+/**
+ * Words and signs, near to NLTK's `word_tokenize`, which WebArena uses: `1,000`, `12:30`, `3.5` and `well-known` stay whole,
+ * other signs stand alone, `it's` is two. Not NLTK's own rules: it also parts `cannot` and quotation marks.
+ */
+export function wordTokens(text: string): string[] {
+  return text.replace(/n't\b/gi, " n't").match(token) ?? [];
+}
+
+const named: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
+
+/** Turns `&amp;`, `&lt;`, `&gt;`, `&quot;`, `&apos;`, `&nbsp;` and numbered characters into what they stand for. */
+export function decodeEntities(text: string): string {
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(\w{2,5}));/g, (whole, decimal, hexadecimal, name) => {
+    if (name !== undefined) return named[name] ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
 }

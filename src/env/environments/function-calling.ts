@@ -2,6 +2,7 @@ import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import type { Rng } from "../../random.ts";
 import type { ToolCall } from "../../schema/message.ts";
+import { asJson, canonicalJson } from "../../scorer/json-value.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env, ExpertContext, FinishedEpisode, ScoreParts } from "../env.ts";
@@ -138,7 +139,7 @@ function isExact({ calls: gold }: FunctionCallingTask, calls: readonly ToolCall[
 }
 
 function canonical({ name, arguments: given }: ToolCall): string {
-  return JSON.stringify([name, Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1))]);
+  return canonicalJson([name, asJson(given)]);
 }
 
 function meet(calls: readonly ToolCall[], style: Style): WantToSay {
