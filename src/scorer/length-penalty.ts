@@ -22,11 +22,11 @@ export function sigmoidLengthPenalty(
 export interface SoftOverlongOptions {
   /** The longest response that may be generated. */
   maxLength: number;
-  /** The last stretch of it, over which the penalty grows. */
+  /** The last part of it, over which the penalty grows. */
   cacheLength: number;
   /** Penalty at `maxLength`. */
   factor: number;
-  /** Whether it stays there beyond (the paper), or goes on (verl, where no response is longer). */
+  /** Whether the penalty is constant beyond `maxLength` (the paper) or keeps growing (verl, where no response is longer). */
   floor: boolean;
 }
 

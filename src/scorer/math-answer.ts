@@ -4,7 +4,7 @@ import { parseRational, sameRational } from "./math-number.ts";
 const longest = 2000;
 type Rewrite = readonly [pattern: RegExp, replacement: string];
 
-/** In this order; after them nothing has spaces. */
+/** Applied in this order. */
 const rewrites: readonly Rewrite[] = [
   [/−|–/g, "-"],
   [/π/g, "\\pi"],
@@ -51,7 +51,7 @@ export function normalizeMathAnswer(answer: string): string {
  * members are. Sets and bare lists have no order; tuples and intervals do. No algebra: `2x` is not `x+x`.
  */
 export function mathEqual(a: string, b: string): boolean {
-  // no real answer is this long; comparing one piece by piece would take the time and the stack
+  // bounds the work: no real answer is this long
   if (Math.max(a.length, b.length) > longest) return a.trim() === b.trim();
   return sameNormal(normalizeMathAnswer(a), normalizeMathAnswer(b));
 }
@@ -80,7 +80,7 @@ interface AnswerList {
   items: string[];
 }
 
-/** A list of two members or more, or one in brackets; null for anything else, so that every step down is shorter. */
+/** A list of two members or more, or one in brackets; null for anything else, so that the recursion ends. */
 function asList(text: string): AnswerList | null {
   const brackets = /^(\\\{|[([])(.*)(\\\}|[)\]])$/s.exec(text);
   const items = splitTopLevel(brackets === null ? text : brackets[2]);

@@ -1,4 +1,4 @@
-// Published scorers are written in Python, whose idea of white space and of lines is not JavaScript's.
+// Published scorers are written in Python, which defines white space and line ends differently from JavaScript.
 
 const space = `(?:(?!\\ufeff)\\s|[${String.fromCharCode(0x1c)}-${String.fromCharCode(0x1f)}${String.fromCharCode(0x85)}])`;
 const spaces = new RegExp(`${space}+`);
@@ -14,7 +14,7 @@ export function splitWords(text: string): string[] {
 
 /** Python's `text.strip()`. */
 export function strip(text: string): string {
-  // by hand: an expression that ends in $ takes time in the square of a long run of spaces
+  // by hand: an expression that ends in $ takes quadratic time on a long run of spaces
   let start = 0;
   let end = text.length;
   while (start < end && oneSpace.test(text[start])) start++;

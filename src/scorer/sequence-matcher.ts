@@ -1,4 +1,4 @@
-/** Equal stretches: `a[a .. a+size)` and `b[b .. b+size)`. */
+/** Equal ranges: `a[a .. a+size)` and `b[b .. b+size)`. */
 export interface MatchingBlock {
   a: number;
   b: number;
@@ -45,7 +45,7 @@ function positions<T extends Element>(b: readonly T[], autojunk: boolean): Map<T
   return found;
 }
 
-/** Finds the longest equal stretch of a region; among equals the first in `a`, then the first in `b`. */
+/** Finds the longest equal range of a region; among equals the first in `a`, then the first in `b`. */
 function longestMatchFinder<T extends Element>(a: readonly T[], b: readonly T[], autojunk: boolean) {
   const positionsInB = positions(b, autojunk);
   const none: number[] = [];
@@ -83,7 +83,7 @@ function longestMatchFinder<T extends Element>(a: readonly T[], b: readonly T[],
 
 /**
  * The blocks of Python's `difflib.SequenceMatcher(None, a, b)`: the longest match, then the same on both sides of it
- * (Ratcliff and Obershelp). Neighbouring blocks are joined; the last block is empty and stands at the two ends.
+ * (Ratcliff and Obershelp). Neighbouring blocks are joined; the last block is empty, at the ends of both.
  */
 export function matchingBlocks<T extends Element>(
   a: readonly T[],

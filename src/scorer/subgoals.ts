@@ -5,7 +5,7 @@ type Goals = ReadonlySet<string>;
 /** What a goal is worth: the same for all, or by name (0 for one without). */
 export type GoalBonus = number | Readonly<Record<string, number>>;
 
-/** A bonus for every goal on the first turn that achieves it, never again: holding a goal, or reaching it anew, pays nothing. */
+/** A bonus for every goal on the first turn that achieves it, never again: holding a goal or reaching it again adds nothing. */
 export function firstVisitBonuses(achieved_T: readonly Goals[], bonus: GoalBonus): number[] {
   const seen = new Set<string>();
   return achieved_T.map((achieved) => {

@@ -20,8 +20,8 @@ export interface ToolRlOptions {
    */
   scale: "max3" | "max1" | "two-stage" | "smooth";
   /**
-   * `fine`: partial credit for names, parameter names and values. `refined` (REFINEDREWARD): names and parameter names all
-   * or nothing. `intermediate` (INTERMEDIATEREWARD): a call is equal or worth nothing. `coarse` (COARSEREWARD): all calls are
+   * `fine`: partial credit for names, parameter names and values. `refined` (REFINEDREWARD): names and parameter names must all
+   * match. `intermediate` (INTERMEDIATEREWARD): a call is equal or worth nothing. `coarse` (COARSEREWARD): all calls are
    * equal or the lowest reward.
    */
   granularity: "fine" | "refined" | "intermediate" | "coarse";

@@ -26,7 +26,7 @@ export interface FuzzyQuestion {
   intent: string;
 }
 
-/** Says how right a prediction is, in [0, 1]. */
+/** Rates a prediction in [0, 1]. */
 export type FuzzyJudge<Context = void> = (question: FuzzyQuestion, context: Context) => Promise<number>;
 
 export interface StringMatchOptions {
@@ -58,7 +58,7 @@ export async function stringMatch(
   if (prediction === "") return fuzzy.every((wanted) => wanted === "") ? score : 0;
   let product = score;
   for (const wanted of fuzzy) {
-    // nothing can rescue a product of 0
+    // the product stays 0: skip the judge
     if (product === 0) return 0;
     product *= await judge({ kind: "same-meaning", prediction, reference: wanted, intent });
   }
@@ -103,7 +103,7 @@ export function urlMatch(url: string, reference: string, rule: UrlRule = "GOLD i
 function contentScore(prediction: string, wanted: RequiredContents, isPage: boolean): number {
   const text = cleanAnswer(prediction);
   const any = (reference: string, holds: (one: string) => boolean) => alternatives(reference).some(holds);
-  // a page is no list of words: there a word is looked for anywhere
+  // on pages a word may be found anywhere, in answers only as a whole word
   const includes = (reference: string) => includesPhrase(text, cleanAnswer(reference), !isPage);
   const { exact_match: exact, must_include, must_exclude, one_of, required_values } = wanted;
   const number = required_values === undefined ? Number.NaN : parseNumber(text);

@@ -8,7 +8,7 @@ import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
-import { joinByChance, type Operator, solveCountdown } from "./countdown-solver.ts";
+import { joinAtRandom, type Operator, solveCountdown } from "./countdown-solver.ts";
 import type { Style } from "./moves.ts";
 import { formatRule, ragenSystem } from "./ragen-prompt.ts";
 
@@ -84,12 +84,12 @@ function makeTask(rng: Rng, options: CountdownOptions): CountdownTask {
   const { counts, maxNumber, minTarget, maxTarget, operators } = options;
   for (let i = 0; i < maxDraws; i++) {
     const numbers = Array.from({ length: counts[rng.integer(counts.length)] }, () => 1 + rng.integer(maxNumber));
-    const { value } = joinByChance(numbers, operators, rng);
+    const { value } = joinAtRandom(numbers, operators, rng);
     if (Number.isInteger(value) && value >= minTarget && value <= maxTarget) return { numbers, target: value };
   }
   throw new LudusError("no-task", {
     got: `${maxDraws} draws without a target from ${minTarget} to ${maxTarget}`,
-    expected: "one",
+    expected: "a task within the limits",
     hint: "Widen the range of targets or raise maxNumber.",
   });
 }

@@ -17,7 +17,7 @@ export type Step =
   | { readonly do: "type"; readonly text: string }
   | { readonly do: "key"; readonly key: string };
 
-/** Does one step; what leads nowhere changes nothing. */
+/** Performs one step; invalid steps change nothing. */
 export function take(state: MiniFormsState, step: Step): void {
   const shown = shownElements(state);
   switch (step.do) {

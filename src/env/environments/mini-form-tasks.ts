@@ -25,7 +25,7 @@ export interface FormTask {
   readonly kind: FormKind;
   readonly instruction: Readonly<Record<Style, string>>;
   readonly elements: readonly FormElement[];
-  /** A click on one of these ends the episode, and wins it where the rest is so. */
+  /** A click on one of these ends the episode; it succeeds where `texts` and `chosen` are met. */
   readonly ends: readonly number[];
   /** What must be written, by ref. */
   readonly texts: Readonly<Record<string, string>>;

@@ -137,7 +137,7 @@ const idForms: Readonly<Record<IdKind, Readonly<Record<Style, readonly [prefix: 
   paypal: { tags: ["paypal_", 7], compact: ["y", 2] },
 };
 
-/** Numbers of chance, so that they must be read and cannot be guessed; none twice. */
+/** Distinct random numbers, so that ids must be read and cannot be guessed. */
 function makeIds(rng: Rng, style: Style): (kind: IdKind) => string {
   const used = new Set<string>();
   return (kind) => {
@@ -159,7 +159,7 @@ function makeProduct(rng: Rng, name: string, nextId: (kind: IdKind) => string, s
     .slice(0, style === "compact" ? 3 : 5)
     .map((options, index): Variant => {
       const price = style === "compact" ? base + rng.integer(9) : roundCents(base + rng.integer(2000) / 100);
-      // two at least can be had, so that one can be changed for another
+      // at least two are available, so that one can be exchanged for another
       return { item_id: nextId("item"), options, available: index < 2 || rng.next() < 0.7, price };
     });
   const byId = Object.fromEntries(variants.map((variant) => [variant.item_id, variant]));

@@ -45,7 +45,7 @@ const defaults: RetailDeskOptions = {
 
 const sizes = { tags: { users: 8, products: 8 }, compact: { users: 3, products: 3 } };
 
-/** What the desk may do: the rules of τ-bench's retail domain, in our words. */
+/** What the desk may do: the rules of τ-bench's retail domain, paraphrased. */
 const retailPolicy = [
   "You work at the service desk of an online shop. You help users to cancel or change pending orders, to return or",
   "exchange delivered orders, to change their default address, and to learn about their profile, orders and products.",
@@ -71,9 +71,9 @@ export interface RetailState extends RetailExpertState {
 
 /**
  * A customer service desk, after τ-bench's retail: tools read and change a database, everything else that is said goes to a
- * customer who plays by rules and ends with `###STOP###`. The score is 1 where the database is as the gold actions leave it
+ * rule-based customer who ends with `###STOP###`. The score is 1 where the database is as the gold actions leave it
  * and everything required was said. As in τ-bench, consent is not scored, and where nothing should be changed doing nothing
- * is right: a share of one kind in seven, `refuse`, is earned by any refusal.
+ * is right: tasks of the kind `refuse`, one in seven, are solved by any refusal.
  */
 export function retailDesk(options: Partial<RetailDeskOptions> = {}): Env<RetailTask, RetailState> {
   const chosen = { ...defaults, ...options };
@@ -105,7 +105,7 @@ export function retailDesk(options: Partial<RetailDeskOptions> = {}): Env<Retail
     score: (episode) => score(episode, database),
     expert: ({ task, state }) => serve(task, state, style, names),
     actions: (context) => listActions(context, style, names),
-    // what was done to the database says what it is like now, in fewer characters than the database
+    // the actions done determine the database, and are shorter
     stateKey: ({ done, user: { request, isConfirmed, told }, looked }) => {
       return [request, isConfirmed, [...told].sort(), [...looked].sort(), ...done].join("|");
     },
@@ -145,7 +145,7 @@ function reply({ task, state, answer }: ActContext<RetailTask, RetailState>, sty
 }
 
 function score({ task, state, stop }: FinishedEpisode<RetailTask, RetailState>, options: DatabaseOptions): number {
-  // as in τ-bench, what the customer never came to the end of is not solved
+  // as in τ-bench, a conversation that the customer did not end is not solved
   if (stop !== "completed") return 0;
   const gold = makeDatabase(task.database, options);
   for (const request of task.requests) if (request.gold !== undefined) applyAction(gold, request.gold);

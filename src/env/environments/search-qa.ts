@@ -16,7 +16,7 @@ import type { Style } from "./moves.ts";
 
 export interface SearchQaOptions {
   style: Style;
-  /** One knowledge base for all tasks, which a policy may come to know by heart, or another for each task. */
+  /** One knowledge base for all tasks, which a policy may memorize, or another for each task. */
   kb: "shared" | "per-task";
   /** Things of each of the four kinds in a knowledge base. */
   entities: number;
@@ -24,7 +24,7 @@ export interface SearchQaOptions {
   maxHops: number;
   /** Passages told for a search; 3 in tags style, 1 in compact style. */
   passages: number | "by-style";
-  /** The policy searches; or, as plain retrieval-augmented generation, it is shown what the question itself finds, and answers. */
+  /** The policy searches; or, as in plain RAG, it is shown the passages that the question retrieves, and answers. */
   retrieve: "by-policy" | "once";
   /** All turns, the answer included. Search-R1 counts searches, and one more turn: its 2 (4 in the paper) are 3 (5) here. */
   turns: number;
@@ -119,7 +119,7 @@ function checkOptions({ entities, minHops, maxHops, passages, turns }: SearchQaO
   });
 }
 
-/** Attempts at a task come together, so the last is enough. */
+/** The attempts of a group run together, so a cache of one entry suffices. */
 function rememberLast<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   let last: { key: Key; value: Value } | undefined;
   return (key) => {

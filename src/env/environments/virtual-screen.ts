@@ -28,7 +28,7 @@ export interface VirtualScreenOptions {
   rows: number;
   /** Pixels of a cell, both ways. */
   cell: number;
-  /** Pixels of what the policy is shown: coordinates are mapped back from it. As many as the screen has, where absent. */
+  /** Pixels of what the policy is shown: coordinates are mapped back from it. The screen's own size by default. */
   shown?: Point;
   /** On a page. */
   widgets: number;
@@ -174,7 +174,7 @@ function show({ device }: VirtualScreenState, { style, view, task }: VirtualScre
   const { page, scrolled, size, focus } = device;
   const texts = textsOf(device);
   const more = `${scrolled > 0 ? "^" : ""}${scrolled < lastScroll(device) ? "v" : ""}`;
-  // a single screen has no name and nothing below
+  // a grounding task has one page without a name, and it does not scroll
   const top = task === "grounding" ? [] : [style === "tags" ? `Page: ${page} ${more}`.trim() : `${page}${more}`];
   if (view === "bitmap") return [...top, drawBitmap(device.pages[page], texts, size, scrolled)].join("\n");
   const lines = visibleWidgets(device).map(({ widget: { kind, label }, box }, index) => {

@@ -46,8 +46,8 @@ export interface WebShopState extends View {
 }
 
 /**
- * Find and buy what was asked for. Only a purchase is rewarded: with the share of what was asked for that it meets. What
- * cannot be done here and now changes nothing. The split `unseen-shop` has goals of another catalogue.
+ * Find and buy what was asked for. Only a purchase is rewarded: with the share of what was asked for that it meets. Invalid
+ * actions change nothing. The split `unseen-shop` has goals of another catalogue.
  */
 export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask, WebShopState> {
   const chosen = { ...defaults, ...options };
@@ -136,7 +136,7 @@ function act({ state, answer, turn }: ActContext<WebShopTask, WebShopState>, tur
   const isValid = next !== undefined && next !== "buy";
   if (isValid) state.page = next;
   const shown = style === "tags" ? describe(state, turn + 2, turns - turn - 1) : showPage(state, state.page);
-  // a page that stays as it was says so in one word, where characters count
+  // in compact style an unchanged page is answered with one word
   return { say: style === "compact" && !isValid ? "no" : shown, info: { isValid } };
 }
 
@@ -164,7 +164,7 @@ function advise({ task: { goal }, state }: ExpertContext<WebShopTask, WebShopSta
     case "item": {
       const product = catalogue.products[page.product];
       const wanted = optionsFor(product, goal);
-      // an option that nobody asked for cannot be taken back, only the page opened afresh
+      // a chosen option cannot be unchosen: only opening the page again clears it
       const isTooDear = priceOf(product, { ...page.chosen, ...wanted }) > goal.priceUpper;
       if (wanted === undefined || isTooDear) return click(labels.previous);
       const missing = Object.entries(wanted).find(([name, value]) => page.chosen[name] !== value);

@@ -1,4 +1,4 @@
-/** Runs work with at most so much of it at once; the rest waits its turn, and leaves the queue when its signal is aborted. */
+/** Bounds concurrency: further work waits in a queue, and leaves it when its signal is aborted. */
 export type Limiter = <Value>(work: () => Promise<Value>, signal: AbortSignal) => Promise<Value>;
 
 export function createLimiter(limit: number): Limiter {
