@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reSearchFormatError, reSearchScore } from "./re-search.ts";
+import { reSearchAnswerScore, reSearchFormatError, reSearchScore } from "./re-search.ts";
 import { randomTagTexts } from "./testing/random-tag-texts.ts";
 
 const good = (answer: string) =>
@@ -42,4 +42,12 @@ test("nothing throws", () => {
     expect(reward).toBeGreaterThanOrEqual(0);
     expect(reward).toBeLessThanOrEqual(1);
   }
+});
+
+test("an answer in the right format is worth 0.1 at least", () => {
+  expect(reSearchAnswerScore("red dog", "red dog")).toBe(1);
+  expect(reSearchAnswerScore("the big red dog", "red dog")).toBeCloseTo(0.8, 12);
+  expect(reSearchAnswerScore("cat", "red dog")).toBe(0.1);
+  // yes and no count only as the whole answer
+  expect(reSearchAnswerScore("yes it is", "yes")).toBe(0.1);
 });
