@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 const rank: Readonly<Record<string, number>> = {
   schema: 0,
   tensor: 0,
+  scorer: 1,
   task: 1,
   tool: 1,
   policy: 1,

@@ -2,6 +2,7 @@ import { expect, expectTypeOf, test } from "vitest";
 import { defineEnv } from "../src/env/define-env.ts";
 import type { Env } from "../src/env/env.ts";
 import { Episode } from "../src/env/episode.ts";
+import { weighted } from "../src/reward/combinators.ts";
 import { composite } from "../src/reward/composite.ts";
 import { exactMatch } from "../src/reward/exact-match.ts";
 import { format } from "../src/reward/format.ts";
@@ -9,7 +10,6 @@ import { judgeBudget } from "../src/reward/judge/budget.ts";
 import { judge } from "../src/reward/judge.ts";
 import { warningsOf } from "../src/reward/make-reward.ts";
 import type { Reward } from "../src/reward/reward.ts";
-import { weighted } from "../src/reward/weighted.ts";
 import { listed } from "../src/task/listed.ts";
 
 interface Question {

@@ -2,7 +2,7 @@ import type { Normalize } from "./normalize.ts";
 import type { EncodeOptions, TextRange } from "./tokenizer.ts";
 import type { AddedTokenConfig } from "./tokenizer-json.ts";
 
-/** A stretch of normalized text, or one added token. `isStart`: nothing of the text came before it. */
+/** A piece of normalized text, or one added token. `isStart`: nothing of the text came before it. */
 export type Section = { readonly token: number } | { readonly text: string; readonly isStart: boolean };
 
 /**
@@ -115,7 +115,7 @@ function isWholeWord(token: AddedTokenConfig, text: string, start: number, end: 
   return !token.single_word || !(word.test(before) || word.test(String.fromCodePoint(text.codePointAt(end) ?? 0)));
 }
 
-// lstrip and rstrip tokens swallow the white space beside them
+// lstrip and rstrip tokens include the white space beside them
 function widen(token: AddedTokenConfig, text: string, start: number, end: number, earliest: number): Match {
   const isSpace = (unit: string | undefined) => unit !== undefined && /\p{White_Space}/u.test(unit);
   let [from, to] = [start, end];

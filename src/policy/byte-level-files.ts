@@ -48,7 +48,7 @@ export function byteLevelFiles(
   const config = {
     tokenizer_class: "PreTrainedTokenizerFast",
     clean_up_tokenization_spaces: false,
-    // said aloud, because the class that transformers takes for a `qwen2` model would otherwise add tokens of its own
+    // explicit, because the class that transformers takes for a `qwen2` model would otherwise add tokens of its own
     bos_token: null,
     unk_token: null,
     ...roleTokens(addedTokens, options),

@@ -219,7 +219,7 @@ function randomText(rng: Rng, withTags: boolean): string {
   return withTags ? text + noise : (text + noise.replaceAll(/<[^>]*>/g, "")).replace(/^[\s{}]+/, "");
 }
 
-/** Something a confused policy might say: words of the format in any order, valid turns cut and joined. */
+/** Random output of a policy: pieces of the format in any order, valid turns cut and joined. */
 function scramble(rng: Rng, format: CallFormat): string {
   const valid = [
     "search tea",

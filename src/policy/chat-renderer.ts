@@ -71,7 +71,7 @@ function turnEnd(tokenizer: Tokenizer, suffix: ChatSuffix): TurnEnd {
   if (end === undefined) {
     throw new LudusError("turn-end-missing", {
       got: "a chat template that ends turns with no control token, and a tokenizer without eos",
-      expected: "one or the other: a policy must be able to end its turn",
+      expected: "one of the two: a policy must be able to end its turn",
     });
   }
   const lengthIn = (tokens: Int32Array) => (turnIds.has(tokens[0] ?? -1) ? 1 : 0);
@@ -118,13 +118,13 @@ function chatMessages(messages: readonly Message[], hasToolTurns: boolean): Chat
 
 const remembered = 1024;
 
-/** Environments say the same things over and over, and running a template costs far more than finding them again. */
+/** Environments repeat observations, and rendering a template costs far more than a lookup. */
 function remember(make: (messages: readonly Message[]) => Int32Array): (messages: readonly Message[]) => Int32Array {
   const known = new Map<string, Int32Array>();
   return (messages) => {
     const key = JSON.stringify(messages);
     const tokens = known.get(key) ?? make(messages);
-    // the one used last is last, so that the first is the one to forget
+    // least recently used: a Map keeps insertion order, so the first entry is evicted
     known.delete(key);
     known.set(key, tokens);
     if (known.size > remembered) known.delete(known.keys().next().value!);

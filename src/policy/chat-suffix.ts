@@ -19,8 +19,8 @@ export const question: ChatMessage = { role: "user", content: "question" };
 export const toolAnswer: ChatMessage = { role: "tool", name: "tool", content: "what the tool answered" };
 
 /**
- * Finds what follows a turn by rendering a small conversation in which the assistant says nothing but a mark. What the
- * conversation was before does not matter then, which is checked here, so that it fails at once and not at turn seven.
+ * Finds what follows a turn by rendering a small conversation in which the assistant says only a placeholder. The result must
+ * not depend on earlier messages; this is checked here, so that a template fails at construction and not in mid-episode.
  */
 export function chatSuffix({ tokenizer, ...options }: ChatSuffixOptions): ChatSuffix {
   const words = ownWords(tokenizer);

@@ -45,7 +45,7 @@ function parsedTemplate(template: string): TemplateNode {
   let program = parsed.get(template);
   if (program === undefined) {
     program = huggingFaceJinja.parse(huggingFaceJinja.tokenize(template, whitespaceRules));
-    // a run has one template or two; a server that is sent others must not keep them all
+    // a run uses one or two templates; the bound is for servers that receive others in requests
     if (parsed.size >= 32) parsed.clear();
     parsed.set(template, program);
   }

@@ -9,15 +9,15 @@ import type { SpecialToken, Tokenizer } from "./tokenizer.ts";
 
 export interface CompactRendererOptions {
   tokenizer: Tokenizer;
-  /** The control token before the policy speaks. `<|im_start|>` by default, else the first that is neither eos nor pad. */
+  /** The control token that starts the policy's turn. `<|im_start|>` by default, else the first that is neither eos nor pad. */
   speak?: string;
   /** One line for each tool before the messages. A policy trained from scratch learns its tools anyway. */
   describeTools?: boolean;
 }
 
 /**
- * For tiny models trained from scratch: what is read is plain text, one control token gives the policy the word, and eos, which
- * it samples, takes it back. No roles, no template.
+ * For tiny models trained from scratch: observations are plain text, one control token starts the policy's turn, and eos, which
+ * the policy samples, ends it. No roles, no template.
  *
  *     Guess my number.<|im_start|>50<|im_end|>higher<|im_start|>75<|im_end|>
  */
@@ -76,7 +76,7 @@ function eosOf({ specialTokens }: Tokenizer): SpecialToken {
   if (specialTokens.eos !== undefined) return specialTokens.eos;
   throw new LudusError("turn-end-missing", {
     got: "a tokenizer without eos",
-    expected: "one: a policy must be able to end its turn",
+    expected: "a tokenizer with eos: a policy must be able to end its turn",
     hint: 'byteTokenizer({ special: ["<e>"], eos: "<e>" }) has one.',
   });
 }

@@ -25,7 +25,7 @@ export function chatTemplateOf(tokenizer: Tokenizer, template = tokenizer.chatTe
   if (template !== undefined) return template;
   throw new LudusError("template-missing", {
     got: "a tokenizer without a chat template",
-    expected: "one, or template in the options",
+    expected: "a tokenizer with one, or template in the options",
     hint: "defaultChatTemplate fits tokenizers made by byteTokenizer and trainBpe.",
   });
 }

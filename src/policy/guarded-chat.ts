@@ -2,7 +2,7 @@ import { defined } from "../defined.ts";
 import { type RenderChatOptions, renderChat } from "./chat-template.ts";
 import type { TextRange, Tokenizer } from "./tokenizer.ts";
 
-/** A rendered text, and the stretches of it where a control token's text is ordinary text: what `encode` takes as `plain`. */
+/** A rendered text, and the ranges of it where a control token's text is ordinary text: what `encode` takes as `plain`. */
 export interface GuardedText {
   readonly text: string;
   readonly ranges: readonly TextRange[];
@@ -97,7 +97,7 @@ function mark<Value>(value: Value, texts: string | undefined, marks: Marks): Val
   return visit(value) as Value;
 }
 
-/** Takes the marks out, and tells where they were. One that a template tore off still keeps the text beside it apart. */
+/** Removes the marks and returns their ranges. A mark that the template separated from its partner still counts. */
 function unmark(marked: string, texts: string | undefined, { open, close }: Marks): GuardedText {
   const ranges: TextRange[] = [];
   let text = "";

@@ -99,7 +99,7 @@ export function tokenizerFromJson(json: unknown, config: unknown = {}): Tokenize
   };
 }
 
-/** Refuses what is no token id at all; ids beyond the vocabulary are a model's doing, and stand for nothing. */
+/** Refuses what is no token id at all; ids beyond the vocabulary can be sampled, and decode to nothing. */
 export function checkedId(id: number): number {
   if (Number.isInteger(id) && id >= 0) return id;
   throw new LudusError("token-out-of-range", { got: `token ${id}`, expected: "an integer of at least 0" });

@@ -14,7 +14,7 @@ interface Pair {
 }
 
 /**
- * Byte pair encoding: again and again the most frequent pair of neighbours becomes a token. Of equally frequent pairs the
+ * Byte pair encoding: repeatedly merges the most frequent pair of adjacent tokens. Of equally frequent pairs the
  * one with the smaller ids comes first, so the same words always give the same merges. Stops early when no pair occurs
  * twice.
  *
@@ -59,7 +59,7 @@ class PairCounts {
 
   takeMostFrequent(): Pair | undefined {
     for (let top = this.#pop(); top !== undefined; top = this.#pop()) {
-      // counts that fell since the entry was made are found out here; ones that rose have a later entry of their own
+      // lazy heap: entries whose count has fallen are corrected here; counts that rose have a newer entry
       if (top.count === top.pair.count) return top.pair;
       if (top.pair.count > 0 && top.count > top.pair.count) this.#push(top.pair);
     }

@@ -31,7 +31,7 @@ export function ownWords(tokenizer: Tokenizer): OwnWords {
   };
 }
 
-/** A control token to stand in front, one that swallows no space beside it. */
+/** A control token to put in front: one without lstrip or rstrip. */
 function anchorOf(tokenizer: Tokenizer): { text: string; id: number } | undefined {
   for (const [text, id] of tokenizer.controlTokens) {
     const probe = `${text} ${text}`;

@@ -1,10 +1,10 @@
 import type { Message, ToolSpec } from "../schema/message.ts";
 
 /**
- * Messages to tokens, only ever forwards: what is in the context already is never made again, and what the policy sampled
- * is never made at all.
+ * Messages to tokens, append-only: what is in the context is never rendered again, and what the policy sampled is never
+ * re-tokenized.
  *
- *     const prompt = renderer.start([{ role: "user", content: "2+2?" }], []);        // … up to where the policy speaks
+ *     const prompt = renderer.start([{ role: "user", content: "2+2?" }], []);        // … up to the policy's turn
  *     const sample = await engine.sample({ tokens: prompt, stopTokens: renderer.stopTokens, … });
  *     const more = renderer.next([{ role: "user", content: "And 3+3?" }], { ended: true });
  *     // the context is now prompt + sample.tokens + more
@@ -12,7 +12,7 @@ import type { Message, ToolSpec } from "../schema/message.ts";
 export interface Renderer {
   /** Tokens that end the policy's turn when it samples one. */
   readonly stopTokens: readonly number[];
-  /** The prompt, up to where the policy speaks. */
+  /** The prompt, up to the policy's turn. */
   start(messages: readonly Message[], tools: readonly ToolSpec[]): Int32Array;
   /**
    * What follows a turn of the policy: the end of its turn where it did not sample that itself (`ended` false), the template's

@@ -18,14 +18,14 @@
 export interface Tokenizer {
   /** One more than the largest token id. An engine may have more rows than this, never fewer. */
   readonly vocabularySize: number;
-  /** The tokens that play a part, where the tokenizer names them. */
+  /** The tokens with a role (eos, pad), where the tokenizer names them. */
   readonly specialTokens: SpecialTokens;
   /** Text and id of every token that only `special: true` makes: turn tokens, and markup such as `<tool_call>`. */
   readonly controlTokens: ReadonlyMap<string, number>;
   /** The Jinja template that came with the tokenizer. */
   readonly chatTemplate?: string;
   encode(text: string, options?: EncodeOptions): Int32Array;
-  /** Ids that stand for nothing (rows of an embedding beyond the vocabulary) are left out, not refused. */
+  /** Ids without a token (rows of an embedding beyond the vocabulary) are skipped, not refused. */
   decode(tokens: readonly number[] | Int32Array, options?: DecodeOptions): string;
   /**
    * The bytes a token stands for, so that a stop string is found across token borders. Exact for byte-level and
@@ -41,7 +41,7 @@ export interface Tokenizer {
 export interface EncodeOptions {
   /** Recognise control tokens in the text. False by default; true is for text that a template rendered. */
   special?: boolean;
-  /** With `special`: stretches of the text, in UTF-16 units, where a control token is ordinary text all the same. */
+  /** With `special`: ranges of the text, in UTF-16 units, where a control token is ordinary text all the same. */
   plain?: readonly TextRange[];
 }
 

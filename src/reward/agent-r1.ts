@@ -1,9 +1,9 @@
 import { makeScore } from "../schema/score.ts";
+import { agentR1Score } from "../scorer/agent-r1.ts";
+import type { TagRule } from "../scorer/format-tags.ts";
 import type { GoldOf } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { agentR1Score } from "./scorers/agent-r1.ts";
-import type { TagRule } from "./scorers/format-tags.ts";
 
 /**
  * Agent-R1's legacy reward (arXiv 2511.14460): −1 + format, plus the answer where format is at least 0.5. The part `format`

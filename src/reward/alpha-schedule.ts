@@ -1,7 +1,7 @@
 import { makeScore } from "../schema/score.ts";
+import { alphaAt } from "../scorer/progressive.ts";
 import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
 import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
-import { alphaAt } from "./scorers/progressive.ts";
 
 export interface AlphaScheduleOptions<Data, State> {
   outcome: Reward<Data, State>;
@@ -13,8 +13,8 @@ export interface AlphaScheduleOptions<Data, State> {
 }
 
 /**
- * α · outcome + (1 − α) · mean of the steps, with α 0.3, 0.7 and 1 in the three thirds of training: a schedule of the seed
- * documents, in no paper (`staged` is the published idea). The same episode scores alike only at the same progress.
+ * α · outcome + (1 − α) · mean of the steps, with α 0.3, 0.7 and 1 in the three thirds of training. From no paper; `staged` is
+ * the published idea. The same episode scores alike only at the same progress.
  */
 export function alphaSchedule<Data, State = unknown>(options: AlphaScheduleOptions<Data, State>): Reward<Data, State> {
   const { outcome, steps, stepRange = [0, 1], progress } = options;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../defined.ts";
 import { parseWith } from "../schema/parse-with.ts";
+import type { JsonValue } from "../scorer/json-value.ts";
 import { agentR1 } from "./agent-r1.ts";
 import { codeTests } from "./code-tests.ts";
 import { countdown } from "./countdown.ts";
@@ -13,7 +14,6 @@ import { ragenFormat } from "./ragen-format.ts";
 import { reSearch } from "./re-search.ts";
 import { reft } from "./reft.ts";
 import type { Reward } from "./reward.ts";
-import type { JsonValue } from "./scorers/json-value.ts";
 import { searchR1, searchR1Format } from "./search-r1.ts";
 import { substringMatch } from "./substring-match.ts";
 import { sweRl } from "./swe-rl.ts";

@@ -1,5 +1,6 @@
 import { LudusError } from "../errors.ts";
 import { makeScore } from "../schema/score.ts";
+import { type CodeOutcome, codeRlReturn, testsScore } from "../scorer/code-rl.ts";
 import {
   type JavaScriptTest,
   type JavaScriptTestReport,
@@ -9,7 +10,6 @@ import type { JavaScriptTestLimits } from "../tool/sandbox/limits.ts";
 import type { TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type CodeOutcome, codeRlReturn, testsScore } from "./scorers/code-rl.ts";
 
 export interface CodeTestsOptions<Data, State> {
   tests: (task: Data) => readonly JavaScriptTest[];

@@ -1,13 +1,11 @@
 import { expect, test } from "vitest";
 import { agentR1 } from "./agent-r1.ts";
+import { gated, mapTotal, weighted } from "./combinators.ts";
 import { composite } from "./composite.ts";
 import { exactMatch } from "./exact-match.ts";
 import { format } from "./format.ts";
-import { gated } from "./gated.ts";
-import { mapTotal } from "./map-total.ts";
 import type { Reward } from "./reward.ts";
 import { fakeEpisode } from "./testing/fake-episode.ts";
-import { weighted } from "./weighted.ts";
 
 const gold = (task: string) => task;
 const good = fakeEpisode("4", ["<think>a</think><answer>4</answer>"], { answer: "4" });

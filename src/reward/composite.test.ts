@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { makeScore } from "../schema/score.ts";
+import { weighted } from "./combinators.ts";
 import { composite } from "./composite.ts";
 import { exactMatch } from "./exact-match.ts";
 import { format } from "./format.ts";
 import { linearLength } from "./length.ts";
 import { makeReward, warningsOf } from "./make-reward.ts";
 import { fakeEpisode } from "./testing/fake-episode.ts";
-import { weighted } from "./weighted.ts";
 
 const gold = (task: string) => task;
 const good = fakeEpisode("4", ["<think>a</think><answer>4</answer>"], { answer: "4" });

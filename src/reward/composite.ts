@@ -1,9 +1,9 @@
+import { createComposite } from "../scorer/composite.ts";
 import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { createComposite } from "./scorers/composite.ts";
 
 export interface CompositeRewardOptions<Part extends string = string> {
-  /** The part that says whether the task was solved; "outcome" where nothing is said. */
+  /** The part that says whether the task was solved; "outcome" by default. */
   outcome: Part;
 }
 
@@ -14,8 +14,8 @@ type Rewards<Data, State> = Readonly<Record<string, Reward<Data, State>>>;
  *
  *     composite({ outcome: exactMatch((task: Question) => task.answer), format: weighted(0.2, format(["think", "answer"])) })
  *
- * Where less than half of what can be had comes from the outcome, `warnings` says so. A total outside its reward's range is an
- * error: give a function of your own its range with `makeReward`.
+ * `warnings` tells when the outcome makes up less than half of the attainable reward. A total outside its reward's range is an
+ * error: declare the range of your own functions with `makeReward`.
  */
 export function composite<Data, State = unknown>(
   rewards: Rewards<Data, State> & { readonly outcome: Reward<Data, State> },
@@ -24,7 +24,7 @@ export function composite<Data, State, Part extends string>(
   rewards: { readonly [Name in Part]: Reward<Data, State> },
   options: CompositeRewardOptions<NoInfer<Part>>,
 ): Reward<Data, State>;
-// what fits neither of these does not fit the last one: it is there for the compiler's words about a part that there is not
+// never matches on its own: it makes the compiler name the parts where `outcome` is misspelt
 export function composite<All extends Rewards<never, never>>(
   rewards: All,
   options: CompositeRewardOptions<keyof All & string>,

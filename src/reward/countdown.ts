@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { type Countdown, countdownScore, tinyZeroScore } from "../scorer/countdown.ts";
 import { lastText } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type Countdown, ragenCountdownScore, tinyZeroScore } from "./scorers/tiny-zero.ts";
 
 export interface CountdownOptions {
   /** `tiny-zero`: 0.1 for any `<answer>` in the last turn. `ragen`: 0.1 for the right numbers in the answer itself. */
@@ -18,7 +18,7 @@ export function countdown<Data, State = unknown>(
     (episode) => {
       const wanted = puzzle(episode.task);
       const outcome =
-        rule === "tiny-zero" ? tinyZeroScore(lastText(episode), wanted) : ragenCountdownScore(episode.answer, wanted);
+        rule === "tiny-zero" ? tinyZeroScore(lastText(episode), wanted) : countdownScore(episode.answer, wanted, rule);
       return makeScore({ outcome });
     },
     { range: [0, 1] },

@@ -11,8 +11,8 @@ export interface EnsembleOptions {
 const defaults: EnsembleOptions = { aggregate: "mean", lambda: 1 };
 
 /**
- * Several rewards for the same thing as one that is harder to exploit (Coste et al., arXiv 2310.02743). Parts: `mean`, and
- * what their `disagreement` takes from it. Solved is what more than half of them call solved.
+ * Several estimates of the same reward, combined so that they are harder to exploit (Coste et al., arXiv
+ * 2310.02743). Parts: `mean`, and the penalty for their `disagreement`. Solved where more than half of the members say so.
  */
 export function ensemble<Data, State = unknown>(
   members: readonly Reward<Data, State>[],
@@ -53,7 +53,7 @@ export function aggregated(scores: readonly number[], { aggregate, lambda }: Ens
 function ensembleRange(members: readonly Pick<Reward, "range">[], { aggregate, lambda }: EnsembleOptions) {
   const low = Math.min(...members.map((member) => rangeOf(member)[0]));
   const high = Math.max(...members.map((member) => rangeOf(member)[1]));
-  // no spread is wider than half of them at either end
+  // the variance is largest with half of the members at either end of the range
   const most = aggregate === "mean-variance" ? (lambda * (high - low) ** 2) / 4 : 0;
   return [low - most, high] as const;
 }

@@ -1,7 +1,7 @@
 import type { Turn } from "../schema/turn.ts";
 import type { ScoredEpisode } from "./reward.ts";
 
-/** Which words of an episode are scored. */
+/** The text of an episode that is scored. */
 export type TextOf<Data = unknown, State = unknown> = (episode: ScoredEpisode<Data, State>) => string;
 
 /** The right answer to a task, or all that are right. */
@@ -30,8 +30,8 @@ export interface TranscriptTags {
 
 /**
  * The episode as one text, as in Search-R1 and ReSearch: the policy's words, and after each turn what the environment said in
- * its tag. Tags inside observations are taken out, so that no passage can answer for the policy. A policy that writes the
- * environment's tag has left the format: its tag is doubled, which no strict format allows.
+ * its tag. Tags inside observations are removed, so that a retrieved passage cannot contain the answer tag. Where the policy writes the
+ * environment's tag itself, the tag is doubled, which every strict format rejects.
  */
 export function taggedTranscript(turns: readonly Turn[], { observation, all }: TranscriptTags): string {
   const anyTag = new RegExp(`</?(?:${all.join("|")})>`, "g");
@@ -39,7 +39,7 @@ export function taggedTranscript(turns: readonly Turn[], { observation, all }: T
   return turns
     .map((turn) => {
       const said = turn.text.replaceAll(opening, opening + opening).replaceAll(closing, closing + closing);
-      // a space, or what surrounds a tag could become one
+      // replaced by a space: otherwise the text on either side could form a new tag
       const seen = turn.observation.replace(anyTag, " ").trim();
       return seen === "" ? said : `${said}${opening}${seen}${closing}`;
     })

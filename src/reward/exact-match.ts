@@ -1,12 +1,12 @@
 import { makeScore } from "../schema/score.ts";
+import { exactMatchScore, normalizeAnswer } from "../scorer/normalize-answer.ts";
 import type { GoldOf, TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { exactMatchScore, normalizeAnswer } from "./scorers/normalize-answer.ts";
 
 /**
- * 1 where the answer is a gold one in SQuAD's normal form, else 0. A gold answer without a normal form, such as the choice
- * "A", must be given as it is, but for case: in normal form an empty answer would equal it.
+ * 1 where the answer is a gold one in SQuAD's normal form, else 0. Where a gold answer has an empty normal form, such as the
+ * choice "A", texts are compared without normalization but for case: otherwise an empty answer would match.
  */
 export function exactMatch<Data, State = unknown>(
   gold: GoldOf<Data>,

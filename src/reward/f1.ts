@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { tokenF1 } from "../scorer/normalize-answer.ts";
 import type { GoldOf, TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { tokenF1 } from "./scorers/normalize-answer.ts";
 
 /** The best F1 over the words of the answer and of a gold one. Solved is an F1 of 1. */
 export function f1<Data, State = unknown>(

@@ -1,7 +1,7 @@
 import { makeScore } from "../schema/score.ts";
+import { hasTagFormat } from "../scorer/format-tags.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { hasTagFormat } from "./scorers/format-tags.ts";
 
 export interface FormatOptions {
   /** `every`: all turns must keep the format. `share`: how many do. `last`: the last one does. */

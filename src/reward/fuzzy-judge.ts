@@ -1,6 +1,6 @@
+import type { FuzzyJudge } from "../scorer/web-arena-checks.ts";
 import { type JudgeClientOptions, judgeClient } from "./judge/judge-client.ts";
 import type { ScoredEpisode } from "./reward.ts";
-import type { FuzzyJudge } from "./scorers/web-arena-checks.ts";
 
 const questions = {
   "same-meaning": {

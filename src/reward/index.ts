@@ -1,7 +1,29 @@
+export type { Countdown } from "../scorer/countdown.ts";
+export { dast } from "../scorer/dast.ts";
+export type { TagRule } from "../scorer/format-tags.ts";
+export { exactMatchScore, normalizeAnswer, substringMatchScore, tokenF1 } from "../scorer/normalize-answer.ts";
+export type { Box, Point } from "../scorer/point-in-box.ts";
+export type { StageWeights } from "../scorer/progressive.ts";
+export type { SearchR1Weights } from "../scorer/search-r1.ts";
+export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "../scorer/subgoals.ts";
+export { patchSimilarity, type SweRlScore, type SweRlTask } from "../scorer/swe-rl.ts";
+export { databaseHash } from "../scorer/tau-bench.ts";
+export type { ToolRlCall, ToolRlReference } from "../scorer/toolrl.ts";
+export type { UiGold } from "../scorer/ui-r1.ts";
+export type {
+  FuzzyJudge,
+  FuzzyQuestion,
+  HtmlTarget,
+  ReferenceAnswers,
+  RequiredContents,
+  UrlRule,
+} from "../scorer/web-arena-checks.ts";
+export type { ShopGoal, ShopProduct, ShopPurchase } from "../scorer/web-shop.ts";
 export { agentR1 } from "./agent-r1.ts";
 export { type AlphaScheduleOptions, alphaSchedule } from "./alpha-schedule.ts";
 export { type BuiltinReward, builtinRewards } from "./builtin-rewards.ts";
 export { type CodeTestsOptions, codeTests, lastCodeBlock } from "./code-tests.ts";
+export { gated, mapTotal, weighted } from "./combinators.ts";
 export { type CompositeRewardOptions, composite } from "./composite.ts";
 export { type CountdownOptions, countdown } from "./countdown.ts";
 export { type EnsembleOptions, ensemble } from "./ensemble.ts";
@@ -10,13 +32,11 @@ export { exactMatch } from "./exact-match.ts";
 export { f1 } from "./f1.ts";
 export { type FormatOptions, format } from "./format.ts";
 export { fuzzyJudge } from "./fuzzy-judge.ts";
-export { gated } from "./gated.ts";
 export { type JudgeBudget, type JudgeLimits, judgeBudget } from "./judge/budget.ts";
 export type { JudgeClientOptions } from "./judge/judge-client.ts";
 export { type JudgeCache, type JudgeCacheOptions, judgeCache } from "./judge/reply-cache.ts";
 export type { Criterion, Rubric } from "./judge/rubric.ts";
 export { type JudgeOptions, judge } from "./judge.ts";
-export { type JudgeAgreement, type JudgedCase, judgeAgreement } from "./judge-agreement.ts";
 export {
   type LengthUnit,
   type LinearLengthOptions,
@@ -26,7 +46,6 @@ export {
   softOverlong,
 } from "./length.ts";
 export { makeReward, type RewardFacts, rangeOf, warningsOf } from "./make-reward.ts";
-export { mapTotal } from "./map-total.ts";
 export { math } from "./math.ts";
 export { type PointInBoxOptions, pointInBox } from "./point-in-box.ts";
 export { type RagenFormatOptions, ragenFormat } from "./ragen-format.ts";
@@ -34,27 +53,6 @@ export { reSearch } from "./re-search.ts";
 export { type ReftOptions, reft } from "./reft.ts";
 export type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
 export { type Rule, ruleFirst } from "./rule-first.ts";
-export { dast } from "./scorers/dast.ts";
-export { databaseHash } from "./scorers/database-hash.ts";
-export type { TagRule } from "./scorers/format-tags.ts";
-export { exactMatchScore, normalizeAnswer, substringMatchScore, tokenF1 } from "./scorers/normalize-answer.ts";
-export type { Box, Point } from "./scorers/point-in-box.ts";
-export { lengthAwareBleu, type StageWeights } from "./scorers/progressive.ts";
-export type { SearchR1Weights } from "./scorers/search-r1.ts";
-export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "./scorers/subgoals.ts";
-export { patchSimilarity, type SweRlScore, type SweRlTask } from "./scorers/swe-rl.ts";
-export type { Countdown } from "./scorers/tiny-zero.ts";
-export type { ToolRlCall, ToolRlReference } from "./scorers/toolrl.ts";
-export type { UiGold } from "./scorers/ui-r1.ts";
-export type {
-  FuzzyJudge,
-  FuzzyQuestion,
-  HtmlTarget,
-  ReferenceAnswers,
-  RequiredContents,
-  UrlRule,
-} from "./scorers/web-arena-checks.ts";
-export type { ShopGoal, ShopProduct, ShopPurchase } from "./scorers/web-shop.ts";
 export { searchR1, searchR1Format } from "./search-r1.ts";
 export { type StagedOptions, staged } from "./staged.ts";
 export { type SubgoalsOptions, subgoals } from "./subgoals.ts";
@@ -66,4 +64,3 @@ export { type ToolShapingRewardOptions, toolShaping } from "./tool-shaping.ts";
 export { uiR1 } from "./ui-r1.ts";
 export { type WebArenaOptions, webArena } from "./web-arena.ts";
 export { type WebShopOptions, webShop } from "./web-shop.ts";
-export { weighted } from "./weighted.ts";

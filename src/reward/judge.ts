@@ -29,7 +29,7 @@ const instructions =
  *
  *     judge({ endpoint: "http://127.0.0.1:8000/v1", models: ["judge-small"], task: (task: Question) => task.question })
  *
- * Each criterion is a part, in proportion to its weight; all in full are 1. What cannot be had from the judge (no answer, no
+ * Each criterion is a part, in proportion to its weight; all in full are 1. A judge that fails (no answer, no
  * verdict, no budget) is an error and never a score. Give the environment a `limits.envMs` that leaves time for retries.
  */
 export function judge<Data, State = unknown>(options: JudgeOptions<Data>): Reward<Data, State> {

@@ -1,15 +1,15 @@
 import { LudusError } from "../errors.ts";
 import { makeScore } from "../schema/score.ts";
-import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
-import type { Reward, ScoredEpisode } from "./reward.ts";
 import {
   linearLengthPenalty,
   type SoftOverlongOptions,
   sigmoidLengthPenalty,
   softOverlongPenalty,
-} from "./scorers/length-penalty.ts";
+} from "../scorer/length-penalty.ts";
+import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
+import type { Reward, ScoredEpisode } from "./reward.ts";
 
-/** Tokens are the rollout's: a reward sees how many turns there were and how many characters the policy said in all. */
+/** Tokens belong to the rollout: a reward sees the number of turns and of characters that the policy wrote. */
 export type LengthUnit = "turns" | "characters";
 
 export function lengthOf({ turns }: Pick<ScoredEpisode, "turns">, unit: LengthUnit): number {

@@ -6,12 +6,12 @@ export interface RewardFacts {
   readonly warnings?: readonly string[];
 }
 
-/** A reward of a function and what is known about it. */
+/** Makes a reward of a function, its range and its warnings. */
 export function makeReward<Data, State>(
   score: (episode: ScoredEpisode<Data, State>) => Score | Promise<Score>,
   facts: RewardFacts = {},
 ): Reward<Data, State> {
-  // a function of its own, so that facts never land on someone else's
+  // wrapped, so that the caller's function is not changed
   return Object.assign((episode: ScoredEpisode<Data, State>) => score(episode), facts);
 }
 

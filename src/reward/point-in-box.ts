@@ -1,9 +1,9 @@
 import { makeScore } from "../schema/score.ts";
+import { type Box, isPointInBox, type Point } from "../scorer/point-in-box.ts";
+import { parseUiAction } from "../scorer/ui-r1.ts";
 import { lastText } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
-import { type Box, isPointInBox, type Point } from "./scorers/point-in-box.ts";
-import { parseUiAction } from "./scorers/ui-r1.ts";
 
 export interface PointInBoxOptions<Data, State> {
   box: (task: Data) => Box;

@@ -1,7 +1,7 @@
 import { makeScore } from "../schema/score.ts";
+import { parseRagenActions, ragenPenalties } from "../scorer/ragen.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { parseRagenActions, ragenPenalties } from "./scorers/ragen.ts";
 
 export interface RagenFormatOptions<Data> {
   /** For each turn without a valid action, or with one that is not. */

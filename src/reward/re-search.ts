@@ -1,9 +1,9 @@
 import { makeScore } from "../schema/score.ts";
+import type { TagRule } from "../scorer/format-tags.ts";
+import { reSearchScore } from "../scorer/re-search.ts";
 import { type GoldOf, taggedTranscript } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import type { TagRule } from "./scorers/format-tags.ts";
-import { reSearchScore } from "./scorers/re-search.ts";
 
 const tags = { observation: "result", all: ["think", "search", "result", "answer"] };
 

@@ -1,9 +1,9 @@
 import { makeScore } from "../schema/score.ts";
+import { lastBoxed } from "../scorer/boxed.ts";
+import { reftScore } from "../scorer/math-answer.ts";
 import { lastText, type TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { lastBoxed } from "./scorers/boxed.ts";
-import { reftScore } from "./scorers/math-answer.ts";
 
 export interface ReftOptions<Data, State> extends TextOptions<Data, State> {
   /** Finds the answer in the text; null where there is none. */

@@ -6,7 +6,7 @@ import type { Reward, ScoredEpisode } from "./reward.ts";
 const maxMs = 2_000;
 
 /**
- * The promises of `Reward`, tried on these episodes and on others made of them with words no one expects. Call it from a test
+ * The promises of `Reward`, tested on these episodes and on variants with hostile text. Call it from a test
  * file of each reward; `make` gives the reward with the options to be tested, anew each time.
  */
 export function rewardContract<Data, State>(

@@ -11,15 +11,15 @@ import type { Turn } from "../schema/turn.ts";
  *     });
  *     const env = defineEnv({ …, score });
  *
- * A plain function is one too. Promises: the same episode gives the same score, parts add up to the total, nothing in the
- * episode is changed, and no words of a policy make it throw. What it throws is a fault of the infrastructure (a judge that
- * cannot be reached, a task without its answer): the episode then has no score. `rewardContract` tries to break them.
+ * A plain function is a reward too. Promises: the same episode gives the same score, parts add up to the total, the episode is
+ * not changed, and no text of a policy makes it throw. What it throws is an infrastructure failure (a judge that cannot be
+ * reached, a task without its answer): the episode then has no score. `rewardContract` tests these promises.
  */
 export interface Reward<Data = unknown, State = unknown> {
   (episode: ScoredEpisode<Data, State>): Score | Promise<Score>;
-  /** Lowest and highest total; [0, 1] where nothing is said. */
+  /** Lowest and highest total; [0, 1] by default. */
   readonly range?: RewardRange;
-  /** What to reconsider about it, found when it was made: for whoever starts a run to show. */
+  /** Problems found when the reward was made, to be shown when a run starts. */
   readonly warnings?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export type RewardRange = readonly [low: number, high: number];
 /** What a reward may look at: everything but the tokens. Environments' finished episodes are of this kind. */
 export interface ScoredEpisode<Data = unknown, State = unknown> {
   readonly task: Data;
-  /** What the environment kept of the world: a database, a shop, a page. */
+  /** The environment's state: a database, a shop, a page. */
   readonly state: State;
   /** The last thing said without a call, or what a tool finished with; empty when nothing was answered. */
   readonly answer: string;

@@ -1,15 +1,14 @@
 import { makeScore } from "../schema/score.ts";
 import { agentR1 } from "./agent-r1.ts";
 import { alphaSchedule } from "./alpha-schedule.ts";
+import { gated, mapTotal, weighted } from "./combinators.ts";
 import { composite } from "./composite.ts";
 import { countdown } from "./countdown.ts";
 import { ensemble } from "./ensemble.ts";
 import { exactMatch } from "./exact-match.ts";
 import { f1 } from "./f1.ts";
 import { format } from "./format.ts";
-import { gated } from "./gated.ts";
 import { linearLength, sigmoidLength, softOverlong } from "./length.ts";
-import { mapTotal } from "./map-total.ts";
 import { math } from "./math.ts";
 import { pointInBox } from "./point-in-box.ts";
 import { ragenFormat } from "./ragen-format.ts";
@@ -30,7 +29,6 @@ import { toolShaping } from "./tool-shaping.ts";
 import { uiR1 } from "./ui-r1.ts";
 import { webArena } from "./web-arena.ts";
 import { webShop } from "./web-shop.ts";
-import { weighted } from "./weighted.ts";
 
 // Every reward keeps the contract; what each is worth is in its own test file. The judge's is in judge.test.ts, that of
 // codeTests, which starts a process for each episode, in code-tests.slow.test.ts.

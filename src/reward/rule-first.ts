@@ -2,13 +2,13 @@ import type { Score } from "../schema/score.ts";
 import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
 import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
 
-/** A check that knows when it does not know. */
+/** A check that returns undefined where it cannot decide. */
 export type Rule<Data = unknown, State = unknown> = (
   episode: ScoredEpisode<Data, State>,
 ) => Score | undefined | Promise<Score | undefined>;
 
 /**
- * A rule where it decides, a judge where it does not: what can be checked is never left to opinion, and costs no call.
+ * A rule where it can decide, a judge elsewhere: what can be verified costs no judge call.
  *
  *     ruleFirst(({ answer }) => (answer === "" ? makeScore({ outcome: 0 }) : undefined), judge({ … }))
  */

@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { type SearchR1Weights, searchR1FormatScore, searchR1Score } from "../scorer/search-r1.ts";
 import { allText, type GoldOf, taggedTranscript } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type SearchR1Weights, searchR1FormatScore, searchR1Score } from "./scorers/search-r1.ts";
 
 const tags = { observation: "information", all: ["think", "search", "information", "answer"] };
 

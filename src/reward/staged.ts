@@ -1,8 +1,8 @@
 import type { Score } from "../schema/score.ts";
 import { makeScore } from "../schema/score.ts";
+import { defaultStageWeights, type StageWeights, stagedParts } from "../scorer/progressive.ts";
 import { makeReward, warningsOf } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
-import { defaultStageWeights, type StageWeights, stagedParts } from "./scorers/progressive.ts";
 
 type Gate<Data, State> = (episode: ScoredEpisode<Data, State>) => boolean;
 
@@ -22,7 +22,7 @@ const none: Score = { total: 0, parts: {}, success: false };
 
 /**
  * Progressive reward shaping (arXiv 2512.07478): later stages count only once earlier ones hold. The four stages and their
- * weights are ours, as the paper's could not be read.
+ * weights are Ludus's own.
  */
 export function staged<Data, State = unknown>(options: StagedOptions<Data, State>): Reward<Data, State> {
   const { answer, parsed = isParsed, fits = hasFittingCalls, answered = hasAnswer, weights = {} } = options;

@@ -1,7 +1,7 @@
 import { makeScore } from "../schema/score.ts";
+import { firstVisitBonuses } from "../scorer/subgoals.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
-import { firstVisitBonuses } from "./scorers/subgoals.ts";
 
 export interface SubgoalsOptions<Data, State> {
   /** Every goal and what it is worth. */

@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { substringMatchScore } from "../scorer/normalize-answer.ts";
 import type { GoldOf, TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { substringMatchScore } from "./scorers/normalize-answer.ts";
 
 /** 1 where the answer holds a gold one, both in SQuAD's normal form, else 0. A policy can win by listing many answers. */
 export function substringMatch<Data, State = unknown>(

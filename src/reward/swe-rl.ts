@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { type SweRlTask, sweRlScore } from "../scorer/swe-rl.ts";
 import { lastText, type TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type SweRlTask, sweRlScore } from "./scorers/swe-rl.ts";
 
 /**
  * SWE-RL (arXiv 2502.18449) of the last turn: −1 for a broken format, else how near the patch is to the gold one. Solved is

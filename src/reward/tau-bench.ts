@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import type { JsonValue } from "../scorer/json-value.ts";
+import { tauBenchScore } from "../scorer/tau-bench.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
-import { tauBenchScore } from "./scorers/database-hash.ts";
-import type { JsonValue } from "./scorers/json-value.ts";
 
 export interface TauBenchOptions<Data, State> {
   /** The database as the episode left it. */

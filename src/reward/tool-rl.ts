@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { type ToolRlOptions, type ToolRlReference, toolRlRanges, toolRlScore } from "../scorer/toolrl.ts";
 import { lastText, type TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, RewardRange } from "./reward.ts";
-import { type ToolRlOptions, type ToolRlReference, toolRlRanges, toolRlScore } from "./scorers/toolrl.ts";
 
 export interface ToolRlRewardOptions<Data, State> extends Omit<ToolRlOptions, "step">, TextOptions<Data, State> {
   /** The training step, for what changes over training. */

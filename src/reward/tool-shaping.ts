@@ -1,9 +1,9 @@
 import { makeScore } from "../schema/score.ts";
 import type { CallRecord } from "../schema/turn.ts";
+import { asJson } from "../scorer/json-value.ts";
+import { type ShapedCall, type ToolShapingOptions, toolShapingScore } from "../scorer/tool-shaping.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type JsonValue, parseJson } from "./scorers/json-value.ts";
-import { type ShapedCall, type ToolShapingOptions, toolShapingScore } from "./scorers/tool-shaping.ts";
 
 export interface ToolShapingRewardOptions<Data> extends Omit<ToolShapingOptions, "relevant"> {
   /** Tools that help with the task; none by default. */
@@ -27,13 +27,4 @@ export function toolShaping<Data, State = unknown>(
 function shaped({ name, arguments: args, outcome }: CallRecord): ShapedCall {
   const isKnown = outcome !== "unknown-tool";
   return { name, arguments: asJson(args), outcome: isKnown && outcome !== "ok" ? "error" : outcome };
-}
-
-/** Arguments nested too deep to be compared are all the same. */
-function asJson(args: CallRecord["arguments"]): JsonValue {
-  try {
-    return parseJson(JSON.stringify(args)) ?? null;
-  } catch {
-    return null;
-  }
 }

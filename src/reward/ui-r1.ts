@@ -1,8 +1,8 @@
 import { makeScore } from "../schema/score.ts";
+import { type UiGold, type UiR1Options, uiR1Score } from "../scorer/ui-r1.ts";
 import { lastText, type TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
-import { type UiGold, type UiR1Options, uiR1Score } from "./scorers/ui-r1.ts";
 
 /** UI-R1 (arXiv 2503.21620): 1 each for the action's type, its point and the format. Solved is the right type and point. */
 export function uiR1<Data, State = unknown>(

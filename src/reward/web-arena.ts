@@ -1,7 +1,5 @@
 import { defined } from "../defined.ts";
 import { makeScore } from "../schema/score.ts";
-import { makeReward } from "./make-reward.ts";
-import type { Reward, ScoredEpisode } from "./reward.ts";
 import {
   type FuzzyJudge,
   type FuzzyQuestion,
@@ -11,7 +9,9 @@ import {
   stringMatch,
   type UrlRule,
   urlMatch,
-} from "./scorers/web-arena-checks.ts";
+} from "../scorer/web-arena-checks.ts";
+import { makeReward } from "./make-reward.ts";
+import type { Reward, ScoredEpisode } from "./reward.ts";
 
 /** Each says what one evaluator needs; undefined where the task is not judged by it. */
 export interface WebArenaOptions<Data, State> {

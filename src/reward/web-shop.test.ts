@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ShopGoal, ShopPurchase } from "./scorers/web-shop.ts";
+import type { ShopGoal, ShopPurchase } from "../scorer/web-shop.ts";
 import { fakeEpisode } from "./testing/fake-episode.ts";
 import { webShop } from "./web-shop.ts";
 

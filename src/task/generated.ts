@@ -22,7 +22,7 @@ export interface GeneratedOptions<Data> {
 const defaults = { name: "generated", seed: 0, splits: ["train", "test"], testShare: 0.25 };
 const maxDraws = 10_000;
 
-/** Tasks made as they are needed, endlessly. `make` must take all its chance from `rng`. */
+/** Tasks made as they are needed, endlessly. `make` must draw every random number from `rng`. */
 export function generated<Data>(
   make: (rng: Rng, split: string) => Data,
   options: Partial<GeneratedOptions<Data>> = {},
@@ -39,7 +39,7 @@ export function generated<Data>(
     throw new LudusError("no-task", {
       got: `${maxDraws} draws of ${name} without one for "${split}"`,
       expected: "tasks with many different keys",
-      hint: "Are there too few different tasks to keep some for testing? Leave `key` out, then.",
+      hint: "There may be too few different tasks to hold some out for testing. If so, leave `key` out.",
     });
   }
 

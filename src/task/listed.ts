@@ -52,7 +52,7 @@ function isList<Data>(rows: readonly Data[] | Readonly<Record<string, readonly D
   return Array.isArray(rows);
 }
 
-/** By content, not by position: adding rows moves no other row to the other side. Of few rows one at least is for testing. */
+/** By content, not by position: adding rows does not move other rows between splits. At least one row is held out for testing. */
 function divide<Data>(rows: readonly Data[], testShare: number): Record<string, readonly Data[]> {
   const places = rows.map((row) => hashText(JSON.stringify(row)) / 2 ** 32);
   const least = rows.length > 1 && testShare > 0 ? Math.min(...places) : -1;

@@ -27,7 +27,7 @@ export function mixed<Data>(mixture: Mixture<Data>): TaskSource<Data> {
   };
 }
 
-/** Part numbers in proportion to their weights, each as evenly spaced as can be. */
+/** Indices of the sources in proportion to their weights, interleaved as evenly as possible. */
 function spread(weights: readonly number[]): number[] {
   const total = weights.reduce((a, b) => a + b, 0);
   const given = weights.map(() => 0);

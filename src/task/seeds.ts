@@ -1,6 +1,6 @@
 import { uniformAt } from "../random.ts";
 
-/** A seed that depends on a seed, a name and a number alone: 32 bits, different for different inputs as far as a hash can be. */
+/** A 32-bit seed, hashed from a seed, a name and a number. */
 export function seedOf(seed: number, name: string, index: number): number {
   return Math.floor(uniformAt(hashText(`${seed} ${name}`), index) * 2 ** 32);
 }

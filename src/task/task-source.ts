@@ -1,8 +1,8 @@
 import type { Task } from "../schema/task.ts";
 
 /**
- * Where tasks come from. Access is by number, so a resumed run goes on where it was by remembering one number, and the tasks
- * of two splits can be kept apart.
+ * Where tasks come from. Access is by index, so a run resumes from one stored number, and the tasks of two splits
+ * can be kept disjoint.
  *
  *     const source = generated((rng) => ({ a: rng.integer(10), b: rng.integer(10) }));
  *     await source.at("train", 3);       // { id: "train/3", seed: …, data: { a: 7, b: 1 } }, the same on every call

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Env } from "../env.ts";
 import { type BanditOptions, bandit } from "./bandit.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 async function scoresOf(answer: string, options: Partial<BanditOptions> = {}, split = "train") {
   const env = bandit(options);

@@ -15,7 +15,7 @@ export interface BanditOptions {
   /** What the high arm pays, with `highProbability`; nothing otherwise. */
   high: number;
   highProbability: number;
-  /** BanditRev: the name that sounds dull is the arm worth pulling. */
+  /** BanditRev: the names are swapped, so that the dull-sounding arm is the high one. */
   isReversed: boolean;
   /** Taken off for an answer that names no arm. */
   invalidPenalty: number;
@@ -35,7 +35,7 @@ const defaults: BanditOptions = {
 export interface BanditTask {
   readonly low: string;
   readonly high: string;
-  /** As told: which of the two comes first is chance. */
+  /** In the order shown, which is random. */
   readonly names: readonly [string, string];
 }
 
@@ -44,7 +44,7 @@ interface BanditState {
   paid: number;
 }
 
-/** Names that training never shows are the test: what carries over is the meaning of names, not their letters. */
+/** The test split has names that training never shows: it measures generalization over their meaning. */
 const arms: Readonly<Record<string, readonly [low: string, high: string]>> = {
   train: ["Phoenix", "Dragon"],
   test: ["Trader", "Librarian"],
@@ -52,8 +52,8 @@ const arms: Readonly<Record<string, readonly [low: string, high: string]>> = {
 
 /**
  * RAGEN's two arms: one turn, one arm. Success is choosing the high arm, whatever it paid. All attempts at a task share its
- * seed, so in a group the high arm pays everyone or no one; a credit scheme that divides by the group's standard deviation
- * then sees the low arm win three groups in four.
+ * seed, so in a group the high arm pays in all attempts or in none; with advantages divided by the group's standard deviation
+ * the low arm then has the higher reward in three groups of four.
  */
 export function bandit(options: Partial<BanditOptions> = {}): Env<BanditTask, BanditState> {
   const { style, low, high, highProbability, isReversed, invalidPenalty, seed } = { ...defaults, ...options };

@@ -1,7 +1,7 @@
 export interface Bm25Options {
-  /** How soon more of the same word adds nothing. */
+  /** Term frequency saturation. */
   k1: number;
-  /** How much long documents are held back: 0 not at all, 1 in full. */
+  /** Document length normalization: 0 none, 1 full. */
   b: number;
 }
 
@@ -20,8 +20,8 @@ interface Posting {
 }
 
 /**
- * Okapi BM25 with the inverse document frequency `ln(1 + (N - n + 0.5) / (n + 0.5))`, which is never negative. Best first;
- * of equals the earlier document. What shares no word with the query is not found.
+ * Okapi BM25 with the inverse document frequency `ln(1 + (N - n + 0.5) / (n + 0.5))`, which is never negative. Best first,
+ * ties by index. Documents that share no word with the query are left out.
  *
  *     bm25(["red tea", "green tea", "milk"])("green tea", 2);       // documents 1 and 0
  */

@@ -1,6 +1,6 @@
 import { LudusError } from "../../errors.ts";
 
-/** Whole numbers that an environment's options must lie between, both ends included. */
+/** Throws unless every option is a whole number within its bounds, both included. */
 export function checkWholeOptions(
   env: string,
   ranges: Readonly<Record<string, readonly [value: number, least: number, most: number]>>,

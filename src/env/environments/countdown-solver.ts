@@ -67,8 +67,8 @@ function search(terms: readonly Term[], target: number, operators: readonly Oper
   return undefined;
 }
 
-/** A term of all numbers, joined by chance. */
-export function joinByChance(numbers: readonly number[], operators: readonly Operator[], rng: Rng): Term {
+/** A term of all numbers, joined at random. */
+export function joinAtRandom(numbers: readonly number[], operators: readonly Operator[], rng: Rng): Term {
   const terms = numbers.map(numberTerm);
   const take = () => terms.splice(rng.integer(terms.length), 1)[0];
   while (terms.length > 1) {

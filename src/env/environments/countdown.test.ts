@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { readArithmetic } from "../../task/arithmetic.ts";
+import { readArithmetic } from "../../scorer/arithmetic.ts";
 import { type CountdownOptions, countdown } from "./countdown.ts";
 import { joinTerms, numberTerm, solveCountdown } from "./countdown-solver.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const task = { id: "sum", seed: 0, data: { numbers: [3, 5, 2], target: 16 } };
 const scoreOf = async (answer: string, options: Partial<CountdownOptions>) =>

@@ -3,12 +3,12 @@ import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
-import { haveSameNumbers, readArithmetic } from "../../task/arithmetic.ts";
+import { countdownScore } from "../../scorer/countdown.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
-import { joinByChance, type Operator, solveCountdown } from "./countdown-solver.ts";
+import { joinAtRandom, type Operator, solveCountdown } from "./countdown-solver.ts";
 import type { Style } from "./moves.ts";
 import { formatRule, ragenSystem } from "./ragen-prompt.ts";
 
@@ -61,25 +61,11 @@ export function countdown(options: Partial<CountdownOptions> = {}): Env<Countdow
     }),
     ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start: ({ task }) => ({ state: undefined, say: style === "tags" ? describe(task) : shorten(task) }),
-    score: ({ task, answer }) => scoreCountdown(answer, task, scoring),
+    score: ({ task, answer }) => (answer.trim() === "" ? 0 : countdownScore(answer, task, scoring)),
     expert: ({ task: { numbers, target } }) => solveCountdown(numbers, target),
     limits: { turns: 1, turnTokens: style === "tags" ? 512 : mostCharacters(chosen) },
     format: style === "tags" ? thinkAnswer() : plain(),
   });
-}
-
-function scoreCountdown(
-  answer: string,
-  { numbers, target }: CountdownTask,
-  scoring: CountdownOptions["scoring"],
-): number {
-  if (answer.trim() === "") return 0;
-  const read = readArithmetic(answer);
-  // of what cannot be computed, the published scorers count the digits all the same; 3.5 is to them a 3 and a 5, here it is not
-  const used = read?.numbers ?? (answer.match(/\d+/g) ?? []).map(Number);
-  const usesNumbers = haveSameNumbers(used, numbers);
-  if (usesNumbers && read !== undefined && Math.abs(read.value - target) < 1e-5) return 1;
-  return scoring === "tiny-zero" || usesNumbers ? 0.1 : 0;
 }
 
 function checkOptions({ counts, maxNumber, minTarget, maxTarget, operators }: CountdownOptions): void {
@@ -98,12 +84,12 @@ function makeTask(rng: Rng, options: CountdownOptions): CountdownTask {
   const { counts, maxNumber, minTarget, maxTarget, operators } = options;
   for (let i = 0; i < maxDraws; i++) {
     const numbers = Array.from({ length: counts[rng.integer(counts.length)] }, () => 1 + rng.integer(maxNumber));
-    const { value } = joinByChance(numbers, operators, rng);
+    const { value } = joinAtRandom(numbers, operators, rng);
     if (Number.isInteger(value) && value >= minTarget && value <= maxTarget) return { numbers, target: value };
   }
   throw new LudusError("no-task", {
     got: `${maxDraws} draws without a target from ${minTarget} to ${maxTarget}`,
-    expected: "one",
+    expected: "a task within the limits",
     hint: "Widen the range of targets or raise maxNumber.",
   });
 }

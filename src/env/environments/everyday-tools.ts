@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../defined.ts";
 import type { Rng } from "../../random.ts";
+import { pick } from "./draw.ts";
 
 export type Arguments = Readonly<Record<string, string | number | boolean>>;
 
@@ -16,10 +17,6 @@ export interface EverydayTool {
   readonly description: string;
   readonly input: z.ZodObject;
   request(rng: Rng): Request;
-}
-
-export function pick<Value>(rng: Rng, values: readonly Value[]): Value {
-  return values[rng.integer(values.length)]!;
 }
 
 const cities = ["Oslo", "Paris", "Rome", "Lima", "Cairo", "Delhi", "Kyoto", "Quito", "Accra", "Perth"];

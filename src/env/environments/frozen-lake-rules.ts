@@ -31,10 +31,10 @@ export function slips(move: Move): readonly Move[] {
   return [moves[(index + 3) % 4], move, moves[(index + 1) % 4]];
 }
 
-/** The shortest way to the goal over ice that holds, or nothing. */
+/** The shortest path to the goal that avoids holes; undefined where there is none. */
 export function shortestPath(lake: Lake, start: number): Move[] | undefined {
   const paths = new Map<number, Move[]>([[start, []]]);
-  // a Map is walked in the order of insertion, also of what is inserted on the way
+  // a Map iterates in insertion order, including entries added during iteration
   for (const [position, path] of paths) {
     if (lake.cells[position] === "G") return path;
     if (lake.cells[position] === "O") continue;
@@ -79,7 +79,7 @@ export function planOnIce(
     for (const sequence of said) {
       if (sequence.length > actions) break;
       const chance = chanceOf(sequence, 0, position, turns - 1, actions - sequence.length);
-      // shorter ones come first: what more moves add must be more than rounding
+      // shorter sequences come first: a longer one must be better by more than rounding
       if (chance > best.chance + 1e-9) best = { moves: sequence, chance };
     }
     known.set(key, best);
@@ -118,7 +118,7 @@ function sequences(most: number): Move[][] {
   return all;
 }
 
-/** A lake whose goal can be reached, within `maxPath` moves where that is said; nothing when this draw is not one. */
+/** A lake whose goal can be reached, within `maxPath` moves where that is said; undefined where this draw is not one. */
 export function drawLake(
   rng: Rng,
   { size, frozenProbability, maxPath }: { size: number; frozenProbability: number; maxPath: number },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type FrozenLakeOptions, frozenLake, rllmLake } from "./frozen-lake.ts";
 import { planOnIce, shortestPath, slips } from "./frozen-lake-rules.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const rows = ["P_O_", "____", "O_O_", "___G"];
 const taskOf = (given: readonly string[]) => ({ id: "lake", seed: 7, data: { rows: given } });

@@ -24,7 +24,7 @@ export interface FrozenLakeOptions {
   turns: number;
   /** Only maps whose goal is at most so many moves away. */
   maxPath: number;
-  /** Taken off for a turn in which something was not a move, nothing was, or the format was not kept. */
+  /** Subtracted for a turn without a move, with something that is not a move, or with a broken format. */
   invalidPenalty: number;
   /** Between the cells of a row, in tags style. */
   cellSeparator: string;
@@ -116,7 +116,7 @@ function makeTask(rng: Rng, options: FrozenLakeOptions): FrozenLakeTask {
   }
   throw new LudusError("no-task", {
     got: `${maxDraws} lakes without a way to the goal of ${options.maxPath} moves`,
-    expected: "one",
+    expected: "a map within the limits",
     hint: "Raise maxPath or frozenProbability.",
   });
 }
@@ -152,7 +152,7 @@ function isOver({ cells, position }: FrozenLakeState): boolean {
   return cells[position] !== "_";
 }
 
-/** On firm ice the shortest path; on slippery ice what most likely arrives, all later turns considered. */
+/** On firm ice the shortest path; on slippery ice the moves most likely to reach the goal, later turns included. */
 function advise({ state, turn }: ExpertContext<FrozenLakeTask, FrozenLakeState>, options: FrozenLakeOptions) {
   const { style, isSlippery, actionsPerTurn, maxActions, turns } = options;
   if (!isSlippery) {

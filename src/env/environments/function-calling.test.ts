@@ -6,7 +6,7 @@ import {
   functionCalling,
   toolRlReferenceOf,
 } from "./function-calling.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 import { toolRlFormat } from "./tool-rl-format.ts";
 
 function tasksOf(options: Partial<FunctionCallingOptions>, count: number, split = "train") {

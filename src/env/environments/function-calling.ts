@@ -2,30 +2,25 @@ import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import type { Rng } from "../../random.ts";
 import type { ToolCall } from "../../schema/message.ts";
+import { asJson, canonicalJson } from "../../scorer/json-value.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env, ExpertContext, FinishedEpisode, ScoreParts } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
-import {
-  type Arguments,
-  drawDistractor,
-  type EverydayTool,
-  everydayTools,
-  impossible,
-  pick,
-} from "./everyday-tools.ts";
+import { pick } from "./draw.ts";
+import { type Arguments, drawDistractor, type EverydayTool, everydayTools, impossible } from "./everyday-tools.ts";
 import type { Style } from "./moves.ts";
 import { toolRlFormat } from "./tool-rl-format.ts";
 
 export interface FunctionCallingOptions {
   style: Style;
-  /** How many of the eight tools are on offer; what the others are for becomes impossible. */
+  /** How many of the eight tools are offered; requests for the others cannot be met. */
   tools: number;
   /** Requests that need two calls, to different tools. */
   twoCallShare: number;
   /** Requests that no tool can meet. */
   impossibleShare: number;
-  /** Requests with a sentence before them that is not one. */
+  /** Requests preceded by a sentence that asks for nothing. */
   distractorShare: number;
   /** Instead of 1 for exactly the calls asked for and 0 otherwise. What was said is `turns[0].text`. */
   score?: (episode: FinishedEpisode<FunctionCallingTask, undefined>) => ScoreParts | Promise<ScoreParts>;
@@ -130,7 +125,7 @@ function wishFor(rng: Rng, tool: EverydayTool, style: Style): Wish {
   return { text: pick(rng, style === "tags" ? says : short), calls: [{ name: tool.name, arguments: given }] };
 }
 
-/** In any order, none too many. A request without calls wants a word instead. */
+/** Exactly the gold calls, in any order. A request without gold calls needs an answer instead. */
 function isExact({ calls: gold }: FunctionCallingTask, calls: readonly ToolCall[], answer: string): boolean {
   if (gold.length === 0) return calls.length === 0 && answer !== "";
   const said = calls.map(canonical).sort();
@@ -144,7 +139,7 @@ function isExact({ calls: gold }: FunctionCallingTask, calls: readonly ToolCall[
 }
 
 function canonical({ name, arguments: given }: ToolCall): string {
-  return JSON.stringify([name, Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1))]);
+  return canonicalJson([name, asJson(given)]);
 }
 
 function meet(calls: readonly ToolCall[], style: Style): WantToSay {

@@ -6,8 +6,8 @@ import { countdown } from "./countdown.ts";
 import { frozenLake } from "./frozen-lake.ts";
 import { keyDoor } from "./key-door.ts";
 import { lock } from "./lock.ts";
-import { playEpisode } from "./play-episode.ts";
 import { sokoban } from "./sokoban.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const styles = ["compact", "tags"] as const;
 const games = styles.flatMap((style) =>

@@ -3,7 +3,8 @@ import { type Command, type HouseholdState, isClosed, isReady, placeOf, thingOf,
 
 /**
  * The next step of a plan. An explorer knows what it has seen: it looks into one place after the other, first where such
- * things usually are. One who knows goes straight to them. Undefined when everything was seen and what is needed is nowhere.
+ * things usually are. With full knowledge it goes straight to them. Undefined when everything was seen and what is needed was
+ * not found.
  */
 export function planChore(state: HouseholdState, knows: boolean): Command | undefined {
   const held = thingOf(state, state.holding);

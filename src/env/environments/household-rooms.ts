@@ -1,5 +1,6 @@
 import { LudusError } from "../../errors.ts";
 import type { Rng } from "../../random.ts";
+import { pick } from "./draw.ts";
 
 /** ALFWorld's six: pick and place, examine in light, clean, heat or cool and place, pick two and place. */
 export const chores = ["put", "light", "clean", "heat", "cool", "two"] as const;
@@ -156,28 +157,34 @@ export function usualPlaces(room: string, thing: string): readonly string[] {
 
 /** A room where the chore can be done and is not done yet. */
 export function drawHousehold(rng: Rng, options: RoomOptions): Household {
-  const pick = <Item>(items: readonly Item[]) => items[rng.integer(items.length)]!;
-  const chore = pick(options.chores);
+  const chore = pick(rng, options.chores);
   const pairs = options.rooms.flatMap((room) => thingsFor(chore, room).map((thing) => ({ room, thing })));
   if (pairs.length === 0) {
     const got = `the chore "${chore}" in ${options.rooms.join(", ")}`;
     throw new LudusError("no-task", { got, expected: "a room where it can be done" });
   }
-  const { room, thing } = pick(pairs);
+  const { room, thing } = pick(rng, pairs);
   const places = placesOf(room, options.copies);
-  const target = chore === "light" ? "" : pick(usualPlaces(room, thing));
+  const target = chore === "light" ? "" : pick(rng, usualPlaces(room, thing));
   const others = Object.keys(rooms[room].things).filter((kind) => kind !== thing && kind !== lamp);
   const kinds = [
     ...(chore === "two" ? [thing, thing] : [thing]),
     ...(rooms[room].things[lamp] === undefined ? [] : [lamp]),
-    ...Array.from({ length: options.otherThings }, () => pick(others)),
+    ...Array.from({ length: options.otherThings }, () => pick(rng, others)),
   ];
   const counts = new Map<string, number>();
   const things = kinds.map((kind): Thing => {
     const number = (counts.get(kind) ?? 0) + 1;
     counts.set(kind, number);
     const usual = usualPlaces(room, kind).filter((place) => kind !== thing || place !== target);
-    return { name: `${kind} ${number}`, kind, at: pick(places.filter((place) => usual.includes(place.kind))).name };
+    return {
+      name: `${kind} ${number}`,
+      kind,
+      at: pick(
+        rng,
+        places.filter((place) => usual.includes(place.kind)),
+      ).name,
+    };
   });
   return { chore, room, thing, target, places, things };
 }

@@ -5,7 +5,7 @@ import type { Style } from "./moves.ts";
 /** How commands are written, and what is told. */
 export interface HouseholdWords {
   write(command: Command): string;
-  /** As `write` would have written it, from what a policy may have written. */
+  /** Normalizes what a policy wrote to the form that `write` gives. */
   read(said: string): string;
   introduce(household: Household): string;
   /** After the command was performed. */

@@ -53,7 +53,7 @@ export function thingsIn({ household, where }: HouseholdState, place: string): s
   return household.things.map(({ name }) => name).filter((name) => where.get(name) === place);
 }
 
-/** Everything that can be done now, as ALFWorld lists it. What is not in the list does nothing. */
+/** Everything that can be done now, as ALFWorld lists it. Other commands do nothing. */
 export function admissible(state: HouseholdState): Command[] {
   const { household, holding } = state;
   const here = placeOf(state, state.at);

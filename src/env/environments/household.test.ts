@@ -4,7 +4,7 @@ import { Episode } from "../episode.ts";
 import { household } from "./household.ts";
 import { type Chore, chores, type Household, openable, rooms } from "./household-rooms.ts";
 import { shortName } from "./household-words.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const place = (kind: string, number = 1) => ({ name: `${kind} ${number}`, kind, isOpenable: openable.includes(kind) });
 const thing = (kind: string, number: number, at: string) => ({ name: `${kind} ${number}`, kind, at });

@@ -123,7 +123,7 @@ function act(
   return { say: withCommands(say, state, words, options), done: isDone(state), info };
 }
 
-/** Everything but what was seen: two who stand in the same room are in the same state. */
+/** Without what was seen: the key describes the world, not what the agent knows of it. */
 function nameState({ household: { chore, thing, target }, ...state }: HouseholdState): string {
   const { at = "", holding = "", open, where, conditions, isLampOn } = state;
   const things = Array.from(conditions, ([name, had]) => `${name}@${where.get(name) ?? ""}${[...had].sort().join("")}`);

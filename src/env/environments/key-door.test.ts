@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type KeyDoorOptions, keyDoor } from "./key-door.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const task = { id: "corridor", seed: 0, data: { corridor: "kA.D.G" } };
 const play = (says: string, options: Partial<KeyDoorOptions> = {}) => playEpisode(keyDoor(options), task, [...says]);

@@ -11,15 +11,15 @@ import { formatRule } from "./ragen-prompt.ts";
 
 export interface KeyDoorOptions {
   style: Style;
-  /** Actions of the shortest solution, exactly, 4 to 64: the horizon over which credit has to travel. */
+  /** Actions of the shortest solution, exactly, 4 to 64: the horizon of credit assignment. */
   length: number;
   /** How many times `length` an episode may take. */
   slack: number;
   /** How far to each side the corridor is seen. */
   sight: number;
   /**
-   * What is paid on the way: nothing; each of key, door and far side once; or every time the agent gets there, the mistake
-   * that teaches it to walk to and fro instead of arriving.
+   * What is paid on the way: nothing; each of key, door and far side once; or every time the agent gets there, a
+   * known mistake: the policy learns to walk back and forth.
    */
   subgoals: "none" | "first-visit" | "repeatable";
   subgoalReward: number;
@@ -71,7 +71,7 @@ export function keyDoor(options: Partial<KeyDoorOptions> = {}): Env<KeyDoorTask,
       name: `key-door-${length}`,
       seed,
       splits: ["train", "test", "mirrored"],
-      // shorter corridors are too few to keep some apart
+      // there are too few shorter corridors to hold some out
       ...defined({ key: length >= 8 ? ({ corridor }: KeyDoorTask) => corridor : undefined }),
     }),
     start({ task }) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type LockOptions, lock } from "./lock.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const task = { id: "lock", seed: 0, data: { serial: "1298", code: "4521" } };
 const play = (says: readonly string[], options: Partial<LockOptions> = {}) => playEpisode(lock(options), task, says);

@@ -15,15 +15,15 @@ export interface LockOptions {
   digits: number;
   base: number;
   /**
-   * What the code has to do with the serial number on the lock. `shift`: each digit plus `shift`, which a policy can learn
-   * from locks it was helped to open, and use on others. `random`: nothing, so that no lock helps with another.
+   * How the code follows from the serial number on the lock. `shift`: each digit plus `shift`, which a policy can learn
+   * from locks it was helped to open, and use on others. `random`: not at all, so that nothing transfers between locks.
    */
   secret: "shift" | "random";
   shift: number;
   tries: number;
   /** What a wrong code is told besides that it is wrong: nothing, how many digits are right, or which. */
   feedback: "none" | "count" | "places";
-  /** Told from the start, or, as `feedback`, after each try. Nothing by default, and then nobody finds the code. */
+  /** Told from the start, or, as `feedback`, after each try. Nothing by default: then the code can only be guessed. */
   hint: HintKind | "none";
   seed: number;
 }
@@ -65,7 +65,7 @@ export interface LockEnv extends Env<LockTask, LockState> {
   hints(state: LockState): LockHints;
 }
 
-/** A lock whose code almost no blind try opens: 1 of `base ** digits`. The score is 1 when it opens. */
+/** A lock that a random guess opens with probability 1 / `base ** digits`. The score is 1 when it opens. */
 export function lock(options: Partial<LockOptions> = {}): LockEnv {
   const chosen = { ...defaults, ...options };
   const { style, digits, base, tries, feedback, hint, seed } = chosen;

@@ -1,3 +1,4 @@
+import { type Box, isPointInBox } from "../../scorer/point-in-box.ts";
 import type { FormElement, FormTask } from "./mini-form-tasks.ts";
 
 export interface MiniFormsState {
@@ -16,7 +17,7 @@ export type Step =
   | { readonly do: "type"; readonly text: string }
   | { readonly do: "key"; readonly key: string };
 
-/** Does one step; what leads nowhere changes nothing. */
+/** Performs one step; invalid steps change nothing. */
 export function take(state: MiniFormsState, step: Step): void {
   const shown = shownElements(state);
   switch (step.do) {
@@ -29,7 +30,7 @@ export function take(state: MiniFormsState, step: Step): void {
     case "point":
       click(
         state,
-        shown.find((_, index) => isIn(step, boxOf(shown, index))),
+        shown.find((_, index) => isPointInBox([step.x, step.y], boxOf(shown, index))),
       );
       return;
     case "fill": {
@@ -84,15 +85,9 @@ export function shownElements({ task: { elements }, open }: MiniFormsState): For
   return elements.filter(isShown);
 }
 
-type Box = readonly [left: number, top: number, right: number, bottom: number];
-
 /** Of a page of 160 by 210 pixels whose first 50 rows are the instruction; one element below the other. */
 export function boxOf(shown: readonly FormElement[], index: number): Box {
   const { tag, text } = shown[index];
   const width = tag === "input" ? 120 : 16 + 8 * text.length;
   return [2, 52 + 17 * index, 2 + Math.min(width, 150), 52 + 17 * index + 14];
-}
-
-function isIn({ x, y }: { readonly x: number; readonly y: number }, [left, top, right, bottom]: Box): boolean {
-  return left <= x && x <= right && top <= y && y <= bottom;
 }

@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { Rng } from "../../random.ts";
+import { draw, pick } from "./draw.ts";
 import type { Style } from "./moves.ts";
 
 export const formKinds = [
@@ -24,7 +25,7 @@ export interface FormTask {
   readonly kind: FormKind;
   readonly instruction: Readonly<Record<Style, string>>;
   readonly elements: readonly FormElement[];
-  /** A click on one of these ends the episode, and wins it where the rest is so. */
+  /** A click on one of these ends the episode; it succeeds where `texts` and `chosen` are met. */
   readonly ends: readonly number[];
   /** What must be written, by ref. */
   readonly texts: Readonly<Record<string, string>>;
@@ -37,11 +38,6 @@ const words =
   "amber birch cedar delta ember fjord grove heron iris jade karst lotus maple noble olive pearl quartz raven sage tulip".split(
     " ",
   );
-
-function draw(rng: Rng, count: number): string[] {
-  const left = [...words];
-  return Array.from({ length: count }, () => left.splice(rng.integer(left.length), 1)[0]);
-}
 
 type Made = Omit<FormTask, "kind">;
 const none = { texts: {}, chosen: [] };
@@ -64,13 +60,13 @@ function clickButton(rng: Rng): Made {
   const elements = Array.from({ length: 6 }, (_, index): FormElement => {
     const chance = rng.next();
     const tag = chance < 0.33 ? "text" : chance < 0.66 ? "input" : "button";
-    const word = buttonWords[rng.integer(buttonWords.length)];
+    const word = pick(rng, buttonWords);
     const label = rng.next() < 0.5 ? word : word.charAt(0).toUpperCase() + word.slice(1);
     return { ref: index + 1, tag, text: tag === "input" ? "" : label };
   });
   const buttons = elements.filter(({ tag }) => tag === "button");
   if (buttons.length === 0) return clickButton(rng);
-  const { text } = buttons[rng.integer(buttons.length)];
+  const { text } = pick(rng, buttons);
   return {
     instruction: { tags: `Click on the "${text}" button.`, compact: `click ${text}` },
     elements,
@@ -80,7 +76,7 @@ function clickButton(rng: Rng): Made {
 }
 
 function enterText(rng: Rng): Made {
-  const [text = ""] = draw(rng, 1);
+  const [text = ""] = draw(rng, words, 1);
   return {
     instruction: { tags: `Enter "${text}" into the text field and press Submit.`, compact: `enter ${text}` },
     elements: [
@@ -95,7 +91,7 @@ function enterText(rng: Rng): Made {
 
 /** Two to six boxes, of which any number is asked for, none included. */
 function clickCheckboxes(rng: Rng): Made {
-  const boxes = draw(rng, 2 + rng.integer(5)).map(
+  const boxes = draw(rng, words, 2 + rng.integer(5)).map(
     (text, index): FormElement => ({ ref: index + 1, tag: "checkbox", text }),
   );
   const wanted = boxes.filter(() => rng.next() < 0.5);
@@ -114,7 +110,7 @@ function clickCheckboxes(rng: Rng): Made {
 }
 
 function loginUser(rng: Rng): Made {
-  const [user = "", password = ""] = draw(rng, 2);
+  const [user = "", password = ""] = draw(rng, words, 2);
   return {
     instruction: {
       tags: `Enter the username "${user}" and the password "${password}" into the text fields and press login.`,
@@ -132,10 +128,10 @@ function loginUser(rng: Rng): Made {
 }
 
 function chooseList(rng: Rng): Made {
-  const options = draw(rng, 3 + rng.integer(4)).map(
+  const options = draw(rng, words, 3 + rng.integer(4)).map(
     (text, index): FormElement => ({ ref: index + 1, tag: "option", text }),
   );
-  const wanted = options[rng.integer(options.length)];
+  const wanted = pick(rng, options);
   const submit: FormElement = { ref: options.length + 1, tag: "button", text: "Submit" };
   return {
     instruction: { tags: `Select ${wanted.text} from the list and click Submit.`, compact: `choose ${wanted.text}` },
@@ -149,13 +145,13 @@ function chooseList(rng: Rng): Made {
 /** Eight folders and files, two levels below the first; any of them may be the one to find. */
 function navigateTree(rng: Rng): Made {
   const elements: FormElement[] = [];
-  for (const [index, text] of draw(rng, 8).entries()) {
+  for (const [index, text] of draw(rng, words, 8).entries()) {
     const folders = elements.filter(({ tag, folder }) => tag === "folder" && depthOf(elements, folder) < 2);
     const folder = index < 2 ? undefined : folders[rng.integer(folders.length + 1)]?.ref;
     const tag = index === 0 || rng.next() < 0.5 ? "folder" : "file";
     elements.push({ ref: index + 1, tag, text, ...defined({ folder }) });
   }
-  const { ref, text } = elements[rng.integer(elements.length)];
+  const { ref, text } = pick(rng, elements);
   return {
     instruction: { tags: `Find and click on the folder or file named "${text}".`, compact: `find ${text}` },
     elements,

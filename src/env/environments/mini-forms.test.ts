@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Task } from "../../schema/task.ts";
 import { type FormTask, formKinds } from "./mini-form-tasks.ts";
 import { type MiniFormsOptions, miniForms } from "./mini-forms.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const instruction = { tags: "Do it.", compact: "do" };
 const checkboxes: FormTask = {

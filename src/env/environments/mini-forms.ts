@@ -14,7 +14,7 @@ export interface MiniFormsOptions {
   style: Style;
   /** Which kinds of page there are, each as often as the others. */
   kinds: readonly FormKind[];
-  /** `binary`: 1 or -1. `proportional`: what is won shrinks by 1 / turns with each turn before the last; MiniWoB has seconds. */
+  /** `binary`: 1 or -1. `proportional`: the reward shrinks by 1 / turns with each turn; MiniWoB measures seconds. */
   reward: "binary" | "proportional";
   turns: number;
   seed: number;

@@ -2,15 +2,15 @@
 export const moves = ["Left", "Down", "Right", "Up"] as const;
 export type Move = (typeof moves)[number];
 
-/** How an environment speaks: with published prompts and words, or with as few characters as will do. */
+/** How an environment writes: `tags` with the published prompts, `compact` with as few characters as possible. */
 export type Style = "tags" | "compact";
 
 const words = new Map<string, Move>(moves.map((move) => [move.toLowerCase(), move]));
 const letters = new Map<string, Move>(moves.map((move) => [move[0], move]));
 
 /**
- * Several moves of one turn: `Up || Left`, or `UL` in compact style. As in RAGEN, what is beyond `most` is cut without a word;
- * what is not a move is left out and the rest is done. No move at all is not all moves.
+ * Several moves of one turn: `Up || Left`, or `UL` in compact style. As in RAGEN, moves beyond `most` are dropped silently,
+ * and what is not a move is skipped. `areAllMoves` is false where there is no move at all.
  */
 export function readMoves(answer: string, style: Style, most: number): { moves: Move[]; areAllMoves: boolean } {
   const said = style === "tags" ? answer.split("||").map((word) => word.trim()) : [...answer.replace(/\s+/g, "")];

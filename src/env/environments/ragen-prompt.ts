@@ -1,4 +1,4 @@
-/** RAGEN's way of talking to a policy: everything in user messages, turns numbered, the budget and the format in each. */
+/** RAGEN's prompts: everything in user messages, turns numbered, the budget and the format in each. */
 export const ragenSystem = "You're a helpful assistant.";
 
 export interface GameText {
@@ -9,7 +9,7 @@ export interface GameText {
   readonly actionsPerTurn: number;
 }
 
-/** Stands before the first turn. */
+/** Before the first turn. */
 export function describeGame({ instruction, symbols, actions, actionsPerTurn }: GameText): string {
   const legend = Object.entries(symbols).map(([symbol, meaning]) => `${symbol}: ${meaning}`);
   return [

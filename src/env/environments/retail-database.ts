@@ -1,60 +1,61 @@
-import { createHash } from "node:crypto";
 import { createRng, type Rng } from "../../random.ts";
+import { draw, pick } from "./draw.ts";
 import type { Style } from "./moves.ts";
 
-// names as in τ-bench's JSON: policies read them
-export interface Address {
+// Names as in τ-bench's JSON: policies read them. Types, because an interface cannot be passed where a JsonValue is expected.
+
+export type Address = {
   address1: string;
   address2: string;
   city: string;
   state: string;
   country: string;
   zip: string;
-}
+};
 
-export interface PaymentMethod {
+export type PaymentMethod = {
   source: "credit_card" | "gift_card" | "paypal";
   id: string;
   /** Of gift cards. */
   balance?: number;
-}
+};
 
-export interface RetailCustomer {
+export type RetailCustomer = {
   name: { first_name: string; last_name: string };
   address: Address;
   email: string;
   payment_methods: Record<string, PaymentMethod>;
   orders: string[];
-}
+};
 
-export interface Variant {
+export type Variant = {
   item_id: string;
   options: Record<string, string>;
   available: boolean;
   price: number;
-}
+};
 
-export interface RetailProduct {
+export type RetailProduct = {
   name: string;
   product_id: string;
   variants: Record<string, Variant>;
-}
+};
 
-export interface OrderItem {
+export type OrderItem = {
   name: string;
   product_id: string;
   item_id: string;
   price: number;
   options: Record<string, string>;
-}
+};
 
-export interface Payment {
+export type Payment = {
   transaction_type: "payment" | "refund";
   amount: number;
   payment_method_id: string;
-}
+};
 
-export interface Order {
+export type Order = {
   order_id: string;
   user_id: string;
   address: Address;
@@ -69,29 +70,19 @@ export interface Order {
   exchange_new_items?: string[];
   exchange_payment_method_id?: string;
   exchange_price_difference?: number;
-}
+};
 
-export interface RetailDatabase {
+export type RetailDatabase = {
   users: Record<string, RetailCustomer>;
   orders: Record<string, Order>;
   products: Record<string, RetailProduct>;
-}
+};
 
 export interface DatabaseOptions {
   style: Style;
   users: number;
   products: number;
   ordersPerUser: number;
-}
-
-/** SHA-256 of the canonical JSON: the same for any order of keys. */
-export function hashDatabase(database: RetailDatabase): string {
-  return createHash("sha256").update(JSON.stringify(database, sortKeys)).digest("hex");
-}
-
-function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export function roundCents(amount: number): number {
@@ -117,11 +108,11 @@ export function makeDatabase(seed: number, options: DatabaseOptions): RetailData
   const rng = createRng(seed);
   const nextId = makeIds(rng, options.style);
   const database: RetailDatabase = { users: {}, orders: {}, products: {} };
-  for (const name of shuffled(rng, productNames).slice(0, options.products)) {
+  for (const name of draw(rng, productNames).slice(0, options.products)) {
     const product = makeProduct(rng, name, nextId, options.style);
     database.products[product.product_id] = product;
   }
-  for (const first of shuffled(rng, firstNames).slice(0, options.users)) {
+  for (const first of draw(rng, firstNames).slice(0, options.users)) {
     const [id, customer] = makeCustomer(rng, first, nextId, options.style);
     database.users[id] = customer;
     for (let i = 0; i < options.ordersPerUser; i++) {
@@ -146,7 +137,7 @@ const idForms: Readonly<Record<IdKind, Readonly<Record<Style, readonly [prefix: 
   paypal: { tags: ["paypal_", 7], compact: ["y", 2] },
 };
 
-/** Numbers of chance, so that they must be read and cannot be guessed; none twice. */
+/** Distinct random numbers, so that ids must be read and cannot be guessed. */
 function makeIds(rng: Rng, style: Style): (kind: IdKind) => string {
   const used = new Set<string>();
   return (kind) => {
@@ -164,11 +155,11 @@ function makeProduct(rng: Rng, name: string, nextId: (kind: IdKind) => string, s
   const { color, size } = optionValues;
   const kinds = style === "compact" ? color.map((each) => ({ color: each })) : pairs(color, size);
   const base = 5 + rng.integer(90);
-  const variants = shuffled(rng, kinds)
+  const variants = draw(rng, kinds)
     .slice(0, style === "compact" ? 3 : 5)
     .map((options, index): Variant => {
       const price = style === "compact" ? base + rng.integer(9) : roundCents(base + rng.integer(2000) / 100);
-      // two at least can be had, so that one can be changed for another
+      // at least two are available, so that one can be exchanged for another
       return { item_id: nextId("item"), options, available: index < 2 || rng.next() < 0.7, price };
     });
   const byId = Object.fromEntries(variants.map((variant) => [variant.item_id, variant]));
@@ -223,7 +214,7 @@ interface OrderFacts {
 
 function makeOrder(rng: Rng, { database, userId, id, status }: OrderFacts): Order {
   const customer = database.users[userId];
-  const products = shuffled(rng, Object.values(database.products)).slice(0, 1 + rng.integer(3));
+  const products = draw(rng, Object.values(database.products)).slice(0, 1 + rng.integer(3));
   const items = products.map(({ name, product_id, variants }): OrderItem => {
     const { item_id, price, options } = pick(rng, Object.values(variants));
     return { name, product_id, item_id, price, options: { ...options } };
@@ -238,13 +229,4 @@ function makeOrder(rng: Rng, { database, userId, id, status }: OrderFacts): Orde
     status,
     payment_history: [{ transaction_type: "payment", amount, payment_method_id: method }],
   };
-}
-
-export function pick<Item>(rng: Rng, items: readonly Item[]): Item {
-  return items[rng.integer(items.length)]!;
-}
-
-function shuffled<Item>(rng: Rng, items: readonly Item[]): Item[] {
-  const left = [...items];
-  return items.map(() => left.splice(rng.integer(left.length), 1)[0]!);
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../../random.ts";
 import { Episode } from "../episode.ts";
-import { playEpisode } from "./play-episode.ts";
 import { makeDatabase } from "./retail-database.ts";
 import { retailDesk } from "./retail-desk.ts";
 import { type RequestKind, requestKinds } from "./retail-requests.ts";
 import { answerReply, meetUser, stopWord } from "./retail-user.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 /** The first task of a kind, with one request. */
 async function taskOf(kind: RequestKind) {

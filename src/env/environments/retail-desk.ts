@@ -3,15 +3,15 @@ import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import { hermes } from "../../policy/formats/hermes.ts";
 import type { Rng } from "../../random.ts";
+import { tauBenchScore } from "../../scorer/tau-bench.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env, ExpertContext, FinishedEpisode } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
 import type { Style } from "./moves.ts";
-import { applyAction } from "./retail-actions.ts";
-import { type DatabaseOptions, hashDatabase, makeDatabase } from "./retail-database.ts";
+import { applyAction, cancelReasons } from "./retail-actions.ts";
+import { type DatabaseOptions, makeDatabase } from "./retail-database.ts";
 import { type RetailExpertState, serve, words } from "./retail-expert.ts";
-import { retailPolicy } from "./retail-policy.ts";
 import { drawRetailTask, type RequestKind, type RetailTask, requestKinds } from "./retail-requests.ts";
 import { type RetailToolName, retailTools, shortToolNames, type ToolNames, toolArguments } from "./retail-tools.ts";
 import { answerReply, meetUser, stopWord } from "./retail-user.ts";
@@ -45,6 +45,25 @@ const defaults: RetailDeskOptions = {
 
 const sizes = { tags: { users: 8, products: 8 }, compact: { users: 3, products: 3 } };
 
+/** What the desk may do: the rules of τ-bench's retail domain, paraphrased. */
+const retailPolicy = [
+  "You work at the service desk of an online shop. You help users to cancel or change pending orders, to return or",
+  "exchange delivered orders, to change their default address, and to learn about their profile, orders and products.",
+  "",
+  "- First find out who the user is: by email, or by name and zip code. Do this even when you are given a user id.",
+  "- You serve one user in a conversation and refuse requests that concern another.",
+  "- Before anything is changed in the database, list the details of the change and let the user confirm with yes.",
+  "- Make nothing up, advise nothing of your own, and make one tool call at a time; a turn is a call or a reply, not both.",
+  "- Refuse what is against these rules. Hand the user over to a human only when your tools cannot do what is asked.",
+  "",
+  `- Cancelling: only orders with status "pending", for the reason "${cancelReasons.join('" or "')}". The money goes back the way it was paid.`,
+  '- Changing an order: only with status "pending"; its address, its payment method, or its items, to others of the same',
+  "  product. Items can be changed once, after which the order can be neither changed nor cancelled: ask for all of them.",
+  '- Returning: only orders with status "delivered"; the money goes to the original payment method or to a gift card.',
+  '- Exchanging: only orders with status "delivered"; items to available ones of the same product. The user names a payment',
+  "  method for the difference; a gift card must hold enough.",
+].join("\n");
+
 export interface RetailState extends RetailExpertState {
   /** What was said to the customer. */
   readonly replies: string[];
@@ -52,9 +71,9 @@ export interface RetailState extends RetailExpertState {
 
 /**
  * A customer service desk, after τ-bench's retail: tools read and change a database, everything else that is said goes to a
- * customer who plays by rules and ends with `###STOP###`. The score is 1 where the database is as the gold actions leave it
+ * rule-based customer who ends with `###STOP###`. The score is 1 where the database is as the gold actions leave it
  * and everything required was said. As in τ-bench, consent is not scored, and where nothing should be changed doing nothing
- * is right: a share of one kind in seven, `refuse`, is earned by any refusal.
+ * is right: tasks of the kind `refuse`, one in seven, are solved by any refusal.
  */
 export function retailDesk(options: Partial<RetailDeskOptions> = {}): Env<RetailTask, RetailState> {
   const chosen = { ...defaults, ...options };
@@ -86,7 +105,7 @@ export function retailDesk(options: Partial<RetailDeskOptions> = {}): Env<Retail
     score: (episode) => score(episode, database),
     expert: ({ task, state }) => serve(task, state, style, names),
     actions: (context) => listActions(context, style, names),
-    // what was done to the database says what it is like now, in fewer characters than the database
+    // the actions done determine the database, and are shorter
     stateKey: ({ done, user: { request, isConfirmed, told }, looked }) => {
       return [request, isConfirmed, [...told].sort(), [...looked].sort(), ...done].join("|");
     },
@@ -126,14 +145,16 @@ function reply({ task, state, answer }: ActContext<RetailTask, RetailState>, sty
 }
 
 function score({ task, state, stop }: FinishedEpisode<RetailTask, RetailState>, options: DatabaseOptions): number {
-  // as in τ-bench, what the customer never came to the end of is not solved
+  // as in τ-bench, a conversation that the customer did not end is not solved
   if (stop !== "completed") return 0;
   const gold = makeDatabase(task.database, options);
   for (const request of task.requests) if (request.gold !== undefined) applyAction(gold, request.gold);
-  if (hashDatabase(gold) !== hashDatabase(state.database)) return 0;
-  const plain = (text: string) => text.toLowerCase().replaceAll(",", "");
-  const outputs = task.requests.flatMap((request) => request.outputs);
-  return outputs.every((output) => state.replies.some((said) => plain(said).includes(plain(output)))) ? 1 : 0;
+  return tauBenchScore({
+    database: state.database,
+    goldDatabase: gold,
+    requiredOutputs: task.requests.flatMap((request) => request.outputs),
+    responses: state.replies,
+  });
 }
 
 /** Questions, answers, look-ups, refusals, and what the request asks for, done to the right order or to another one. */

@@ -8,7 +8,7 @@ export interface RetailExpertState extends RetailToolState {
   readonly user: RetailUserState;
 }
 
-/** What someone who keeps to the policy does next: asks who it is, asks what is missing, looks it up, has it confirmed, does it. */
+/** The next step of an expert that keeps to the policy: asks who it is, asks what is missing, looks it up, has it confirmed, does it. */
 export function serve(
   task: RetailTask,
   state: RetailExpertState,
@@ -52,7 +52,7 @@ function prepare(
   }
   if (kind === "stock" && !looked.has("types"))
     return { calls: [{ name: names("list_all_product_types"), arguments: {} }] };
-  // what must not be done needs no more looking
+  // what the policy forbids needs no further look-ups
   if (productId === undefined || looked.has(productId) || request.isRefused) return undefined;
   return { calls: [{ name: names("get_product_details"), arguments: { product_id: productId } }] };
 }
@@ -87,7 +87,7 @@ const named: Readonly<Record<Topic, string>> = {
   pay: "the payment method",
 };
 
-/** What a desk says; the customer understands these and their like. */
+/** Phrases of the expert that the simulated customer understands. */
 export const words: Readonly<Record<Style, DeskWords>> = {
   tags: {
     identity: "Could you tell me your email, or your name and zip code?",

@@ -1,6 +1,7 @@
 import { LudusError } from "../../errors.ts";
 import type { Rng } from "../../random.ts";
 import { ToolError } from "../../tool/tool.ts";
+import { pick } from "./draw.ts";
 import type { Style } from "./moves.ts";
 import { applyAction, cancelReasons, type RetailAction } from "./retail-actions.ts";
 import {
@@ -9,7 +10,6 @@ import {
   makeDatabase,
   type Order,
   type OrderItem,
-  pick,
   type RetailDatabase,
   type Variant,
 } from "./retail-database.ts";
@@ -28,7 +28,7 @@ export interface RetailFact {
 
 export interface RetailRequest {
   readonly kind: ActionKind | "total" | "stock";
-  /** What the customer comes with; all else has to be asked for. */
+  /** The customer's first message; everything else has to be asked for. */
   readonly opening: string;
   readonly facts: readonly RetailFact[];
   /** What has to be looked at before anything can be done or said. */
@@ -58,7 +58,7 @@ export interface RequestOptions extends DatabaseOptions {
 
 const maxDraws = 1000;
 
-/** A customer with requests about different orders. Gold actions have been tried out, one after the other. */
+/** A customer with requests about different orders. Gold actions have been applied in order, so they are valid. */
 export function drawRetailTask(rng: Rng, options: RequestOptions): RetailTask {
   for (let i = 0; i < maxDraws; i++) {
     const seed = rng.integer(2 ** 31);
@@ -77,7 +77,7 @@ export function drawRetailTask(rng: Rng, options: RequestOptions): RetailTask {
   }
   throw new LudusError("no-task", {
     got: `${maxDraws} databases without a customer for ${options.requests} requests`,
-    expected: "one",
+    expected: "a customer with enough suitable orders",
     hint: "Raise ordersPerUser or allow more kinds.",
   });
 }
@@ -99,7 +99,7 @@ function drawRequest(
   const { action, ...request } = drawn;
   if (kind === "refuse") return { ...request, outputs: [], isRefused: true };
   try {
-    // later requests meet what earlier ones left: a gift card may be empty
+    // earlier requests change the database: a gift card may be empty by now
     applyAction(database, action);
   } catch (error) {
     if (error instanceof ToolError) return undefined;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readArithmetic } from "../../task/arithmetic.ts";
+import { readArithmetic } from "../../scorer/arithmetic.ts";
 import { type Tool, ToolError } from "../../tool/tool.ts";
 import type { ToolMaker } from "../define-env.ts";
 import type { Style } from "./moves.ts";

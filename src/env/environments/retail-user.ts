@@ -4,15 +4,15 @@ import type { RetailTask, Topic } from "./retail-requests.ts";
 
 export const stopWord = "###STOP###";
 
-/** Where a customer stands. It speaks by rules alone: same replies, same words. */
+/** State of the simulated customer, which is rule-based and deterministic. */
 export interface RetailUserState {
   /** Of the task's requests, the one it is about now. */
   request: number;
-  /** What it has said for this request; who it is stays said. */
+  /** Topics it has told for this request; its identity is kept across requests. */
   readonly told: Set<Topic | "identity">;
   /** Whether it said yes to what was proposed for this request. */
   isConfirmed: boolean;
-  /** Replies that brought nothing new; it leaves at the third. */
+  /** Replies that brought nothing new; the conversation ends at the third. */
   idle: number;
 }
 
@@ -33,7 +33,7 @@ const asksToConfirm = /\bconfirm|\byes\b|\bproceed\b|\bgo ahead\b|\bok\?/;
 const asksForMore = /\b(any|some)thing else\b/;
 const tellsTheEnd = /\b(done|no|not|sorry|cannot|can't|unable|complete|completed|has been|have been|is now)\b/;
 
-/** What the customer answers to a reply, and what it thereby comes to have told. */
+/** The customer's answer to a reply; updates what it has told. */
 export function answerReply(
   user: RetailUserState,
   task: RetailTask,
@@ -51,7 +51,7 @@ export function answerReply(
 
   const known = [{ topic: "identity", say: identify(task, customer, style) } as const, ...request.facts];
   const isConfirming = asksToConfirm.test(said);
-  // a proposal names many things that need not be said once more
+  // a proposal mentions many topics; those told already are not repeated
   const asked = known.filter(({ topic }) => topics[topic].test(said) && !(isConfirming && user.told.has(topic)));
   const next =
     asked.length > 0 || isConfirming ? asked : request.facts.filter(({ topic }) => !user.told.has(topic)).slice(0, 1);

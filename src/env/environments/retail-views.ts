@@ -1,7 +1,7 @@
 import type { Style } from "./moves.ts";
 import type { Address, Order, RetailCustomer, RetailDatabase, RetailProduct } from "./retail-database.ts";
 
-// τ-bench shows the JSON of its database; a model with few tokens reads one thing a line
+// τ-bench shows the JSON of its database; compact style has one record a line
 
 export function showCustomer(id: string, customer: RetailCustomer, style: Style): unknown {
   if (style === "tags") return customer;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { defined } from "../../defined.ts";
+import type { Point } from "../../scorer/point-in-box.ts";
 import type { Style } from "./moves.ts";
 
-export type Point = readonly [x: number, y: number];
 export const directions = ["up", "down"] as const;
 export type Direction = (typeof directions)[number];
 export type Vocabulary = "ui-r1" | "computer-use";

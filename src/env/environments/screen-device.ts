@@ -1,5 +1,6 @@
-import type { Point, ScreenAction } from "./screen-actions.ts";
-import { type Box, boxOf, isInBox, mapBack, type ScreenSize, type Widget } from "./screen-layout.ts";
+import { type Box, isPointInBox, type Point } from "../../scorer/point-in-box.ts";
+import type { ScreenAction } from "./screen-actions.ts";
+import { boxOf, mapBack, type ScreenSize, type Widget } from "./screen-layout.ts";
 
 export const home = "home";
 
@@ -103,7 +104,7 @@ export function screenful({ rows }: ScreenSize): number {
 }
 
 function under(device: Device): Widget | undefined {
-  return visibleWidgets(device).find(({ box }) => isInBox(device.cursor, box))?.widget;
+  return visibleWidgets(device).find(({ box }) => isPointInBox(device.cursor, box))?.widget;
 }
 
 function press(device: Device, widget: Widget | undefined): void {

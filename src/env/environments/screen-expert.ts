@@ -1,6 +1,7 @@
 import { defined } from "../../defined.ts";
+import type { Point } from "../../scorer/point-in-box.ts";
 import type { ExpertContext } from "../env.ts";
-import type { Point, ScreenAction, Vocabulary } from "./screen-actions.ts";
+import type { ScreenAction, Vocabulary } from "./screen-actions.ts";
 import { type Device, home, screenful, textsOf, visibleWidgets } from "./screen-device.ts";
 import { shownBox, type Widget } from "./screen-layout.ts";
 import type { Goal, ScreenTask } from "./screen-tasks.ts";

@@ -1,8 +1,5 @@
 import type { Rng } from "../../random.ts";
-import type { Point } from "./screen-actions.ts";
-
-/** Left, top, right, bottom; a point on an edge is inside. */
-export type Box = readonly [left: number, top: number, right: number, bottom: number];
+import type { Box, Point } from "../../scorer/point-in-box.ts";
 
 /** Placed on a grid of cells; each is one row high. */
 export interface Widget {
@@ -21,10 +18,6 @@ export interface ScreenSize {
   readonly cell: number;
   /** What the policy is shown, and speaks of, in pixels. */
   readonly shown: Point;
-}
-
-export function isInBox([x, y]: Point, [left, top, right, bottom]: Box): boolean {
-  return left <= x && x <= right && top <= y && y <= bottom;
 }
 
 /** In pixels of the screen, scrolled by some rows. */

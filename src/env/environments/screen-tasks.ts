@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { Rng } from "../../random.ts";
+import { draw } from "./draw.ts";
 import type { Style } from "./moves.ts";
 import type { Vocabulary } from "./screen-actions.ts";
 import { home, type Pages } from "./screen-device.ts";
@@ -39,11 +40,6 @@ const newButtons = "Undo Find Zoom Sort Lock Mute Reply Merge".split(" ");
 
 function buttonsOf(split: string): readonly string[] {
   return split === "new-labels" ? newButtons : buttons;
-}
-
-function draw<Value>(rng: Rng, values: readonly Value[], count: number): Value[] {
-  const left = [...values];
-  return Array.from({ length: count }, () => left.splice(rng.integer(left.length), 1)[0]!);
 }
 
 /** Mostly clicks, as on phones. */

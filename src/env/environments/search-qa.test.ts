@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import type { Task } from "../../schema/task.ts";
 import type { Env } from "../env.ts";
-import { isExactMatch, wordF1 } from "./answer-match.ts";
-import { playEpisode } from "./play-episode.ts";
 import { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 function tasksOf(env: Env<SearchQaTask, SearchQaState>, split: string, count: number): Promise<Task<SearchQaTask>[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => env.tasks.at(split, index)));
@@ -161,13 +160,6 @@ test("ReSearch's reward: nothing for a broken format, 0.1 for a right one alone,
   expect(await score("search Nam land", "=Mel")).toBe(1);
   expect(await score("look", "=Mel")).toBe(0);
   expect(await score("=Nam")).toBe(0.1);
-});
-
-test("F1 counts a word as often as both have it", () => {
-  expect(wordF1("the cat sat", "cat sat down")).toBeCloseTo(0.8, 12);
-  expect(wordF1("a a b b", "b")).toBeCloseTo(2 / 3, 12);
-  expect(wordF1("", "")).toBe(0);
-  expect(isExactMatch("", "x")).toBe(false);
 });
 
 test("what may be said holds what the expert says", async () => {

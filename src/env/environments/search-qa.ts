@@ -5,17 +5,18 @@ import { compact } from "../../policy/formats/compact.ts";
 import { search } from "../../policy/formats/search.ts";
 import type { Rng } from "../../random.ts";
 import { makeScore, type Score } from "../../schema/score.ts";
+import { exactMatchScore } from "../../scorer/normalize-answer.ts";
+import { reSearchAnswerScore } from "../../scorer/re-search.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env, ExpertContext, FinishedEpisode } from "../env.ts";
-import { isExactMatch, wordF1 } from "./answer-match.ts";
 import { checkWholeOptions } from "./check-options.ts";
 import { drawChain, type Fact, type KnowledgeBase, makeKnowledgeBase } from "./knowledge-base.ts";
 import type { Style } from "./moves.ts";
 
 export interface SearchQaOptions {
   style: Style;
-  /** One knowledge base for all tasks, which a policy may come to know by heart, or another for each task. */
+  /** One knowledge base for all tasks, which a policy may memorize, or another for each task. */
   kb: "shared" | "per-task";
   /** Things of each of the four kinds in a knowledge base. */
   entities: number;
@@ -23,7 +24,7 @@ export interface SearchQaOptions {
   maxHops: number;
   /** Passages told for a search; 3 in tags style, 1 in compact style. */
   passages: number | "by-style";
-  /** The policy searches; or, as plain retrieval-augmented generation, it is shown what the question itself finds, and answers. */
+  /** The policy searches; or, as in plain RAG, it is shown the passages that the question retrieves, and answers. */
   retrieve: "by-policy" | "once";
   /** All turns, the answer included. Search-R1 counts searches, and one more turn: its 2 (4 in the paper) are 3 (5) here. */
   turns: number;
@@ -118,7 +119,7 @@ function checkOptions({ entities, minHops, maxHops, passages, turns }: SearchQaO
   });
 }
 
-/** Attempts at a task come together, so the last is enough. */
+/** The attempts of a group run together, so a cache of one entry suffices. */
 function rememberLast<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   let last: { key: Key; value: Value } | undefined;
   return (key) => {
@@ -191,11 +192,11 @@ function score(
   { task, state, answer, turns }: FinishedEpisode<SearchQaTask, SearchQaState>,
   { reward }: SearchQaOptions,
 ): Score {
-  const isRight = isExactMatch(answer, task.answer);
+  const isRight = exactMatchScore(answer, task.answer) === 1;
   if (reward === "em") return makeScore({ outcome: isRight ? 1 : 0 }, isRight);
   const areCallsRight = turns.every(({ calls }) => calls.every(({ outcome }) => outcome === "ok"));
   const isWellFormed = state.isWellFormed && areCallsRight && answer !== "";
-  return makeScore({ outcome: isWellFormed ? wordF1(answer, task.answer) || 0.1 : 0 }, isRight);
+  return makeScore({ outcome: isWellFormed ? reSearchAnswerScore(answer, task.answer) : 0 }, isRight);
 }
 
 /** Follows the chain as far as it was told, whoever asked; then searches for the next link or answers. */

@@ -30,7 +30,7 @@ export function makeRoom(rng: Rng, options: RoomOptions): Room {
   }
   throw new LudusError("no-task", {
     got: `${maxDraws} rooms of ${options.width} × ${options.height} with no place to pull ${options.boxes} boxes to`,
-    expected: "one",
+    expected: "a solvable room",
     hint: "Make the room larger or take fewer boxes.",
   });
 }

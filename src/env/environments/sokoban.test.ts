@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createRng } from "../../random.ts";
-import { playEpisode } from "./play-episode.ts";
 import { type SokobanTask, sokoban } from "./sokoban.ts";
 import { makeRoom } from "./sokoban-rooms.ts";
 import { boxesOnTarget, solve } from "./sokoban-rules.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const taskOf = (room: string, vocabulary: SokobanTask["vocabulary"] = "usual") => ({
   id: "room",

@@ -25,7 +25,7 @@ export interface SokobanOptions {
   turns: number;
   /** Only rooms with a solution of at most so many moves, in the splits train, test and vocabulary. */
   maxSolution: number;
-  /** Taken off for a turn in which something was not a move, nothing was, or the format was not kept. */
+  /** Subtracted for a turn without a move, with something that is not a move, or with a broken format. */
   invalidPenalty: number;
   seed: number;
 }
@@ -119,7 +119,7 @@ function checkOptions({ width, height, boxes, searchDepth, maxActions, actionsPe
     width: [width, 4, 20],
     height: [height, 4, 20],
     boxes: [boxes, 1, 4],
-    // each move played backwards is a call in the stack
+    // the search recurses once for each move played backwards
     searchDepth: [searchDepth, 2, 1000],
     maxActions: [maxActions, 1, 1000],
     actionsPerTurn: [actionsPerTurn, 1, 100],
@@ -142,7 +142,7 @@ function makeTasks(options: SokobanOptions) {
       }
       throw new LudusError("no-task", {
         got: `${maxDraws} rooms, none solved in ${options.maxSolution} moves`,
-        expected: "one",
+        expected: "a room within the limits",
         hint: "Raise maxSolution.",
       });
     },

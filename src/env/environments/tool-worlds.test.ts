@@ -4,8 +4,8 @@ import type { Env } from "../env.ts";
 import { Episode } from "../episode.ts";
 import { functionCalling } from "./function-calling.ts";
 import { miniForms } from "./mini-forms.ts";
-import { playEpisode } from "./play-episode.ts";
 import { searchQa } from "./search-qa.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 import { virtualScreen } from "./virtual-screen.ts";
 
 const styles = ["compact", "tags"] as const;

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import type { Task } from "../../schema/task.ts";
-import { playEpisode } from "./play-episode.ts";
+import { type Box, isPointInBox } from "../../scorer/point-in-box.ts";
 import { readAction, type ScreenAction, type Vocabulary, writeAction } from "./screen-actions.ts";
-import { type Box, isInBox, mapBack, shownBox } from "./screen-layout.ts";
+import { mapBack, shownBox } from "./screen-layout.ts";
 import type { Goal, ScreenTask } from "./screen-tasks.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 import { type VirtualScreenOptions, virtualScreen } from "./virtual-screen.ts";
 
 const app = (label: string, row: number) => ({ kind: "app" as const, label, row, column: 1, width: 6 });
@@ -174,8 +175,8 @@ test.each([
   for (let row = 0; row < 8; row++) {
     const box: Box = [3 * cell, row * cell, 9 * cell - 1, (row + 1) * cell - 1];
     const [left, top, right, bottom] = shownBox(box, size);
-    expect(isInBox(mapBack([left, top], size), box)).toBe(true);
-    expect(isInBox(mapBack([right, bottom], size), box)).toBe(true);
+    expect(isPointInBox(mapBack([left, top], size), box)).toBe(true);
+    expect(isPointInBox(mapBack([right, bottom], size), box)).toBe(true);
   }
 });
 

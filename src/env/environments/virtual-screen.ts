@@ -3,22 +3,17 @@ import { LudusError } from "../../errors.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore, type Score } from "../../schema/score.ts";
+import type { Point } from "../../scorer/point-in-box.ts";
+import { uiR1ActionScore } from "../../scorer/ui-r1.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
 import type { Style } from "./moves.ts";
-import {
-  describeActions,
-  type Point,
-  readAction,
-  type ScreenAction,
-  type Vocabulary,
-  writeAction,
-} from "./screen-actions.ts";
+import { describeActions, readAction, type ScreenAction, type Vocabulary, writeAction } from "./screen-actions.ts";
 import { type Device, lastScroll, perform, startDevice, textsOf, visibleWidgets } from "./screen-device.ts";
 import { nextAction, possibleActions } from "./screen-expert.ts";
-import { drawBitmap, factors, isInBox, mapBack, type ScreenSize, shownBox } from "./screen-layout.ts";
+import { drawBitmap, factors, mapBack, type ScreenSize, shownBox } from "./screen-layout.ts";
 import { makeEpisodeTask, makeGroundingTask, type ScreenTask } from "./screen-tasks.ts";
 
 export interface VirtualScreenOptions {
@@ -33,7 +28,7 @@ export interface VirtualScreenOptions {
   rows: number;
   /** Pixels of a cell, both ways. */
   cell: number;
-  /** Pixels of what the policy is shown: coordinates are mapped back from it. As many as the screen has, where absent. */
+  /** Pixels of what the policy is shown: coordinates are mapped back from it. The screen's own size by default. */
   shown?: Point;
   /** On a page. */
   widgets: number;
@@ -153,15 +148,19 @@ function shownCursor({ cursor: [x, y], size }: Device): Point {
   return [Math.round(x * factorX), Math.round(y * factorY)];
 }
 
-/** UI-R1's R_T, R_C and R_F. As there, what a scroll or a text says is not scored. */
 function scoreStep({ goal }: ScreenTask, { device, last, isWellFormed }: VirtualScreenState): Score {
   if (goal.kind !== "step") return makeScore({});
-  const type = last?.name === goal.action ? 1 : 0;
-  const target = visibleWidgets(device).find(({ widget }) => widget.label === goal.target);
-  const isHit =
-    target === undefined || (last?.point !== undefined && isInBox(mapBack(last.point, device.size), target.box));
-  const coordinate = type === 1 && isHit ? 1 : 0;
-  return makeScore({ type, coordinate, format: isWellFormed ? 1 : 0 }, coordinate === 1);
+  const box = visibleWidgets(device).find(({ widget }) => widget.label === goal.target)?.box;
+  const { type, coordinate, format } = uiR1ActionScore(
+    {
+      action: last?.name ?? null,
+      point: last?.point === undefined ? null : mapBack(last.point, device.size),
+      isWellFormed,
+    },
+    { action: goal.action, ...defined({ box }) },
+    goal.target === undefined ? [] : [goal.action],
+  );
+  return makeScore({ type, coordinate, format }, coordinate === 1);
 }
 
 function isReached({ goal }: ScreenTask, { device }: VirtualScreenState): boolean {
@@ -175,7 +174,7 @@ function show({ device }: VirtualScreenState, { style, view, task }: VirtualScre
   const { page, scrolled, size, focus } = device;
   const texts = textsOf(device);
   const more = `${scrolled > 0 ? "^" : ""}${scrolled < lastScroll(device) ? "v" : ""}`;
-  // a single screen has no name and nothing below
+  // a grounding task has one page without a name, and it does not scroll
   const top = task === "grounding" ? [] : [style === "tags" ? `Page: ${page} ${more}`.trim() : `${page}${more}`];
   if (view === "bitmap") return [...top, drawBitmap(device.pages[page], texts, size, scrolled)].join("\n");
   const lines = visibleWidgets(device).map(({ widget: { kind, label }, box }, index) => {

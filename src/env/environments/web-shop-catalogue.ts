@@ -1,5 +1,7 @@
 import { createRng, type Rng } from "../../random.ts";
+import { type ShopGoal, type ShopProduct, type ShopPurchase, webShopScore } from "../../scorer/web-shop.ts";
 import { bm25 } from "./bm25.ts";
+import { draw, pick } from "./draw.ts";
 
 export interface OptionValue {
   readonly value: string;
@@ -7,17 +9,8 @@ export interface OptionValue {
   readonly extra: number;
 }
 
-/** Has every field that `webShopScore` of the rewards asks for, so that it can take the place of the scoring here. */
-export interface Product {
+export interface Product extends ShopProduct {
   readonly id: string;
-  readonly query: string;
-  /** From general to special. */
-  readonly categories: readonly string[];
-  readonly nouns: readonly string[];
-  readonly title: string;
-  readonly attributes: readonly string[];
-  readonly bulletPoints: readonly string[];
-  readonly description: string;
   readonly reviews: readonly string[];
   /** Of 5. */
   readonly rating: number;
@@ -26,21 +19,8 @@ export interface Product {
   readonly options: Readonly<Record<string, readonly OptionValue[]>>;
 }
 
-export interface Goal {
-  readonly query: string;
-  readonly categories: readonly string[];
-  readonly nouns: readonly string[];
-  readonly attributes: readonly string[];
-  /** Wanted values: none, or one for each of some of the product's options. */
-  readonly options: readonly string[];
-  readonly priceUpper: number;
-}
-
-export interface Purchase {
+export interface Purchase extends ShopPurchase {
   readonly product: Product;
-  /** Name to value. */
-  readonly options: Readonly<Record<string, string>>;
-  readonly price: number;
 }
 
 export interface Catalogue {
@@ -140,12 +120,6 @@ function drawValues(rng: Rng, values: readonly string[]): OptionValue[] {
   return kept.map((value) => ({ value, extra: rng.next() < 0.5 ? 0 : 1 + rng.integer(15) }));
 }
 
-/** So many of the items, each at most once, in an order of chance. */
-function draw<Item>(rng: Rng, items: readonly Item[], count: number): Item[] {
-  const left = [...items];
-  return Array.from({ length: Math.min(count, items.length) }, () => left.splice(rng.integer(left.length), 1)[0]!);
-}
-
 function documentOf({ title, description, bulletPoints, options }: Product): string {
   const values = Object.values(options).flatMap((list) => list.map(({ value }) => value));
   return [title, description, ...bulletPoints, ...values].join(" ");
@@ -158,10 +132,10 @@ export function priceOf(product: Product, chosen: Readonly<Record<string, string
 }
 
 /** One to three attributes and up to two options of some product, and a limit that its price keeps. */
-export function drawGoal(rng: Rng, { products }: Catalogue): Goal {
-  const product = products[rng.integer(products.length)];
+export function drawGoal(rng: Rng, { products }: Catalogue): ShopGoal {
+  const product = pick(rng, products);
   const options = draw(rng, Object.entries(product.options), rng.integer(3)).map(([name, values]) => {
-    return [name, values[rng.integer(values.length)].value] as const;
+    return [name, pick(rng, values).value] as const;
   });
   const price = priceOf(product, Object.fromEntries(options));
   const { query, categories, nouns } = product;
@@ -176,27 +150,12 @@ export function drawGoal(rng: Rng, { products }: Catalogue): Goal {
 }
 
 /** Which options would meet the goal; undefined where this product cannot. */
-export function optionsFor(product: Product, goal: Goal): Readonly<Record<string, string>> | undefined {
+export function optionsFor(product: Product, goal: ShopGoal): Readonly<Record<string, string>> | undefined {
   const options = Object.entries(product.options).flatMap(([name, values]) => {
     const wanted = values.find(({ value }) => goal.options.includes(value));
     return wanted === undefined ? [] : [[name, wanted.value] as const];
   });
   const chosen = Object.fromEntries(options);
-  return scorePurchase({ product, options: chosen, price: priceOf(product, chosen) }, goal) === 1 ? chosen : undefined;
-}
-
-/**
- * WebShop's reward, `type · (attributes + options + price met) / (all of them)`, with the catalogue's own words instead of
- * fuzzy matching. The published type score compares nouns of long titles; here the same noun is 1, the same department 0.5.
- */
-export function scorePurchase({ product, options, price }: Purchase, goal: Goal): number {
-  const attributes = goal.attributes.filter((wanted) => product.attributes.includes(wanted)).length;
-  const chosen = Object.values(options).filter((value) => goal.options.includes(value)).length;
-  const met = attributes + chosen + (price <= goal.priceUpper ? 1 : 0);
-  return (typeScore(product, goal) * met) / (goal.attributes.length + goal.options.length + 1);
-}
-
-function typeScore({ nouns, categories }: Product, goal: Goal): number {
-  if (nouns.some((noun) => goal.nouns.includes(noun))) return 1;
-  return categories.some((category) => goal.categories.includes(category)) ? 0.5 : 0;
+  const { isSolved } = webShopScore({ product, options: chosen, price: priceOf(product, chosen) }, goal);
+  return isSolved ? chosen : undefined;
 }

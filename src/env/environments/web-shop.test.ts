@@ -1,33 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../../random.ts";
+import type { ShopGoal } from "../../scorer/web-shop.ts";
 import { Episode } from "../episode.ts";
-import { playEpisode } from "./play-episode.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 import { webShop } from "./web-shop.ts";
-import {
-  drawGoal,
-  type Goal,
-  makeCatalogue,
-  optionsFor,
-  type Product,
-  priceOf,
-  scorePurchase,
-} from "./web-shop-catalogue.ts";
+import { drawGoal, makeCatalogue, optionsFor } from "./web-shop-catalogue.ts";
 
-const shirt: Product = {
-  id: "p1",
-  query: "shirt",
-  categories: ["clothing", "shirt"],
-  nouns: ["shirt"],
-  title: "bakoli soft warm shirt",
-  attributes: ["soft", "warm"],
-  bulletPoints: [],
-  description: "",
-  reviews: [],
-  rating: 4,
-  price: 20,
-  options: { color: [{ value: "red", extra: 0 }], size: [{ value: "L", extra: 6 }] },
-};
-const wanted: Goal = {
+const wanted: ShopGoal = {
   query: "shirt",
   categories: ["clothing", "shirt"],
   nouns: ["shirt"],
@@ -35,20 +14,6 @@ const wanted: Goal = {
   options: ["red", "L"],
   priceUpper: 30,
 };
-
-test.each([
-  // soft, red, L and the price of five
-  [{}, { color: "red", size: "L" }, 4 / 5],
-  [{}, { color: "red" }, 3 / 5],
-  [{ attributes: ["slim", "soft"] }, { color: "red", size: "L" }, 1],
-  [{ price: 25 }, { color: "red", size: "L" }, 3 / 5],
-  [{ nouns: ["coat"], categories: ["clothing", "coat"] }, { color: "red", size: "L" }, 2 / 5],
-  [{ nouns: ["soup"], categories: ["food", "soup"] }, { color: "red", size: "L" }, 0],
-])("%j bought with %j is worth %d", (changes, options, worth) => {
-  const product = { ...shirt, ...changes };
-  const chosen = Object.fromEntries(Object.entries(options));
-  expect(scorePurchase({ product, options: chosen, price: priceOf(product, chosen) }, wanted)).toBeCloseTo(worth, 12);
-});
 
 test("a shop is as large as asked, the same for the same seed, and every goal can be met by some product", () => {
   const make = (seed: number) => makeCatalogue({ seed, products: 200, hasShortIds: false });
@@ -143,7 +108,26 @@ describe("pages in tags style", () => {
   });
 });
 
-test("a purchase is scored as asked", async () => {
+test("a purchase is scored as WebShop scores it", async () => {
+  const { products } = makeCatalogue({ seed: 0, products: 200, hasShortIds: true });
+  const buy = async (query: string, goal: ShopGoal) => {
+    const task = { id: "t", seed: 1, data: { shop: 0, goal } };
+    const first = await playEpisode(webShop(), task, [`? ${query}`]);
+    const id = first.turns[0].observation.split(" ")[0];
+    const { scores } = await playEpisode(webShop(), task, [`? ${query}`, id, "buy"]);
+    return { ...scores.agent, bought: products.find((product) => product.id === id)! };
+  };
+  const { attributes } = (await buy("shirt", wanted)).bought;
+  const met = { ...wanted, attributes: attributes.slice(0, 2), options: [], priceUpper: 1000 };
+  expect(await buy("shirt", met)).toMatchObject({ total: 1, success: true });
+  // of two attributes, one option and the price
+  expect(await buy("shirt", { ...met, options: ["red"] })).toMatchObject({ total: 3 / 4, success: false });
+  expect(await buy("shirt", { ...met, priceUpper: 1 })).toMatchObject({ total: 2 / 3, success: false });
+  // the wrong noun is the wrong type, whatever else is right
+  expect(await buy("coat", met)).toMatchObject({ total: 0, success: false });
+});
+
+test("a score of one's own takes the place of WebShop's", async () => {
   const env = webShop({ scoreOf: ({ price }, { priceUpper }) => (price <= priceUpper ? 0.25 : 0) });
   const { scores } = await playEpisode(env, await env.tasks.at("train", 0), "expert");
   expect(scores.agent).toEqual({ total: 0.25, parts: { outcome: 0.25 }, success: false });

@@ -2,21 +2,14 @@ import { defined } from "../../defined.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
+import { type ShopGoal, webShopScore } from "../../scorer/web-shop.ts";
 import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env, ExpertContext } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
 import type { Style } from "./moves.ts";
 import { describeTurn, ragenSystem } from "./ragen-prompt.ts";
-import {
-  drawGoal,
-  type Goal,
-  makeCatalogue,
-  optionsFor,
-  type Purchase,
-  priceOf,
-  scorePurchase,
-} from "./web-shop-catalogue.ts";
+import { drawGoal, makeCatalogue, optionsFor, type Purchase, priceOf } from "./web-shop-catalogue.ts";
 import { clickables, follow, type Page, type ShopLayout, showPage, type View, wordsOf } from "./web-shop-pages.ts";
 
 export interface WebShopOptions {
@@ -26,8 +19,8 @@ export interface WebShopOptions {
   perPage: number | "by-style";
   maxResults: number;
   turns: number;
-  /** In place of the exact matching here, such as `(purchase, goal) => webShopScore(purchase, goal).reward`. */
-  scoreOf: (purchase: Purchase, goal: Goal) => number;
+  /** A score of your own in place of WebShop's; 1 or more is solved. */
+  scoreOf?: (purchase: Purchase, goal: ShopGoal) => number;
   seed: number;
 }
 
@@ -38,14 +31,13 @@ const defaults: WebShopOptions = {
   perPage: "by-style",
   maxResults: 50,
   turns: 9,
-  scoreOf: scorePurchase,
   seed: 0,
 };
 
 export interface WebShopTask {
   /** Seed of the catalogue. */
   readonly shop: number;
-  readonly goal: Goal;
+  readonly goal: ShopGoal;
 }
 
 export interface WebShopState extends View {
@@ -54,8 +46,8 @@ export interface WebShopState extends View {
 }
 
 /**
- * Find and buy what was asked for. Only a purchase is rewarded: with the share of what was asked for that it meets. What
- * cannot be done here and now changes nothing. The split `unseen-shop` has goals of another catalogue.
+ * Find and buy what was asked for. Only a purchase is rewarded: with the share of what was asked for that it meets. Invalid
+ * actions change nothing. The split `unseen-shop` has goals of another catalogue.
  */
 export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask, WebShopState> {
   const chosen = { ...defaults, ...options };
@@ -92,8 +84,11 @@ export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask,
     },
     act: (context) => act(context, turns),
     score({ task, state: { bought } }) {
-      const reward = bought === undefined ? 0 : scoreOf(bought, task.goal);
-      return makeScore({ outcome: reward }, reward >= 1);
+      if (bought === undefined) return makeScore({ outcome: 0 }, false);
+      const own = scoreOf?.(bought, task.goal);
+      if (own !== undefined) return makeScore({ outcome: own }, own >= 1);
+      const { reward, isSolved } = webShopScore(bought, task.goal);
+      return makeScore({ outcome: reward }, isSolved);
     },
     expert: advise,
     actions: ({ task, state }) => [
@@ -119,12 +114,12 @@ function describe(state: WebShopState, turn: number, actionsLeft: number): strin
 }
 
 /** In the words of WebShop's own goals. */
-function ask({ nouns, attributes, options, priceUpper }: Goal): string {
+function ask({ nouns, attributes, options, priceUpper }: ShopGoal): string {
   const wanted = [...options.map((value) => `in ${value}`), `price at most ${priceUpper.toFixed(2)} dollars`];
   return `i am looking for ${attributes.join(", ")} ${nouns.join(" ")}, ${wanted.join(", and ")}`;
 }
 
-function askCompactly({ nouns, attributes, options, priceUpper }: Goal): string {
+function askCompactly({ nouns, attributes, options, priceUpper }: ShopGoal): string {
   return [...nouns, ...attributes, ...options, `<=${priceUpper}`].join(" ");
 }
 
@@ -141,12 +136,12 @@ function act({ state, answer, turn }: ActContext<WebShopTask, WebShopState>, tur
   const isValid = next !== undefined && next !== "buy";
   if (isValid) state.page = next;
   const shown = style === "tags" ? describe(state, turn + 2, turns - turn - 1) : showPage(state, state.page);
-  // a page that stays as it was says so in one word, where characters count
+  // in compact style an unchanged page is answered with one word
   return { say: style === "compact" && !isValid ? "no" : shown, info: { isValid } };
 }
 
 /** Searches with the goal's words, all of them or fewer. */
-function searches({ nouns, attributes, options }: Goal, { page, layout: { style } }: WebShopState): string[] {
+function searches({ nouns, attributes, options }: ShopGoal, { page, layout: { style } }: WebShopState): string[] {
   if (page.kind !== "search") return [];
   const queries = [[...nouns], [...nouns, ...attributes], [...nouns, ...attributes, ...options]];
   return [...new Set(queries.map((words) => words.join(" ")))].map(wordsOf(style).search);
@@ -169,7 +164,7 @@ function advise({ task: { goal }, state }: ExpertContext<WebShopTask, WebShopSta
     case "item": {
       const product = catalogue.products[page.product];
       const wanted = optionsFor(product, goal);
-      // an option that nobody asked for cannot be taken back, only the page opened afresh
+      // a chosen option cannot be unchosen: only opening the page again clears it
       const isTooDear = priceOf(product, { ...page.chosen, ...wanted }) > goal.priceUpper;
       if (wanted === undefined || isTooDear) return click(labels.previous);
       const missing = Object.entries(wanted).find(([name, value]) => page.chosen[name] !== value);

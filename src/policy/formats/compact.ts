@@ -5,8 +5,8 @@ import { parametersOf, readArguments, writeArguments } from "./positional-argume
 import { checkWritten, makeSaid } from "./said.ts";
 
 /**
- * As few characters as can be, for models of a million parameters and fewer, which would spend most of their tokens on tags
- * and quotes. One call a line, its arguments by place and typed by the tool's schema; `=` begins the answer; `#` a line of
+ * As few characters as possible, for models of a million parameters and fewer, which would spend most of their tokens on tags
+ * and quotes. One call a line, its arguments positional and typed by the tool's schema; `=` begins the answer; `#` a line of
  * thought. Arguments that do not fit the schema follow the name as JSON, `search{"query":"tea"}`.
  *
  *     search tea                  // { calls: [{ name: "search", arguments: { query: "tea" } }] }

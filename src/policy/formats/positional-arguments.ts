@@ -27,7 +27,7 @@ function kindOf(schema: unknown): Kind {
 }
 
 /**
- * Arguments by place: `tea 3 1` for a string, a number and a boolean. `_` leaves one out. The last parameter, if it is a
+ * Positional arguments: `tea 3 1` for a string, a number and a boolean. `_` leaves one out. The last parameter, if it is a
  * string, takes the rest of the line; other strings with spaces in them are written as JSON.
  */
 export function readArguments(line: string, tool: ToolSpec): ReadArguments {
@@ -49,7 +49,7 @@ export function readArguments(line: string, tool: ToolSpec): ReadArguments {
   return { ok: false, problem: `too much: ${rest}` };
 }
 
-/** Undefined where the arguments do not fit the schema, and so cannot be told by place. */
+/** Undefined where the arguments do not fit the schema, and so cannot be positional. */
 export function writeArguments(given: Readonly<Record<string, unknown>>, tool: ToolSpec): string | undefined {
   const parameters = parametersOf(tool);
   const present = (name: string) => Object.hasOwn(given, name) && given[name] !== undefined;

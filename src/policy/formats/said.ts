@@ -14,7 +14,7 @@ export function makeSaid(thought: string, calls: readonly SaidCall[], answer: st
   };
 }
 
-/** The one way out of `write`: what would be read otherwise than it was meant is refused, never silently changed. */
+/** Checks the result of every `write`: text that `parse` would read differently is refused, never silently changed. */
 export function checkWritten(
   format: Pick<CallFormat, "name" | "parse">,
   text: string,
@@ -22,7 +22,7 @@ export function checkWritten(
   { tools, canSay }: { tools?: readonly ToolSpec[] | undefined; canSay: string },
 ): string {
   const calls = (want.calls ?? []).map((call): SaidCall => {
-    // what JSON leaves out, an argument that is undefined, was never meant to be said
+    // undefined arguments are dropped, as JSON drops them
     return { kind: "call", name: call.name, arguments: JSON.parse(JSON.stringify(call.arguments)) };
   });
   const meant = makeSaid(want.thought ?? "", calls, want.answer ?? "", true);

@@ -7,7 +7,7 @@ const example = "<search>what to look for</search>";
 
 /**
  * Search-R1: `<search>tea</search>` calls the tool `search` with `{ query: "tea" }`, `<answer>` ends. A turn with neither is a
- * malformed call. `<information>` is the environment's to write; a policy that writes it has left the format.
+ * malformed call. Only the environment writes `<information>`; a policy that does breaks the format.
  */
 export function search(options: ThoughtOptions = {}): CallFormat {
   const format: CallFormat = {

@@ -1,4 +1,4 @@
-/** A stretch of text: what stands between a pair of tags, or, as `text`, outside all of them. */
+/** A section of text: between a pair of tags, or, as `text`, outside all of them. */
 export interface Section {
   readonly tag: string;
   readonly text: string;

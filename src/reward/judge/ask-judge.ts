@@ -6,15 +6,15 @@ import { type ChatEndpoint, type ChatOutcome, postChat } from "./post-chat.ts";
 import { answerSchema, type Rubric } from "./rubric.ts";
 import { parseVerdict } from "./verdict.ts";
 
-/** How the answer is held to JSON: by a schema, by being JSON, or by the prompt alone. Servers differ in what they know. */
+/** How JSON is requested: by a JSON schema, by JSON mode, or by the prompt alone. Servers differ in what they support. */
 const formats = ["schema", "json", "prompt"] as const;
 export type AnswerFormat = (typeof formats)[number];
 
 export interface AskOptions extends ChatEndpoint {
   readonly retries: number;
-  /** The first wait; each one after it is twice as long, less up to half by chance. */
+  /** The first backoff; each later one doubles, with random jitter of up to half. */
   readonly firstWaitMs: number;
-  /** A server that asks for a longer wait is given up. */
+  /** A server that asks for a longer wait is not retried. */
   readonly longestWaitMs: number;
   readonly budget: JudgeBudget;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -30,8 +30,8 @@ export interface Ask {
 }
 
 /**
- * Asks until there is an answer that can be read, and returns it as it was written. What stays unreadable, and a server that
- * stays away, are errors: no score is ever made up. `known` remembers which format each model's server understands.
+ * Retries until an answer can be parsed, and returns it verbatim. Answers that stay unparseable and servers that stay
+ * unreachable are errors, never scores. `known` caches which format each model's server supports.
  */
 export async function askJudge(
   ask: Ask,
@@ -64,7 +64,7 @@ export async function askJudge(
   });
 }
 
-/** Steps down to a looser format where the server does not understand the request, and remembers what it answered to. */
+/** Falls back to a less strict format where the server rejects the request, and remembers the one that worked. */
 async function postInKnownFormat(
   ask: Ask,
   unreadable: number,
@@ -99,7 +99,7 @@ function bodyOf(
     model,
     messages,
     temperature,
-    // an answer that could not be read would come again from the same seed
+    // the same seed would give the same unparseable answer
     seed: seed + 1000 * unreadable,
     max_tokens: answerTokens,
     ...defined({ response_format: formats[format] }),

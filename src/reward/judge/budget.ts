@@ -2,11 +2,11 @@ import { LudusError } from "../../errors.ts";
 
 export interface JudgeLimits {
   readonly maxCalls: number;
-  /** Prompt and answer together. Calls that are under way when it is spent are not cut short. */
+  /** Prompt and answer together. Calls in flight when it runs out are not aborted. */
   readonly maxTokens: number;
 }
 
-/** What judges may spend. One budget may be shared by several. */
+/** A limit on calls and tokens; several judges may share one. */
 export interface JudgeBudget {
   readonly calls: number;
   readonly tokens: number;

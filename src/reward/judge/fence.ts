@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 
-/** A piece of what is judged. Labels are ours; texts are anyone's. */
+/** One section of what is judged. Labels are trusted; texts are not. */
 export interface Section {
   readonly label: string;
   readonly text: string;
 }
 
-// control tokens of common chat templates: some servers make tokens of them wherever they stand
+// control tokens of common chat templates: some servers tokenize them as such anywhere in a message
 const controlTokens =
   /<(?=[|｜])|<(?=\/?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn)>)|<(?=<\/?SYS>>)|\[(?=\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])/gi;
 
 /**
- * The texts between lines that only their author can write: each line has a mark, which is a hash of all the texts, so that a
- * text holding it would have to hold its own hash. Control tokens are broken up by a space. The same texts give the same mark.
+ * The texts between delimiter lines that no text can forge: each line carries a hash of all the texts, so a text that contains
+ * it would have to contain its own hash. Control tokens are broken up by a space. The same texts give the same mark.
  */
 export function fence(sections: readonly Section[]): { readonly mark: string; readonly text: string } {
   const plain = sections.map(({ label, text }) => ({ label, text: text.replace(controlTokens, "$& ") }));

@@ -13,7 +13,7 @@ export interface JudgeClientOptions {
   /** OpenAI-compatible, up to and without `/chat/completions`: `http://127.0.0.1:8000/v1`. */
   endpoint: string;
   apiKey?: string;
-  /** Votes go round them. */
+  /** Votes are assigned to the models in turn. */
   models: readonly string[];
   /** How many answers are asked for; one of each model by default. */
   votes?: number;
@@ -24,10 +24,10 @@ export interface JudgeClientOptions {
   /** Tokens of an answer, its reasoning included. */
   answerTokens?: number;
   timeoutMs?: number;
-  /** After the first try, for what is busy, silent or cannot be read. */
+  /** After the first try: for rate limits, timeouts and answers that cannot be parsed. */
   retries?: number;
   longestWaitMs?: number;
-  /** Questions under way at once. */
+  /** Concurrent requests. */
   concurrency?: number;
   budget?: JudgeBudget;
   cache?: JudgeCache;
@@ -36,7 +36,7 @@ export interface JudgeClientOptions {
 }
 
 export interface JudgeQuestion {
-  /** What is judged, in our words. */
+  /** The question, in trusted text. */
   readonly instructions: string;
   readonly rubric: Rubric;
   readonly sections: readonly Section[];
@@ -51,7 +51,7 @@ export interface JudgeClient {
 const defaults = { temperature: 0, seed: 0, answerTokens: 1024, timeoutMs: 60_000, retries: 4, concurrency: 8 };
 const waits = { firstWaitMs: 500, longestWaitMs: 60_000 };
 
-/** Asks judges, within limits, and never twice the same. */
+/** Queries judges within limits; identical questions are asked once. */
 export function judgeClient(given: JudgeClientOptions): JudgeClient {
   const options = {
     ...defaults,
@@ -74,7 +74,7 @@ export function judgeClient(given: JudgeClientOptions): JudgeClient {
     const key = keyOf(options.endpoint, ask);
     let reply = await options.cache.get(key);
     signal.throwIfAborted();
-    // between looking here and being found here nothing is awaited, or two could ask the same
+    // nothing may be awaited between the lookup and the insertion, or two callers could ask the same question
     const others = underWay.get(key);
     if (reply === undefined && others !== undefined) reply = await othersReply(others, signal);
     const verdict = reply === undefined ? undefined : parseVerdict(reply, ask.rubric);
@@ -104,7 +104,7 @@ export function judgeClient(given: JudgeClientOptions): JudgeClient {
       try {
         return await Promise.all(asks.map((ask) => vote(ask, either)));
       } catch (error) {
-        // without one vote the others are of no use
+        // votes are all or none: abort the others
         failed.abort(error);
         throw error;
       }
@@ -133,7 +133,7 @@ function keyOf(endpoint: string, ask: Ask): string {
     .digest("hex");
 }
 
-/** What the same question, asked a moment ago, is answered with; undefined where that fails. */
+/** The result of the same question already in flight; undefined where that fails. */
 async function othersReply(asked: Promise<string>, signal: AbortSignal): Promise<string | undefined> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);

@@ -10,12 +10,12 @@ export interface ChatEndpoint {
   readonly now: () => number;
 }
 
-/** What came of one call. */
+/** The outcome of one call. */
 export type ChatOutcome =
   | { readonly kind: "answered"; readonly text: string; readonly isCutOff: boolean; readonly tokens: number }
-  /** Another try may help. */
+  /** Can be retried. */
   | { readonly kind: "busy"; readonly why: string; readonly retryAfterMs?: number }
-  /** The request is not understood, perhaps for its `response_format`. */
+  /** The server rejected the request, perhaps because of its `response_format`. */
   | { readonly kind: "not-understood"; readonly why: string }
   | { readonly kind: "refused"; readonly why: string };
 

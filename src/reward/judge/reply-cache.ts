@@ -10,9 +10,9 @@ export interface JudgeCache {
 }
 
 export interface JudgeCacheOptions {
-  /** How many replies are kept in memory; those unused for longest go first. */
+  /** How many replies are kept in memory; least recently used entries are evicted first. */
   entries: number;
-  /** JSON lines, read once and added to, so that another run can go on with them. */
+  /** A JSON lines file, read once and appended to, so that later runs reuse it. */
   file: string;
 }
 
@@ -52,7 +52,7 @@ function openFile(file: string, keep: (key: string, reply: string) => void) {
       if (error.code === "ENOENT") return "";
       throw error;
     });
-    // a run that was killed may have left half a line
+    // a killed run may have left an incomplete line
     isTorn = text !== "" && !text.endsWith("\n");
     for (const line of text.split("\n")) {
       const parsed = Line.safeParse(parseLine(line));
@@ -70,7 +70,7 @@ function openFile(file: string, keep: (key: string, reply: string) => void) {
       const text = isTorn ? `\n${line}` : line;
       isTorn = false;
       const written = writing.then(() => appendFile(file, text));
-      // one that failed has told its caller, and must not fail those after it
+      // a failed write was reported to its caller; it must not fail later ones
       writing = written.catch(() => {});
       return written;
     },

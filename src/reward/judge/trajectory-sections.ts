@@ -3,8 +3,8 @@ import type { ScoredEpisode } from "../reward.ts";
 import type { Section } from "./fence.ts";
 
 /**
- * What happened, piece by piece and told apart by labels, so that no one can speak as someone else. Where it is longer than
- * `maxChars`, the longest texts are cut in their middles to a common length.
+ * The trajectory as labelled sections, so that one speaker's text cannot pass for another's. Where it is longer than
+ * `maxChars`, the longest texts are cut in the middle to a common length.
  */
 export function trajectorySections(
   { turns, answer }: Pick<ScoredEpisode, "turns" | "answer">,

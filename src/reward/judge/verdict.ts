@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue, parseJson } from "../scorers/json-value.ts";
+import { isJsonObject, type JsonValue, parseJson } from "../../scorer/json-value.ts";
 import type { Criterion, Rubric } from "./rubric.ts";
 
 /** How far each criterion is met, in [0, 1], in the rubric's order. */
@@ -7,14 +7,14 @@ export type Verdict = readonly number[];
 const longest = 100_000;
 
 /**
- * What a judge's reply says, or undefined where it does not say it clearly. All from the first brace to the last must be one
- * JSON object: where there are several, or broken ones, one of them may be a quotation from what was judged.
+ * The verdict in a judge's reply, or undefined where it is ambiguous. Everything from the first brace to the last must be one
+ * JSON object: of several, one may be a quotation from what was judged.
  */
 export function parseVerdict(reply: string, rubric: Rubric): Verdict | undefined {
   if (reply.length > longest) return undefined;
   const text = reply.replace(/^\s*<think>.*?<\/think>/s, "");
   const end = text.lastIndexOf("}") + 1;
-  // a reply that goes on may have quoted
+  // text after the object: the object may be a quotation
   if (!["", "```"].includes(text.slice(end).trim())) return undefined;
   const value = parseJson(text.slice(Math.max(0, text.indexOf("{")), end));
   return value === undefined ? undefined : verdictOf(value, rubric);

@@ -1,6 +1,6 @@
 import type { CreditRow } from "../../credit/credit.ts";
 import { keepAll } from "../../credit/keep-all.ts";
-import { dast } from "../../reward/scorers/dast.ts";
+import { dast } from "../../scorer/dast.ts";
 import type { Algorithm } from "../algorithm.ts";
 
 /**
