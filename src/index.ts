@@ -77,7 +77,6 @@ export {
   type GuidanceOptions,
   type Guide,
   guidance,
-  type Hint,
   type HintGenerator,
   type HintWriter,
   inOrder,
@@ -86,6 +85,7 @@ export {
   type ModelHintsOptions,
   modelHints,
   scriptedHints,
+  withoutHint,
 } from "./guide/index.ts";
 export {
   type ConsoleMonitorOptions,
@@ -168,7 +168,8 @@ export {
   conversationToShareGpt,
   decodeTrajectory,
   encodeTrajectory,
-  type Guidance,
+  type Hint,
+  hintOf,
   type InfrastructureStop,
   infrastructureStops,
   isInfrastructureStop,
@@ -188,6 +189,8 @@ export {
   type Span,
   type StopReason,
   type Task,
+  type TaskAnnotations,
+  type ToldHint,
   type ToolCall,
   type ToolSpec,
   type TrainBatch,
@@ -196,6 +199,7 @@ export {
   type TrajectoryGroup,
   type TrajectoryJson,
   type Turn,
+  type TurnAnnotations,
   trajectoryFromJson,
   trajectoryToJson,
   writeChatJsonl,
@@ -287,5 +291,4 @@ export {
   type WarmStart,
   warmup,
   withDast,
-  withoutGuidance,
 } from "./train/index.ts";

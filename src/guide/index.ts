@@ -3,7 +3,6 @@ export {
   type FailedTask,
   type GuidanceOptions,
   guidance,
-  type Hint,
   type HintGenerator,
   type HintWriter,
   hintKinds,
@@ -13,6 +12,7 @@ export {
   modelHints,
   type ScriptedHintsOptions,
   scriptedHints,
+  withoutHint,
 } from "./guidance/index.ts";
 export type { Guide, MakeGuide } from "./guide.ts";
 export { inOrder } from "./in-order.ts";

@@ -1,9 +1,11 @@
+import { defined } from "../defined.ts";
 import type { Env, Limits } from "../env/env.ts";
 import { Episode, type EpisodeEnd, type Move } from "../env/episode.ts";
 import { errorStack } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { createRng } from "../random.ts";
-import type { Guidance, Task } from "../schema/task.ts";
+import type { Hint } from "../schema/annotations.ts";
+import type { Task } from "../schema/task.ts";
 import { seedOf } from "../task/seeds.ts";
 import { lazySignal, runWithin } from "../tool/run-within.ts";
 import { keepAll } from "./context.ts";
@@ -48,8 +50,9 @@ export async function runTurns<Data, State>(
   const { signal } = deadline;
   try {
     const episode = new Episode(env, task, { signal, limits, format });
-    const hint = task.guidance === undefined ? {} : { guidance: task.guidance };
-    const play = new Play(episode as Episode, renderContext, { ...options, format, limits, signal, ...hint }, speaker);
+    const hint = task.annotations?.hint;
+    const playOptions = { ...options, format, limits, signal, ...defined({ hint }) };
+    const play = new Play(episode as Episode, renderContext, playOptions, speaker);
     const { turns, scores, ...end } = await episode.finish(await play.run());
     const { stop, failure } = end.stop === "cancelled" && deadline.isTimeUp ? timeIsUp : end;
     const why = failure === undefined ? {} : { failure };
@@ -71,7 +74,7 @@ interface PlayOptions extends RolloutOptions {
   format: CallFormat;
   signal: AbortSignal;
   /** Told to the role that begins. */
-  guidance?: Guidance;
+  hint?: Hint;
 }
 
 /** The loop: read, speak, act, until somebody stops it. */
@@ -114,9 +117,9 @@ class Play {
 
   async #takeTurn({ role, messages }: Move): Promise<Move | EpisodeEnd> {
     const { renderer, engine } = this.#renderContext;
-    const { limits, signal, context = keepAll(), guidance } = this.#options;
+    const { limits, signal, context = keepAll() } = this.#options;
     if (signal.aborted) return { stop: "cancelled" };
-    const hint = this.conversations.size === 0 ? guidance : undefined;
+    const hint = this.conversations.size === 0 ? this.#options.hint : undefined;
     const conversation =
       this.conversations.get(role) ?? new Conversation(renderer, this.#episode.templateTools, context, hint);
     this.conversations.set(role, conversation);

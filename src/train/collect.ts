@@ -90,12 +90,13 @@ async function rollOut<Data, State>(options: CollectOptions<Data, State>, count:
   return groups;
 }
 
-function filterGroup({ group, role }: Unit, { guidance }: Algorithm): FilterGroup {
+function filterGroup({ group, role }: Unit, { compareWith }: Algorithm): FilterGroup {
+  const { task } = group;
   const trajectories = learnable(group).filter((trajectory) => trajectory.role === role);
-  const isGuided = trajectories.some((trajectory) => trajectory.guidance !== undefined);
-  // learned from without the hint, they are compared with attempts that had none
-  const failures = isGuided && guidance === "stripped" ? (group.task.guidance?.failures ?? []) : [];
-  return { id: group.task.id, rewards_G: [...rolloutRewards(trajectories), ...failures] };
+  return {
+    id: task.id,
+    rewards_G: [...rolloutRewards(trajectories), ...(compareWith?.({ task, trajectories }) ?? [])],
+  };
 }
 
 /** One reward for each rollout and role, whatever number of trajectories it has. */

@@ -7,7 +7,6 @@ import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { type LearnRow, temperatureOf } from "./learn-row.ts";
 import { type ChosenGroup, type Measured, measure, type Source, sourcesOf } from "./measure-batch.ts";
-import { hintTokens } from "./without-guidance.ts";
 
 export interface Prepared {
   readonly rows: readonly LearnRow[];
@@ -30,7 +29,7 @@ export async function prepareBatch(
   learners: readonly string[] = [policyWeights],
 ): Promise<Prepared> {
   const { policyVersion } = engine.info;
-  const sources = chosen.flatMap((each, copy) => sourcesOf(each, copy, learners, algorithm.guidance));
+  const sources = chosen.flatMap((each, copy) => sourcesOf(each, copy, learners, algorithm.view));
   if (sources.length === 0) return { rows: [], metrics: {}, policyVersion };
   const measured = new Map<Source, Measured>();
   for (const [weights, members] of Map.groupBy(sources, ({ trajectory }) => trajectory.weights)) {
@@ -41,7 +40,7 @@ export async function prepareBatch(
   const coefficient = algorithm.klInReward?.coefficient;
   const credited = algorithm.credit.assign([
     ...sources.map((source) => creditRow(source, measured.get(source)!, coefficient)),
-    ...unguidedFailures(sources),
+    ...comparedRewards(sources, algorithm),
   ]);
   const rows = sources.map((source, i): LearnRow => {
     const { reference_T, values_T, old_T } = measured.get(source)!;
@@ -92,19 +91,18 @@ function creditRow(source: Source, { old_T, reference_T, values_T }: Measured, c
   };
 }
 
-/**
- * Attempts without the hint, for those with it to be compared with: what is learned is to do as well without. They are rewards
- * alone, in groups of the attempts they belong to, and nothing is learned from them.
- */
-function unguidedFailures(sources: readonly Source[]): CreditRow[] {
-  const stripped = sources.filter(({ guided }) => guided !== undefined);
-  const firsts = [...Map.groupBy(stripped, ({ group }) => group).values()].map((members) => members[0]);
-  return firsts.flatMap(({ trajectory: { role, domain }, chosen, group }) => {
+/** Rewards of further attempts, in the groups they are compared with; nothing is learned from them. */
+function comparedRewards(sources: readonly Source[], { compareWith }: Algorithm): CreditRow[] {
+  if (compareWith === undefined) return [];
+  return [...Map.groupBy(sources, ({ group }) => group).values()].flatMap((members) => {
+    const { trajectory, chosen, group } = members[0];
+    const { role, domain } = trajectory;
     const baseline = chosen.baselines?.[role];
-    return (chosen.group.task.guidance?.failures ?? []).map((reward, i): CreditRow => {
+    const trajectories = members.map((source) => source.sampled ?? source.trajectory);
+    return compareWith({ task: chosen.group.task, trajectories }).map((reward, i): CreditRow => {
       return {
         group,
-        rollout: `${group}/unguided/${i}`,
+        rollout: `${group}/compared/${i}`,
         role,
         reward,
         weight: 1,
@@ -119,9 +117,9 @@ function unguidedFailures(sources: readonly Source[]): CreditRow[] {
   });
 }
 
-function rowOf({ trajectory, group, rollout, guided }: Source, { maskStops, learnFrom }: Algorithm) {
+function rowOf({ trajectory, group, rollout, sampled }: Source, { maskStops, learnFrom }: Algorithm) {
   const { id, role, tokens_T, mask_T, weight, weights, score, turns, logprobs_T, stop } = trajectory;
-  const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(guided ?? trajectory) !== false;
+  const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(sampled ?? trajectory) !== false;
   return {
     id,
     group,
@@ -135,7 +133,7 @@ function rowOf({ trajectory, group, rollout, guided }: Source, { maskStops, lear
     mask_T: isLearned ? mask_T : new Uint8Array(mask_T.length),
     turns: turns.map(({ span }) => span),
     behaviourLogprobs_T: logprobs_T,
-    ...defined({ stripped: guided === undefined ? undefined : hintTokens(guided) }),
+    ...defined({ viewOffset: sampled === undefined ? undefined : sampled.tokens_T.length - tokens_T.length }),
   };
 }
 
@@ -146,8 +144,8 @@ function scaled(values_T: Float32Array, scale: number): Float32Array {
 /** How far sampling and training disagree about the same tokens under the same weights. */
 function mismatch(measured: ReadonlyMap<Source, Measured>, version: number): Record<string, number> {
   let [max, sum, count] = [0, 0, 0];
-  for (const [{ trajectory, guided }, { current_T }] of measured) {
-    if (current_T === undefined || guided !== undefined || trajectory.weights !== policyWeights) continue;
+  for (const [{ trajectory, sampled }, { current_T }] of measured) {
+    if (current_T === undefined || sampled !== undefined || trajectory.weights !== policyWeights) continue;
     for (let t = 0; t < trajectory.mask_T.length; t++) {
       if (trajectory.mask_T[t] === 0 || trajectory.versions_T[t] !== version) continue;
       const difference = Math.abs(current_T[t] - trajectory.logprobs_T[t]);

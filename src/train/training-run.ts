@@ -212,10 +212,10 @@ export class TrainingRun<Data, State> {
   }
 }
 
-/** Advantages at the tokens of the stored trajectory, which has the hint that the row may lack. */
-function asSampled({ advantages_T, stripped = 0 }: LearnRow): Float32Array {
-  if (stripped === 0) return advantages_T;
-  const moved_T = new Float32Array(advantages_T.length + stripped);
-  for (const [t, advantage] of advantages_T.entries()) if (advantage !== 0) moved_T[t + stripped] = advantage;
+/** Advantages at the tokens of the stored trajectory, of which the row may be another view. */
+function asSampled({ advantages_T, viewOffset = 0 }: LearnRow): Float32Array {
+  if (viewOffset === 0) return advantages_T;
+  const moved_T = new Float32Array(advantages_T.length + viewOffset);
+  for (const [t, advantage] of advantages_T.entries()) if (advantage !== 0) moved_T[t + viewOffset] = advantage;
   return moved_T;
 }

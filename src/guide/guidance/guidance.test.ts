@@ -46,7 +46,9 @@ const hints = scriptedHints<string>({ plan: () => "look", environment: ({ task }
 const make = (options: Partial<GuidanceOptions> = {}) =>
   guidance({ hints, probability: always, ...options })(env, "train") as Guide<string>;
 const shown = (tasks: readonly Task<string>[]) =>
-  tasks.map(({ data, guidance }) => (guidance === undefined ? data : `${data} ${guidance.kind}: ${guidance.text}`));
+  tasks.map(({ data, annotations: { hint } = {} }) =>
+    hint === undefined ? data : `${data} ${hint.kind}: ${hint.text}`,
+  );
 
 /** A step in which a task is solved where `solves` says so. */
 async function step(guide: Guide<string>, count: number, solves: (task: Task<string>) => boolean = () => false) {
@@ -79,9 +81,8 @@ describe("a task that no attempt solved", () => {
     guide.observe([attempts(task, [0.25, 0, Number.NaN])]);
     for (const kind of ["plan", "environment"]) {
       const [guided] = (await guide.pick(1)) as [Task<string>];
-      const { kind: _kind, text, ...rest } = guided.guidance!;
-      expect({ ...guided, guidance: rest }).toEqual({ ...task, guidance: { failures: [0.25, 0] } });
-      expect([_kind, text]).toEqual([kind, kind === "plan" ? "look" : "it is a"]);
+      const hint = { kind, text: kind === "plan" ? "look" : "it is a" };
+      expect(guided).toEqual({ ...task, annotations: { hint, failures: [0.25, 0] } });
       guide.observe([attempts(guided, [0.5])]);
     }
   });
@@ -168,7 +169,7 @@ test("metrics are of the step, and absent where nothing is counted", async () =>
     "guidance/rescued": 0,
     "guidance/hint-failures": 0,
   });
-  await step(guide, 4, ({ guidance }) => guidance !== undefined);
+  await step(guide, 4, ({ annotations }) => annotations?.hint !== undefined);
   const expected = {
     "guidance/share": 0.5,
     "guidance/success": 0.5,
@@ -208,7 +209,7 @@ test("another guide gives the fresh tasks, and hears of them alone", async () =>
 
 test("a restored guide goes on exactly where the other was", async () => {
   const options = { probability: (passRate: number) => 0.9 - passRate, share: 0.4, window: 5, seed: 3 };
-  const solves = ({ data, guidance }: Task<string>) => data > "q" || (guidance !== undefined && data > "d");
+  const solves = ({ data, annotations }: Task<string>) => data > "q" || (annotations?.hint !== undefined && data > "d");
   for (let stop = 1; stop < 8; stop++) {
     const guide = make(options);
     for (let i = 0; i < stop; i++) await step(guide, 3, solves);

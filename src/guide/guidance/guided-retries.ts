@@ -53,7 +53,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
       if (hint === undefined || hint.text === "") return undefined;
       const { kind, text } = hint;
       this.#underWay.set(task.id, { ...retry, earlier: [...earlier, { kind, text }] });
-      return { ...task, guidance: { kind, text, failures } };
+      return { ...task, annotations: { ...task.annotations, hint: { kind, text }, failures } };
     } catch (error) {
       this.#state.hintFailures++;
       this.#warn(errorText(error));
@@ -70,7 +70,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
 
   observe(groups: readonly TrajectoryGroup<Data>[]): void {
     const seen = groups.map((group) => {
-      const isGuided = group.task.guidance !== undefined && this.#underWay.has(group.task.id);
+      const isGuided = group.task.annotations?.hint !== undefined && this.#underWay.has(group.task.id);
       const retry = isGuided ? this.#underWay.get(group.task.id) : undefined;
       return { group, retry, attempts: soundAttempts(group, this.#env.roles[0]) };
     });
