@@ -14,5 +14,6 @@ export {
   scriptedHints,
   withoutHint,
 } from "./guidance/index.ts";
-export type { Guide, MakeGuide } from "./guide.ts";
+export type { ExtraGroups, Guide, GuideContext, GuideEngine, Lease, LeasedGroup, MakeGuide } from "./guide.ts";
 export { inOrder } from "./in-order.ts";
+export { type Leases, type LeasesState, leases } from "./leases.ts";

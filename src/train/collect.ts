@@ -1,12 +1,13 @@
 import type { FilterChoice, FilterGroup } from "../credit/group-filter.ts";
 import { defined } from "../defined.ts";
 import type { Env } from "../env/env.ts";
+import { LudusError } from "../errors.ts";
 import type { Guide } from "../guide/guide.ts";
 import { createRng } from "../random.ts";
 import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { type RolloutGroup, runGroup } from "../rollout/run-group.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
-import { learnable } from "../schema/trajectory-group.ts";
+import { learnable, type TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { scheduleAt } from "./schedule.ts";
@@ -32,6 +33,8 @@ export interface CollectOptions<Data, State> {
 export interface Collected<Data = unknown> {
   /** All groups that were rolled out. */
   readonly groups: readonly RolloutGroup<Data>[];
+  /** What the guide wants learned from besides. It was not sampled, so no filter chooses from it. */
+  readonly extra: readonly TrajectoryGroup<Data>[];
   /** What is chosen from: each group as each role that learns saw it. */
   readonly units: readonly Unit<Data>[];
   /** Indices are into `units`. */
@@ -51,7 +54,14 @@ export async function collect<Data, State>(options: CollectOptions<Data, State>)
   const { algorithm, tasksPerStep, step, seed, roles } = options;
   const filter = algorithm.filter(tasksPerStep * roles.length);
   const rng = createRng(seedOf(seed, "filter", step));
-  const groups = await rollOut(options, tasksPerStep, 0);
+  const groups: RolloutGroup<Data>[] = [];
+  const extra: TrajectoryGroup<Data>[] = [];
+  const rollOutMore = async (count: number) => {
+    const more = await rollOut(options, count, groups.length);
+    groups.push(...more.groups);
+    extra.push(...more.extra);
+  };
+  await rollOutMore(tasksPerStep);
   const unitsOf = () => groups.flatMap((group) => roles.map((role): Unit<Data> => ({ group, role })));
   let units = unitsOf();
   const choose = () =>
@@ -61,19 +71,20 @@ export async function collect<Data, State>(options: CollectOptions<Data, State>)
     );
   let choice = choose();
   while (choice.refill > 0 && options.signal?.aborted !== true) {
-    groups.push(...(await rollOut(options, Math.ceil(choice.refill / roles.length), groups.length)));
+    await rollOutMore(Math.ceil(choice.refill / roles.length));
     units = unitsOf();
     choice = choose();
   }
-  return { groups, units, choice };
+  checkExtra(groups, extra);
+  return { groups, extra, units, choice };
 }
 
 async function rollOut<Data, State>(options: CollectOptions<Data, State>, count: number, offset: number) {
   const { env, policy, algorithm, guide, step, progress, seed, signal, onRollout } = options;
   const { temperature, ...sampling } = algorithm.sampling;
-  const tasks = await guide.pick(count);
+  const leases = await guide.pick(count);
   const groups = await Promise.all(
-    tasks.map((task, i) =>
+    leases.map(({ task }, i) =>
       runGroup(env, task, policy, {
         ...options.rollout,
         ...sampling,
@@ -86,8 +97,24 @@ async function rollOut<Data, State>(options: CollectOptions<Data, State>, count:
     ),
   );
   // a step that is broken off will be made again: the guide must not have seen it
-  if (signal?.aborted !== true) guide.observe(groups);
-  return groups;
+  if (signal?.aborted === true) return { groups, extra: [] };
+  return { groups, extra: await guide.observe(groups.map((group, i) => ({ lease: leases[i], group }))) };
+}
+
+/** Advantages are stored by the id of a trajectory, and replay finds groups by their rollouts. */
+function checkExtra(groups: readonly TrajectoryGroup[], extra: readonly TrajectoryGroup[]): void {
+  const taken = new Set(
+    groups.flatMap(({ trajectories }) => trajectories.flatMap(({ id, rollout }) => [`id ${id}`, `rollout ${rollout}`])),
+  );
+  for (const { id, rollout } of extra.flatMap(({ trajectories }) => trajectories)) {
+    const got = [`id ${id}`, `rollout ${rollout}`].find((name) => taken.has(name));
+    if (got === undefined) continue;
+    throw new LudusError("bad-extra-group", {
+      got: `a trajectory with the ${got} of one that was sampled`,
+      expected: "trajectories with an id and a rollout of their own in what observe returns",
+      hint: "Append something to both, such as /relabelled.",
+    });
+  }
 }
 
 function filterGroup({ group, role }: Unit, { compareWith }: Algorithm): FilterGroup {

@@ -1,6 +1,6 @@
-import type { RolloutGroup } from "../rollout/run-group.ts";
 import { runRollout } from "../rollout/run-rollout.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
+import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /**
@@ -9,9 +9,9 @@ import type { TrainingRun } from "./training-run.ts";
  */
 export async function greedyBaselines<Data, State>(
   { config, policy }: TrainingRun<Data, State>,
-  groups: readonly RolloutGroup<Data>[],
+  groups: readonly TrajectoryGroup<Data>[],
   step: number,
-): Promise<Map<RolloutGroup<Data>, Readonly<Record<string, number>>>> {
+): Promise<Map<TrajectoryGroup<Data>, Readonly<Record<string, number>>>> {
   const attempts = await Promise.all(
     groups.map(async (group, i) => {
       const options = { ...config.rollout, id: `step-${step}/greedy/${i}`, seed: 0, temperature: 0 };

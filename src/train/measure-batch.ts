@@ -14,6 +14,8 @@ export interface ChosenGroup {
   readonly scale: number;
   /** Only what this role said; all roles where absent. */
   readonly role?: string;
+  /** Not sampled as it is, whatever its versions say: log-probabilities before the update are computed. */
+  readonly isOffPolicy?: boolean;
   /** For each role the reward of a greedy attempt at the same task, where the credit scheme compares with one. */
   readonly baselines?: Readonly<Record<string, number>>;
 }
@@ -81,9 +83,14 @@ export async function measure(
     temperature: temperatureOf(trajectory),
   }));
   const { policyVersion } = engine.info;
-  const isFresh_B = sources.map(({ trajectory, sampled }) => {
+  const isFresh_B = sources.map(({ trajectory, sampled, chosen }) => {
     // under another prompt the same policy gives its own words other probabilities
-    return sampled === undefined && weights === policyWeights && hasVersion(trajectory, policyVersion);
+    return (
+      sampled === undefined &&
+      chosen.isOffPolicy !== true &&
+      weights === policyWeights &&
+      hasVersion(trajectory, policyVersion)
+    );
   });
   const asksAll = needsValues && isShared;
   const isAsked_B = isFresh_B.map((isFresh) => asksAll || !isFresh);

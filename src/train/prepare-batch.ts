@@ -144,8 +144,9 @@ function scaled(values_T: Float32Array, scale: number): Float32Array {
 /** How far sampling and training disagree about the same tokens under the same weights. */
 function mismatch(measured: ReadonlyMap<Source, Measured>, version: number): Record<string, number> {
   let [max, sum, count] = [0, 0, 0];
-  for (const [{ trajectory, sampled }, { current_T }] of measured) {
-    if (current_T === undefined || sampled !== undefined || trajectory.weights !== policyWeights) continue;
+  for (const [{ trajectory, sampled, chosen }, { current_T }] of measured) {
+    const isAnother = sampled !== undefined || chosen.isOffPolicy === true;
+    if (current_T === undefined || isAnother || trajectory.weights !== policyWeights) continue;
     for (let t = 0; t < trajectory.mask_T.length; t++) {
       if (trajectory.mask_T[t] === 0 || trajectory.versions_T[t] !== version) continue;
       const difference = Math.abs(current_T[t] - trajectory.logprobs_T[t]);

@@ -96,11 +96,12 @@ async function learnStep<Data, State>(
     ...prepared.metrics,
     ...learned,
     ...guide.metrics(),
+    ...(collected.extra.length === 0 ? {} : { [metric.extraGroups]: collected.extra.length }),
     ...rolled,
     ...Object.fromEntries(times),
     ...speedMetrics(rolled, times.values()),
   };
-  await run.keep(step, metrics, collected.groups, prepared.rows);
+  await run.keep(step, metrics, collected, prepared.rows);
   await evaluateIfDue(run, step);
   await run.saveIfDue();
   return undefined;

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { defined } from "../defined.ts";
+import type { Engine } from "../engine/engine.ts";
 import { type EvalReport, evaluate } from "../eval/evaluate.ts";
 import { evalReportFromJson } from "../eval/stored-report.ts";
-import type { Guide } from "../guide/guide.ts";
+import type { Guide, GuideEngine } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
 import { DoctorStop } from "../monitor/doctor/index.ts";
 import type { FinishedRollout } from "../monitor/monitor.ts";
@@ -56,7 +57,8 @@ export class TrainingRun<Data, State> {
     this.seed = config.seed ?? 0;
     this.learners = learners ?? [...new Set(env.roles.map((role) => weightsOf(policy, role)))];
     this.roles = env.roles.filter((role) => this.learners.includes(weightsOf(policy, role)));
-    this.guide = (config.guide ?? inOrder())(env, "train");
+    const engine = readOnly(policy.engine);
+    this.guide = (config.guide ?? inOrder())({ env, split: "train", seed: this.seed, engine });
     this.#folder = folder;
     this.#replay = config.replay?.();
     this.#klAtStart = algorithm.klInReward?.coefficient;
@@ -117,7 +119,7 @@ export class TrainingRun<Data, State> {
   async keep(
     step: number,
     metrics: Readonly<Record<string, number>>,
-    groups: readonly TrajectoryGroup[],
+    { groups, extra = [] }: { groups: readonly TrajectoryGroup[]; extra?: readonly TrajectoryGroup[] },
     learned: readonly LearnRow[] = [],
   ) {
     const success = metrics[metric.success];
@@ -137,7 +139,7 @@ export class TrainingRun<Data, State> {
     const advantages = new Map(
       learned.flatMap((row) => (row.mask_T.includes(1) ? [[row.id, asSampled(row)] as const] : [])),
     );
-    await this.#folder.keep(step, { metrics, groups, advantages, state });
+    await this.#folder.keep(step, { metrics, groups: [...groups, ...extra], advantages, state });
   }
 
   saveIfDue(): Promise<void> {
@@ -210,6 +212,15 @@ export class TrainingRun<Data, State> {
   #seconds(): number {
     return (performance.now() - this.#started) / 1000;
   }
+}
+
+function readOnly(engine: Engine): GuideEngine {
+  return {
+    get info() {
+      return engine.info;
+    },
+    forward: (batch, options) => engine.forward(batch, options),
+  };
 }
 
 /** Advantages at the tokens of the stored trajectory, of which the row may be another view. */

@@ -21,7 +21,7 @@ export async function warmStart<Data, State>(run: TrainingRun<Data, State>): Pro
       seed: run.seed,
     });
     const times = { [metric.seconds("update")]: (performance.now() - started) / 1000 };
-    await run.keep(step, { ...batches.metrics, ...learned, ...times }, []);
+    await run.keep(step, { ...batches.metrics, ...learned, ...times }, { groups: [] });
     await run.saveIfDue();
   }
 }
