@@ -270,7 +270,9 @@ test("a state from before there were leases is restored", async () => {
 });
 
 test("a state that is none is refused, and so are options that make no sense", () => {
-  expect(() => make().restore({ tasks: 0, waiting: 3 })).toThrow("bad-guide-state: got the state of guidance with waiting = 3");
+  expect(() => make().restore({ tasks: 0, waiting: 3 })).toThrow(
+    "bad-guide-state: got the state of guidance with waiting = 3",
+  );
   expect(() => guidance({ hints, share: 1.5 })).toThrow("bad-guidance: got share 1.5, expected 0 to 1");
   expect(() => guidance({ hints, retries: 0 })).toThrow("bad-guidance: got retries 0");
 });
