@@ -1,7 +1,23 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bestOfN, cosine, demonstrate, fromScratch, type Guidance, type GuidedOptions, grpo, guidance, guided, imitate, type LearningPolicy, lockHints, openRun, storedTrajectories, trainScorer } from "ludus";
+import {
+  bestOfN,
+  cosine,
+  demonstrate,
+  fromScratch,
+  type GuidedOptions,
+  grpo,
+  guidance,
+  guided,
+  type Hint,
+  imitate,
+  type LearningPolicy,
+  lockHints,
+  openRun,
+  storedTrajectories,
+  trainScorer,
+} from "ludus";
 import { type HintKind, type LockEnv, lock } from "ludus/environments";
 import type { Beginning, Lab, Recipe } from "ludus/recipe";
 
@@ -119,9 +135,10 @@ async function shownHints(policy: LearningPolicy, kind: HintKind, seed: number) 
     const task = await world.tasks.at("train", i);
     // a last try that has some digits right, so that feedback has something to tell
     const lastTry = [...task.data.code].map((digit, at) => ((i >> at) % 2 === 0 ? digit : "x")).join("");
-    const hint: Guidance = { kind, text: world.hints({ task: task.data, lastTry })[kind] };
+    const hint: Hint = { kind, text: world.hints({ task: task.data, lastTry })[kind] };
     const options = { id: `show/${i}`, seed: seed * 10_000 + i };
-    return (await demonstrate(world, isHinted ? { ...task, guidance: hint } : task, policy, options)).trajectories;
+    return (await demonstrate(world, isHinted ? { ...task, annotations: { hint } } : task, policy, options))
+      .trajectories;
   });
   return (await Promise.all(shown)).flat();
 }

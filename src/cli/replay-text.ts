@@ -1,5 +1,5 @@
 import type { Tokenizer } from "../policy/tokenizer.ts";
-import type { Trajectory, Turn } from "../schema/index.ts";
+import { hintOf, type Trajectory, type Turn } from "../schema/index.ts";
 import { tokenTexts } from "../server/dashboard/token-texts.ts";
 import type { StoredTrajectory } from "../store/index.ts";
 import { figure } from "./number-text.ts";
@@ -26,7 +26,7 @@ export function replayParts(
   const head = [
     paint("bold", harmless(`${run}, step ${summary.step}, episode ${summary.key}${weight}`)),
     harmless(`task ${task.id}, seed ${task.seed}, ${trajectory.role}: ${JSON.stringify(task.data)}`),
-    ...guidanceLines(trajectory),
+    ...hintLines(trajectory),
     ...(view.tokens && advantages_T === undefined ? [paint("dim", "[not learned from: no advantages]")] : []),
     ...promptLines(trajectory, tokenizer, paint),
     "",
@@ -39,8 +39,9 @@ export function replayParts(
   return [head, ...shown, endText(trajectory, paint)];
 }
 
-function guidanceLines({ guidance }: Trajectory): string[] {
-  return guidance === undefined ? [] : [harmless(`guided by a hint (${guidance.kind}): ${guidance.text}`)];
+function hintLines(trajectory: Trajectory): string[] {
+  const hint = hintOf(trajectory);
+  return hint === undefined ? [] : [harmless(`hint (${hint.kind}): ${hint.text}`)];
 }
 
 function promptLines({ turns, tokens_T }: Trajectory, tokenizer: Tokenizer | undefined, paint: Paint): string[] {

@@ -20,7 +20,7 @@ test("conditions become a filter", () => {
     tool: "search",
     taskId: "a=b",
     text: "two words",
-    guided: false,
+    annotations: { hint: false },
   });
   expect(readWhere(["step=4"])).toEqual({ steps: { from: 4, to: 4 } });
   expect(readWhere(["reward=-1e-3..-0.0001"])).toEqual({ reward: { min: -1e-3, max: -1e-4 } });

@@ -10,7 +10,7 @@ type Reader = (text: string, given: string) => TrajectoryFilter;
 
 const readers: Readonly<Record<string, Reader>> = {
   success: (text, given) => ({ success: oneOf(["true", "false"], text, given) === "true" }),
-  guided: (text, given) => ({ guided: oneOf(["true", "false"], text, given) === "true" }),
+  guided: (text, given) => ({ annotations: { hint: oneOf(["true", "false"], text, given) === "true" } }),
   stop: (text, given) => ({ stop: oneOf(stops, text, given) }),
   reward: (text, given) => ({ reward: namedEnds(range(text, given, /^-?[\d.]+(e-?\d+)?$/i), "min", "max") }),
   step: (text, given) => ({ steps: namedEnds(range(text, given, /^\d+$/), "from", "to") }),

@@ -1,22 +1,34 @@
 import { z } from "zod";
-import type { Guide, MakeGuide } from "./guide.ts";
+import { parseWith } from "../schema/parse-with.ts";
+import type { Guide, GuideContext, MakeGuide } from "./guide.ts";
+import { type Leases, leases } from "./leases.ts";
+
+const State = z.object({ next: z.int().min(0), leases: z.unknown().optional() });
 
 /** Every task of the split in turn, from the first to the last, then again. */
 export function inOrder(): MakeGuide {
-  return <Data>(env: Parameters<MakeGuide>[0], split: string): Guide<Data> => {
+  return function inOrder<Data>({ env, split }: GuideContext<Data>): Guide<Data> {
     let next = 0;
+    const underWay: Leases<Data, null> = leases(z.null());
     return {
       name: "in-order",
       async pick(count) {
+        const again = underWay.again(count);
         const first = next;
-        next += count;
-        const indices = Array.from({ length: count }, (_, i) => first + i);
-        return Promise.all(indices.map(async (index) => (await env.tasks.at(split, index)) as never));
+        next += count - again.length;
+        const indices = Array.from({ length: count - again.length }, (_, i) => first + i);
+        const tasks = await Promise.all(indices.map((index) => env.tasks.at(split, index)));
+        return [...again, ...tasks.map((task) => underWay.open(task, null))];
       },
-      observe() {},
-      state: () => ({ next }),
+      observe(results) {
+        underWay.close(results);
+        return [];
+      },
+      state: () => ({ next, leases: underWay.state() }),
       restore(state) {
-        next = z.object({ next: z.int().min(0) }).parse(state).next;
+        const stored = parseWith(State, state, "the state of in-order", "bad-guide-state");
+        underWay.restore(stored.leases);
+        next = stored.next;
       },
       metrics: () => ({ "guide/tasks": next }),
     };

@@ -3,7 +3,6 @@ export {
   type FailedTask,
   type GuidanceOptions,
   guidance,
-  type Hint,
   type HintGenerator,
   type HintWriter,
   hintKinds,
@@ -13,6 +12,8 @@ export {
   modelHints,
   type ScriptedHintsOptions,
   scriptedHints,
+  withoutHint,
 } from "./guidance/index.ts";
-export type { Guide, MakeGuide } from "./guide.ts";
+export type { ExtraGroups, Guide, GuideContext, GuideEngine, Lease, LeasedGroup, MakeGuide } from "./guide.ts";
 export { inOrder } from "./in-order.ts";
+export { type Leases, type LeasesState, leases } from "./leases.ts";

@@ -1,7 +1,8 @@
+import { defined } from "../defined.ts";
 import { joinTokens } from "../policy/join-tokens.ts";
 import type { Renderer } from "../policy/renderer.ts";
+import type { Hint } from "../schema/annotations.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
-import type { Guidance } from "../schema/task.ts";
 import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
 import type { Turn } from "../schema/turn.ts";
 import type { Context, ReadSegment, SaidSegment, Segment } from "./context.ts";
@@ -17,7 +18,7 @@ export type EpisodeTurn = Omit<Turn, "span"> & { readonly role: string };
 
 interface Piece {
   readonly segments: Segment[];
-  /** What would be read up to its first own turn if there had been no hint; of conversations with one. */
+  /** The prompt before its first own turn as it is without the hint; of conversations with one. */
   readonly prompt_P?: Int32Array;
   /** Turns that were sampled in this piece: only these are learned from here. */
   readonly own: Set<SaidSegment>;
@@ -33,35 +34,35 @@ export class Conversation {
   readonly #view: (history: readonly Segment[]) => readonly Segment[];
   readonly #history: Segment[] = [];
   readonly #pieces: Piece[] = [];
-  readonly #guidance: Guidance | undefined;
+  readonly #hint: Hint | undefined;
   /** The same conversation as it would be without the hint. */
   readonly #plain:
     | { readonly view: (history: readonly Segment[]) => readonly Segment[]; history: Segment[] }
     | undefined;
 
-  /** With `guidance`, its text is told on a new line after the first observation. */
-  constructor(renderer: Renderer, tools: readonly ToolSpec[], context: Context, guidance?: Guidance) {
+  /** With a `hint`, its text is appended, on a new line, to the first observation. */
+  constructor(renderer: Renderer, tools: readonly ToolSpec[], context: Context, hint?: Hint) {
     this.#renderer = renderer;
     this.#tools = tools;
     this.#view = context.open({ renderer, tools });
-    this.#guidance = guidance;
-    this.#plain = guidance === undefined ? undefined : { view: context.open({ renderer, tools }), history: [] };
+    this.#hint = hint;
+    this.#plain = hint === undefined ? undefined : { view: context.open({ renderer, tools }), history: [] };
   }
 
   /** Takes in what the policy reads now, and returns all it sees. */
   read(messages: readonly Message[], ended: boolean): Int32Array {
-    const unguided = this.#segment(messages, ended);
-    const isHintDue = this.#guidance !== undefined && this.#history.length === 0;
-    this.#history.push(isHintDue ? this.#segment(hinted(messages, this.#guidance.text), ended) : unguided);
-    this.#plain?.history.push(unguided);
+    const plain = this.#segment(messages, ended);
+    const isHintDue = this.#hint !== undefined && this.#history.length === 0;
+    this.#history.push(isHintDue ? this.#segment(hinted(messages, this.#hint.text), ended) : plain);
+    this.#plain?.history.push(plain);
     const visible = this.#view(this.#history);
     const plainVisible = this.#plain?.view(this.#plain.history);
     const current = this.#pieces.at(-1);
     if (current?.segments.every((each, i) => visible[i] === each)) {
       current.segments.push(...visible.slice(current.segments.length));
     } else {
-      const prompt = plainVisible === undefined ? {} : { prompt_P: joined(plainVisible) };
-      this.#pieces.push({ segments: [...visible], own: new Set(), ...prompt });
+      const prompt_P = plainVisible === undefined ? undefined : joined(plainVisible);
+      this.#pieces.push({ segments: [...visible], own: new Set(), ...defined({ prompt_P }) });
     }
     return joined(visible);
   }
@@ -88,16 +89,17 @@ export class Conversation {
     return spoken.map((piece, i) => {
       const id = `${fields.rollout}/${fields.role}${spoken.length > 1 ? `/${i}` : ""}`;
       const weight = total === 0 ? 1 / spoken.length : sampled[i] / total;
-      const guidance = this.#guidanceOf(piece);
-      const spans = { turns: pieceTurns(piece, turns) };
-      return makeTrajectory({ ...fields, ...guidance, id, weight, ...pieceTokens(piece), ...spans });
+      return makeTrajectory({ ...fields, id, weight, ...pieceTokens(piece), turns: this.#turnsOf(piece, turns) });
     });
   }
 
-  #guidanceOf({ prompt_P }: Piece): Pick<Trajectory, "guidance"> {
-    if (this.#guidance === undefined || prompt_P === undefined) return {};
-    const { kind, text } = this.#guidance;
-    return { guidance: { kind, text, prompt_P } };
+  #turnsOf(piece: Piece, turns: readonly EpisodeTurn[]): Turn[] {
+    const own = pieceTurns(piece, turns);
+    const { prompt_P } = piece;
+    if (this.#hint === undefined || prompt_P === undefined) return own;
+    const { kind, text } = this.#hint;
+    const [first, ...rest] = own;
+    return [{ ...first, annotations: { ...first.annotations, hint: { kind, text, prompt_P } } }, ...rest];
   }
 }
 

@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import type { Rng } from "../random.ts";
+import type { TurnAnnotations } from "./annotations.ts";
 import { type InfrastructureStop, infrastructureStops, policyStops, type StopReason } from "./stop-reason.ts";
 import type { Task } from "./task.ts";
 import { makeTrajectory, type Trajectory } from "./trajectory.ts";
@@ -57,6 +58,13 @@ export function fakeTrajectory(
     temperature: pick(rng, [0.7, 1, 1.2]),
     ...fields,
   });
+}
+
+/** The same trajectory with a first turn that has these annotations; an empty one is added where it has no turn. */
+export function annotated(trajectory: Trajectory, annotations: TurnAnnotations): Trajectory {
+  const none: Turn = { span: { start: 0, end: 0 }, text: "", calls: [], reward: 0, observation: "" };
+  const [first = none, ...rest] = trajectory.turns;
+  return makeTrajectory({ ...trajectory, turns: [{ ...first, annotations }, ...rest] });
 }
 
 /** A task with some data. */

@@ -1,3 +1,4 @@
+export type { Hint, TaskAnnotations, ToldHint, TurnAnnotations } from "./annotations.ts";
 export {
   type ChatExportOptions,
   type ChatRow,
@@ -38,12 +39,12 @@ export {
   policyStops,
   type StopReason,
 } from "./stop-reason.ts";
-export type { Guidance, Task } from "./task.ts";
+export type { Task } from "./task.ts";
 export { taskFromJson } from "./task-json.ts";
 export { makeTrainBatch, type TrainBatch, type TrainRow } from "./train-batch.ts";
-export { makeTrajectory, type Trajectory, type TrajectoryGuidance } from "./trajectory.ts";
+export { hintOf, makeTrajectory, type Trajectory } from "./trajectory.ts";
 export { decodeTrajectory, encodeTrajectory } from "./trajectory-binary.ts";
 export { learnable, makeTrajectoryGroup, type TrajectoryGroup } from "./trajectory-group.ts";
-export { type TrajectoryJson, trajectoryFromJson, trajectoryToJson } from "./trajectory-json.ts";
+export { type TrajectoryJson, type TurnJson, trajectoryFromJson, trajectoryToJson } from "./trajectory-json.ts";
 export { readTrajectoryJsonl, writeTrajectoryJsonl } from "./trajectory-jsonl.ts";
 export type { CallOutcome, CallRecord, Span, Turn } from "./turn.ts";

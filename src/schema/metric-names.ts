@@ -45,6 +45,8 @@ export const metric = {
   unsampledShare: "update/unsampled-share",
   /** Mean size of the advantage of a sampled token. */
   advantage: "credit/absolute-advantage",
+  /** Groups that the guide added to what was sampled; absent where it added none. */
+  extraGroups: "guide/extra-groups",
   evalSuccess: "eval/success",
   evalReward: "eval/reward",
   seconds: (stage: string) => `time/${stage}`,

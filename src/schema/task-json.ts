@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { taskAnnotationsFromJson } from "./annotations.ts";
+import { currentTaskForm } from "./earlier-forms.ts";
 import { Real } from "./json-real.ts";
 import { parseWith } from "./parse-with.ts";
 import type { Task } from "./task.ts";
@@ -8,11 +10,13 @@ const TaskFields = z.object({
   seed: z.number(),
   data: z.unknown().optional(),
   domain: z.string().exactOptional(),
-  guidance: z.object({ kind: z.string(), text: z.string(), failures: z.array(Real).exactOptional() }).exactOptional(),
+  difficulty: Real.exactOptional(),
+  parent: z.string().exactOptional(),
+  annotations: taskAnnotationsFromJson.exactOptional(),
 });
 
 /** Reads a task that JSON held. What `data` holds is for its environment to check. */
 export function taskFromJson(value: unknown): Task {
-  const { data, ...fields } = parseWith(TaskFields, value, "a task", "bad-task");
+  const { data, ...fields } = parseWith(TaskFields, currentTaskForm(value), "a task", "bad-task");
   return { ...fields, data };
 }

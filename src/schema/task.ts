@@ -1,3 +1,5 @@
+import type { TaskAnnotations } from "./annotations.ts";
+
 /** One thing to attempt. `data` is what the environment's author wrote; the rest is the framework's. */
 export interface Task<Data = unknown> {
   /** Stable across runs: results of the same task are compared by it. */
@@ -7,15 +9,10 @@ export interface Task<Data = unknown> {
   readonly data: Data;
   /** Rewards are normalised apart for each domain where the credit scheme says so. */
   readonly domain?: string;
-  /** A hint for this attempt: the rollout tells it after the first observation, and the environment knows nothing of it. */
-  readonly guidance?: Guidance;
-}
-
-/** Help for a task that went wrong before. */
-export interface Guidance {
-  /** What sort of help, such as `plan`, `feedback` or `environment`. */
-  readonly kind: string;
-  readonly text: string;
-  /** Rewards of the attempts without help that it was made from. */
-  readonly failures?: readonly number[];
+  /** How hard it is, on whatever scale its source or its guide uses. */
+  readonly difficulty?: number;
+  /** Id of the task that it was made from. */
+  readonly parent?: string;
+  /** What a guide adds to this attempt, such as a hint. */
+  readonly annotations?: TaskAnnotations;
 }

@@ -23,8 +23,11 @@ export interface TrainRow {
   readonly returns_T?: Float32Array;
   readonly oldValues_T?: Float32Array;
   readonly reward: number;
-  /** Of a row without the hint it was sampled with: by how many tokens its prompt was longer then. */
-  readonly stripped?: number;
+  /**
+   * Of a row that is another view of its trajectory, such as one without a hint: token `t` here is token `t + viewOffset` there.
+   * Present on every such row, 0 included. The row's `behaviourLogprobs_T` are of another prompt than its own.
+   */
+  readonly viewOffset?: number;
   /** Preference learning: rows of one pair share a number. Without a pair, `chosen` says whether the row is desirable. */
   readonly preference?: { readonly pair?: number; readonly chosen: boolean };
 }

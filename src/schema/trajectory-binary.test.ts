@@ -2,8 +2,9 @@ import { deflateRawSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { LudusError } from "../errors.ts";
 import { createRng } from "../random.ts";
-import { fakeTrajectory } from "./fake-trajectory.ts";
+import { annotated, fakeTrajectory } from "./fake-trajectory.ts";
 import type { Trajectory } from "./trajectory.ts";
+import { hintOf } from "./trajectory.ts";
 import { decodeTrajectory, encodeTrajectory } from "./trajectory-binary.ts";
 
 const empty = fakeTrajectory(createRng(1), {}, { turns: 0 });
@@ -22,9 +23,21 @@ test("any trajectory comes back bit by bit", () => {
   for (let round = 0; round < 300; round++) expectSameBits(fakeTrajectory(rng));
 });
 
-test("a hint comes back, with the prompt that lacks it", () => {
+test("annotations come back, a hint with its tokens", () => {
   const prompt_P = Int32Array.of(0, 151_935, 2 ** 31 - 1);
-  expectSameBits(fakeTrajectory(createRng(3), { guidance: { kind: "plan", text: "\u0000-0 東京", prompt_P } }));
+  const hint = { kind: "plan", text: "\u0000-0 東京", prompt_P };
+  expectSameBits(annotated(fakeTrajectory(createRng(3)), { hint, goal: { zero: -0, cells: ["\u0000", null] } }));
+});
+
+test("bytes that hold a hint as a field of the trajectory are read", () => {
+  const trajectory = annotated(fakeTrajectory(createRng(3)), {});
+  const { annotations: _annotations, ...first } = trajectory.turns[0];
+  const guidance = { kind: "plan", text: "go on", prompt_P: [5, 0] };
+  const earlier = { ...trajectory, turns: [first, ...trajectory.turns.slice(1)], guidance };
+  expect(hintOf(decodeTrajectory(encodeTrajectory(earlier)))).toStrictEqual({
+    ...guidance,
+    prompt_P: Int32Array.of(5, 0),
+  });
 });
 
 test("an empty trajectory comes back", () => {

@@ -2,11 +2,12 @@ import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { defined } from "../defined.ts";
 import { errorText, LudusError } from "../errors.ts";
 import { ByteReader, ByteWriter } from "./byte-stream.ts";
+import { currentTrajectoryForm } from "./earlier-forms.ts";
 import { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";
 import { parseWith } from "./parse-with.ts";
 import { readTokenColumns, writeTokenColumns } from "./token-columns.ts";
 import { makeTrajectory, type Trajectory } from "./trajectory.ts";
-import { guidanceToJson, TrajectoryFields } from "./trajectory-fields.ts";
+import { TrajectoryFields, turnToJson } from "./trajectory-fields.ts";
 
 // Little-endian: "LTRJ", version u8, crc32 u32 of all that follows, deflated size u32, inflated size u32, deflated body.
 // The body: the tokens' columns, then the other fields as JSON to the end.
@@ -20,7 +21,7 @@ export function encodeTrajectory(trajectory: Trajectory): Uint8Array {
   const { tokens_T, mask_T, logprobs_T, versions_T, ...fields } = makeTrajectory(trajectory);
   const writer = new ByteWriter();
   writeTokenColumns(writer, { tokens_T, mask_T, logprobs_T, versions_T });
-  writer.write(new TextEncoder().encode(toLosslessJson({ ...fields, ...guidanceToJson(fields) })));
+  writer.write(new TextEncoder().encode(toLosslessJson({ ...fields, turns: fields.turns.map(turnToJson) })));
   const body = writer.written();
   const deflated = deflateRawSync(body);
   const bytes = new Uint8Array(offsets.body + deflated.length);
@@ -41,7 +42,8 @@ export function decodeTrajectory(bytes: Uint8Array): Trajectory {
     const reader = new ByteReader(body);
     const columns = readTokenColumns(reader);
     const fields = fromLosslessJson(new TextDecoder("utf-8", { fatal: true }).decode(reader.read(reader.remaining)));
-    return makeTrajectory({ ...parseWith(TrajectoryFields, fields, "a trajectory", "bad-trajectory"), ...columns });
+    const parsed = parseWith(TrajectoryFields, currentTrajectoryForm(fields), "a trajectory", "bad-trajectory");
+    return makeTrajectory({ ...parsed, ...columns });
   } catch (cause) {
     const reason = errorText(cause);
     return refuse(`a whole trajectory whose contents do not fit (${reason})`, "what encodeTrajectory writes", cause);

@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { defined } from "../defined.ts";
+import { turnAnnotationsFromJson, turnAnnotationsToJson } from "./annotations.ts";
 import { Real } from "./json-real.ts";
 import { isJsonObject } from "./parse-with.ts";
 import { infrastructureStops, policyStops } from "./stop-reason.ts";
-import type { Trajectory } from "./trajectory.ts";
+import type { Turn } from "./turn.ts";
 
 // not z.record: it drops a key named __proto__, which a model may well write
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, "an object");
@@ -12,7 +14,7 @@ const facts = z.custom<Record<string, number | string | boolean>>(
   "an object of numbers, strings and booleans",
 );
 
-const Turn = z.object({
+const TurnFields = z.object({
   span: z.object({ start: z.int().min(0), end: z.int().min(0) }),
   text: z.string(),
   calls: z.array(
@@ -27,6 +29,7 @@ const Turn = z.object({
   observation: z.string(),
   stateKey: z.string().exactOptional(),
   info: facts.exactOptional(),
+  annotations: turnAnnotationsFromJson.exactOptional(),
 });
 
 /** A trajectory without what it has per token. */
@@ -37,22 +40,15 @@ export const TrajectoryFields = z.object({
   role: z.string(),
   weights: z.string(),
   weight: z.number(),
-  turns: z.array(Turn),
+  turns: z.array(TurnFields),
   score: z.object({ total: Real, parts: z.record(z.string(), Real), success: z.boolean() }),
   stop: z.enum([...policyStops, ...infrastructureStops]),
   failure: z.string().exactOptional(),
   temperature: Real,
   domain: z.string().exactOptional(),
-  guidance: z
-    .object({
-      kind: z.string(),
-      text: z.string(),
-      prompt_P: z.array(z.int32()).transform((tokens) => Int32Array.from(tokens)),
-    })
-    .exactOptional(),
 });
 
-/** The same field as JSON holds it. */
-export function guidanceToJson({ guidance }: Pick<Trajectory, "guidance">) {
-  return guidance === undefined ? {} : { guidance: { ...guidance, prompt_P: Array.from(guidance.prompt_P) } };
+/** A turn whose annotations JSON can hold. */
+export function turnToJson<Fields extends Pick<Turn, "annotations">>({ annotations, ...rest }: Fields) {
+  return { ...rest, ...defined({ annotations: annotations && turnAnnotationsToJson(annotations) }) };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createRng } from "../random.ts";
-import { fakeTrajectory } from "./fake-trajectory.ts";
+import { annotated, fakeTrajectory } from "./fake-trajectory.ts";
+import { hintOf } from "./trajectory.ts";
 import { trajectoryFromJson, trajectoryToJson } from "./trajectory-json.ts";
 
 test("any trajectory comes back from JSON text", () => {
@@ -21,12 +22,29 @@ test("numbers that JSON lacks come back", () => {
   expect(back.temperature).toBe(Infinity);
 });
 
-test("a hint comes back", () => {
-  const guidance = { kind: "plan", text: "go\non", prompt_P: Int32Array.of(3, 0, 2 ** 31 - 1) };
-  const trajectory = fakeTrajectory(createRng(2), { guidance });
+test("annotations come back, a hint with its tokens", () => {
+  const hint = { kind: "plan", text: "go\non", prompt_P: Int32Array.of(3, 0, 2 ** 31 - 1) };
+  const trajectory = annotated(fakeTrajectory(createRng(2)), { hint, goal: { kind: "relabelled", cells: [1, null] } });
   const json = JSON.parse(JSON.stringify(trajectoryToJson(trajectory)));
-  expect(json.guidance.prompt_P).toEqual([3, 0, 2 ** 31 - 1]);
-  expect(trajectoryFromJson(json).guidance).toStrictEqual(guidance);
+  expect(json.turns[0].annotations.hint.prompt_P).toEqual([3, 0, 2 ** 31 - 1]);
+  expect(trajectoryFromJson(json).turns[0].annotations).toStrictEqual(trajectory.turns[0].annotations);
+  json.turns[0].annotations.hint.prompt_P = [0.5];
+  expect(() => trajectoryFromJson(json)).toThrow("turns.0.annotations.hint.prompt_P.0 = 0.5");
+});
+
+test("the name __proto__ is kept as any other", () => {
+  const annotations = JSON.parse('{"__proto__":1}');
+  const json = JSON.stringify(trajectoryToJson(annotated(fakeTrajectory(createRng(2)), annotations)));
+  expect(Object.keys(trajectoryFromJson(JSON.parse(json)).turns[0].annotations!)).toEqual(["__proto__"]);
+});
+
+test("a hint that was stored as a field of the trajectory is read", () => {
+  const guidance = { kind: "plan", text: "go on", prompt_P: [3, 0] };
+  const { turns, ...json } = trajectoryToJson(annotated(fakeTrajectory(createRng(2)), {}));
+  const { annotations: _annotations, ...first } = turns[0];
+  const read = trajectoryFromJson({ ...json, turns: [first, ...turns.slice(1)], guidance });
+  expect(hintOf(read)).toStrictEqual({ ...guidance, prompt_P: Int32Array.of(3, 0) });
+  expect(read).not.toHaveProperty("guidance");
 });
 
 test("arguments keep every key a model wrote", () => {

@@ -1,26 +1,32 @@
 import { z } from "zod";
+import type { TurnAnnotationsJson } from "./annotations.ts";
+import { currentTrajectoryForm } from "./earlier-forms.ts";
 import { type JsonReal, jsonReal } from "./json-real.ts";
 import { isJsonObject, parseWith } from "./parse-with.ts";
 import type { Score } from "./score.ts";
-import { makeTrajectory, type Trajectory, type TrajectoryGuidance } from "./trajectory.ts";
-import { guidanceToJson, TrajectoryFields } from "./trajectory-fields.ts";
+import { makeTrajectory, type Trajectory } from "./trajectory.ts";
+import { TrajectoryFields, turnToJson } from "./trajectory-fields.ts";
 import type { Turn } from "./turn.ts";
 
 type PerToken = "tokens_T" | "mask_T" | "logprobs_T" | "versions_T";
 
 /** A trajectory as JSON holds it: plain arrays, and numbers that JSON lacks as strings. */
-export interface TrajectoryJson extends Omit<Trajectory, PerToken | "turns" | "score" | "temperature" | "guidance"> {
+export interface TrajectoryJson extends Omit<Trajectory, PerToken | "turns" | "score" | "temperature"> {
   readonly tokens_T: readonly number[];
   readonly mask_T: readonly number[];
   readonly logprobs_T: readonly number[];
   readonly versions_T: readonly number[];
-  readonly turns: readonly (Omit<Turn, "reward"> & { readonly reward: JsonReal })[];
+  readonly turns: readonly TurnJson[];
   readonly score: Omit<Score, "total" | "parts"> & {
     readonly total: JsonReal;
     readonly parts: Readonly<Record<string, JsonReal>>;
   };
   readonly temperature: JsonReal;
-  readonly guidance?: Omit<TrajectoryGuidance, "prompt_P"> & { readonly prompt_P: readonly number[] };
+}
+
+export interface TurnJson extends Omit<Turn, "reward" | "annotations"> {
+  readonly reward: JsonReal;
+  readonly annotations?: TurnAnnotationsJson;
 }
 
 const Json = TrajectoryFields.extend({
@@ -32,24 +38,13 @@ const Json = TrajectoryFields.extend({
 
 /** For people, viewers and other programs. Written as text and read again, a log-probability of -0 becomes 0. */
 export function trajectoryToJson(trajectory: Trajectory): TrajectoryJson {
-  const {
-    guidance: _guidance,
-    turns,
-    score,
-    temperature,
-    tokens_T,
-    mask_T,
-    logprobs_T,
-    versions_T,
-    ...rest
-  } = trajectory;
+  const { turns, score, temperature, tokens_T, mask_T, logprobs_T, versions_T, ...rest } = trajectory;
   const parts = Object.entries(score.parts).map(([name, part]) => [name, jsonReal(part)] as const);
   return {
     ...rest,
-    ...guidanceToJson(trajectory),
     temperature: jsonReal(temperature),
     score: { ...score, total: jsonReal(score.total), parts: Object.fromEntries(parts) },
-    turns: turns.map((turn) => ({ ...turn, reward: jsonReal(turn.reward) })),
+    turns: turns.map((turn) => ({ ...turnToJson(turn), reward: jsonReal(turn.reward) })),
     tokens_T: Array.from(tokens_T),
     mask_T: Array.from(mask_T),
     logprobs_T: Array.from(logprobs_T),
@@ -60,7 +55,7 @@ export function trajectoryToJson(trajectory: Trajectory): TrajectoryJson {
 /** Reads what `trajectoryToJson` made. Throws a `bad-trajectory` that names the field which does not fit. */
 export function trajectoryFromJson(value: unknown): Trajectory {
   const named = isJsonObject(value) && typeof value.id === "string" ? `trajectory ${value.id}` : "a trajectory";
-  const json = parseWith(Json, value, named, "bad-trajectory");
+  const json = parseWith(Json, currentTrajectoryForm(value), named, "bad-trajectory");
   return makeTrajectory({
     ...json,
     tokens_T: Int32Array.from(json.tokens_T),

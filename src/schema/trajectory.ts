@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import type { ToldHint } from "./annotations.ts";
 import type { Score } from "./score.ts";
 import type { StopReason } from "./stop-reason.ts";
 import type { Turn } from "./turn.ts";
@@ -38,15 +39,11 @@ export interface Trajectory {
   readonly failure?: string;
   readonly temperature: number;
   readonly domain?: string;
-  /** The hint that its first prompt ends with. */
-  readonly guidance?: TrajectoryGuidance;
 }
 
-export interface TrajectoryGuidance {
-  readonly kind: string;
-  readonly text: string;
-  /** What would stand before the first turn had there been no hint; all that follows is the same. */
-  readonly prompt_P: Int32Array;
+/** The hint that a trajectory was sampled with. */
+export function hintOf({ turns }: Pick<Trajectory, "turns">): ToldHint | undefined {
+  return turns.at(0)?.annotations?.hint;
 }
 
 /** The one place where trajectories are made: throws when the arrays do not line up. */

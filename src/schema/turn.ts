@@ -1,3 +1,5 @@
+import type { TurnAnnotations } from "./annotations.ts";
+
 /** Tokens `start` to `end - 1`. */
 export interface Span {
   readonly start: number;
@@ -30,4 +32,6 @@ export interface Turn {
   readonly stateKey?: string;
   /** Further facts an environment wants recorded. */
   readonly info?: Readonly<Record<string, number | string | boolean>>;
+  /** What the rollout or a guide recorded, such as the hint that was told before. */
+  readonly annotations?: TurnAnnotations;
 }

@@ -125,11 +125,15 @@ function neverAsked(): never {
 }
 
 /** What an agent shows the policy is its own affair: what others would add or leave out has no place. */
-function refuseUnheard(name: string, { guidance }: Task<unknown>, { context, epsilonTool = 0 }: RolloutOptions): void {
+function refuseUnheard(
+  name: string,
+  { annotations }: Task<unknown>,
+  { context, epsilonTool = 0 }: RolloutOptions,
+): void {
   const isUnheard = {
     "a context": context !== undefined,
     epsilonTool: epsilonTool > 0,
-    "a hint": guidance !== undefined,
+    "a hint": annotations?.hint !== undefined,
   };
   const got = Object.entries(isUnheard).find(([, isSo]) => isSo)?.[0];
   if (got === undefined) return;

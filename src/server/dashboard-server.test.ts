@@ -48,8 +48,9 @@ const end = tokenizer.specialTokens.eos!.id;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "ludus-dashboard-"));
   const rng = createRng(1);
-  const guidance = { kind: "plan", text: "y".repeat(30_000), prompt_P: Int32Array.of(1) };
-  await writeFakeRun(join(folder, "runs/first"), rng, { fields: { failure: "x".repeat(50_000), guidance } });
+  const hint = { kind: "plan", text: "y".repeat(30_000), prompt_P: Int32Array.of(1) };
+  const fields = { failure: "x".repeat(50_000) };
+  await writeFakeRun(join(folder, "runs/first"), rng, { fields, annotations: { hint } });
   await writeFakeRun(join(folder, "runs/sweep/lr 1e-3"), rng, { steps: 3, isEnded: false });
   await mkdir(join(folder, "runs/empty"));
   await mkdir(join(folder, "runs/broken"));
@@ -256,12 +257,12 @@ describe("trajectories", () => {
   });
 
   test("that had a hint say so, in lists and by themselves", async () => {
-    const { trajectories } = await get<TrajectoriesAnswer>("/runs/first/trajectories?guided=true&limit=2");
-    expect(trajectories.map((summary) => summary.guidance)).toEqual(["plan", "plan"]);
+    const { trajectories } = await get<TrajectoriesAnswer>("/runs/first/trajectories?hint=true&limit=2");
+    expect(trajectories.map((summary) => summary.annotations)).toEqual(Array(2).fill({ hint: "plan" }));
     const shown = await get<TrajectoryAnswer>(`/runs/first/trajectories/${trajectories[0].key}`);
-    expect(shown.guidance).toEqual({ kind: "plan", text: { text: "y".repeat(20_000), length: 30_000 } });
-    expect(await get<{ count: number }>("/runs/first/count?guided=true")).toEqual({ count: 20 });
-    expect(await get<{ count: number }>("/runs/first/count?guided=false")).toEqual({ count: 140 });
+    expect(shown.hint).toEqual({ kind: "plan", text: { text: "y".repeat(20_000), length: 30_000 } });
+    expect(await get<{ count: number }>("/runs/first/count?hint=true")).toEqual({ count: 20 });
+    expect(await get<{ count: number }>("/runs/first/count?hint=false")).toEqual({ count: 140 });
   });
 
   test("a group has its members and their mean", async () => {

@@ -25,8 +25,8 @@ beforeAll(async () => {
   const builder = join(import.meta.dirname, "../../scripts/build-dashboard.ts");
   execFileSync(process.execPath, [builder, join(folder, "page")]);
   await writeFakeRun(join(folder, "runs/first"), createRng(1), { steps: 60 });
-  const guidance = { kind: "plan", text: "Look under the stairs.", prompt_P: Int32Array.of(1, 2) };
-  await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30, fields: { guidance } });
+  const hint = { kind: "plan", text: "Look under the stairs.", prompt_P: Int32Array.of(1, 2) };
+  await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30, annotations: { hint } });
   await writeFakeRun(join(folder, "runs/live"), createRng(3), { steps: 5, isEnded: false });
   await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), { steps: 1, groupsPerStep: 1, fields: hostile() });
   await writeCheckpoint(join(folder, "runs/second/checkpoints/step-000029"));
@@ -294,7 +294,7 @@ describe("trajectories", () => {
       await page.getByLabel("Hints").selectOption("false");
       await page.getByText("210 of 240").waitFor();
       await page.getByLabel("Hints").selectOption("true");
-      await page.waitForURL(/guided=true/);
+      await page.waitForURL(/hint=true/);
       await page.getByText("30 of 240").waitFor();
       await page.locator(".trajectories .row").first().click();
       await page.getByText("Hint, plan").click();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LudusError } from "../errors.ts";
 import { createRng } from "../random.ts";
-import { fakeTask, fakeTrajectory } from "../schema/fake-trajectory.ts";
+import { annotated, fakeTask, fakeTrajectory } from "../schema/fake-trajectory.ts";
 import { encodeTrajectory } from "../schema/index.ts";
 import { loadSqlite } from "./sqlite/load-sqlite.ts";
 import { openRun } from "./sqlite-store.ts";
@@ -169,23 +169,43 @@ test("a run from before advantages were kept is read as it is, and gone on with"
   expect((await again.trajectory(last.key)).advantages_T).toEqual(advantages_T);
 });
 
-test("a run from before hints were kept is read as it is, and gone on with", async () => {
+test("a run from before annotations is read as it is, and gone on with", async () => {
   await writeSteps(await open(), 0, 0);
   await opened[0].close();
-  alter("DROP TABLE trajectory_guidance");
+  alter("DROP TABLE trajectory_annotations");
   const reader = await openRun(directory, { readOnly: true });
   const { trajectories } = await reader.trajectories();
-  expect(trajectories.some(({ guidance }) => guidance !== undefined)).toBe(false);
-  expect((await reader.trajectories({ guided: false })).trajectories).toEqual(trajectories);
-  expect((await reader.trajectories({ guided: true })).trajectories).toEqual([]);
-  expect(await reader.countTrajectories({ guided: true })).toBe(0);
-  expect(await reader.countTrajectories({ guided: false })).toBe(8);
+  expect(trajectories.some(({ annotations }) => annotations !== undefined)).toBe(false);
+  expect((await reader.trajectories({ annotations: { hint: false } })).trajectories).toEqual(trajectories);
+  expect((await reader.trajectories({ annotations: { hint: true } })).trajectories).toEqual([]);
+  expect(await reader.countTrajectories({ annotations: { hint: "plan" } })).toBe(0);
   await reader.close();
   const again = await open();
-  const guidance = { kind: "plan", text: "go on", prompt_P: Int32Array.of(1) };
-  const group = { task: fakeTask(createRng(1), "task-0"), trajectories: [fakeTrajectory(createRng(2), { guidance })] };
+  const hint = { kind: "plan", text: "go on", prompt_P: Int32Array.of(1) };
+  const group = {
+    task: fakeTask(createRng(1), "task-0"),
+    trajectories: [annotated(fakeTrajectory(createRng(2)), { hint })],
+  };
   await again.transaction((write) => write.recordGroup(1, group, "train"));
-  expect(await again.countTrajectories({ guided: true })).toBe(1);
+  expect(await again.countTrajectories({ annotations: { hint: true } })).toBe(1);
+});
+
+test("hints of a run from before annotations are found, read-only and once it is gone on with", async () => {
+  await writeSteps(await open(), 0, 0);
+  const [{ key }] = (await opened[0].trajectories()).trajectories;
+  await opened[0].close();
+  alter("DROP TABLE trajectory_annotations");
+  alter("CREATE TABLE trajectory_guidance(id INTEGER PRIMARY KEY, kind TEXT NOT NULL) STRICT");
+  alter(`INSERT INTO trajectory_guidance VALUES (${key}, 'plan')`);
+  const found = { trajectories: [expect.objectContaining({ key, annotations: { hint: "plan" } })] };
+  const reader = await openRun(directory, { readOnly: true });
+  expect(await reader.trajectories({ annotations: { hint: true } })).toEqual(found);
+  expect(await reader.countTrajectories({ annotations: { hint: false } })).toBe(7);
+  await reader.close();
+  const again = await open();
+  expect(await again.trajectories({ annotations: { hint: "plan" } })).toEqual(found);
+  await again.truncateAfter(-1);
+  expect(await again.countTrajectories({ annotations: { hint: true } })).toBe(0);
 });
 
 test("a database of another program is refused, and left as it is", async () => {

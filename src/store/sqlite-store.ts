@@ -2,9 +2,9 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LudusError } from "../errors.ts";
 import { createAdvantages, truncateAdvantages } from "./sqlite/advantage-table.ts";
+import { createAnnotations, truncateAnnotations, viewAnnotations } from "./sqlite/annotation-table.ts";
 import { type Database, openReadable, openWritable } from "./sqlite/database.ts";
 import { events, recordEvent, truncateEvents } from "./sqlite/event-tables.ts";
-import { createGuidance, truncateGuidance } from "./sqlite/guidance-table.ts";
 import { metricNames, recordMetrics, series, truncateMetrics } from "./sqlite/metric-tables.ts";
 import { checkedStep, createRun, hasRun } from "./sqlite/run-schema.ts";
 import { config, pruneState, setConfig, setState, state, truncateState } from "./sqlite/state-tables.ts";
@@ -54,6 +54,7 @@ function openReader(directory: string): RunReader {
   const database = openReadable(file);
   return closedOnFailure(database.close.bind(database), () => {
     if (!hasRun(database)) noRun(file);
+    viewAnnotations(database);
     return reader(database, () => database.close());
   });
 }
@@ -80,7 +81,7 @@ function openWriter(directory: string, { now, maxBytes }: WriteOptions): RunStor
     }
     if (!hasRun(database)) createRun(database);
     createAdvantages(database);
-    createGuidance(database);
+    createAnnotations(database);
     return writer(database, now, close);
   });
 }
@@ -132,7 +133,7 @@ function writer(database: Database, now: () => number, close: () => void): RunSt
         truncateEvents(database, step);
         truncateTrajectories(database, step);
         truncateAdvantages(database, step);
-        truncateGuidance(database, step);
+        truncateAnnotations(database, step);
         truncateState(database, step);
       });
     },

@@ -108,8 +108,8 @@ export interface TrajectorySummary extends Pick<Trajectory, "id" | "rollout" | "
   readonly tokens: number;
   /** Those that were called, each once. */
   readonly tools: readonly string[];
-  /** The kind of hint it had. */
-  readonly guidance?: string;
+  /** What was recorded with its turns: each name with its `kind`, empty where it has none. Absent where nothing was. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** By the id of a trajectory: what was given to each of its `T` tokens; only those that were sampled matter. */

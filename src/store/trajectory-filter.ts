@@ -15,8 +15,8 @@ export interface TrajectoryFilter {
   role?: string;
   stop?: StopReason;
   success?: boolean;
-  /** Whether it had a hint. */
-  guided?: boolean;
+  /** What is recorded with its turns: `{ hint: true }` has a hint, `{ hint: false }` has none, `{ hint: "plan" }` has one of that kind. */
+  annotations?: Readonly<Record<string, boolean | string>>;
   /** A tool that was called, or that the policy tried to call. */
   tool?: string;
   reward?: { min?: number; max?: number };

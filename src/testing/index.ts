@@ -3,6 +3,7 @@ export { type EngineContractOptions, engineContract } from "../engine/engine.con
 export { type FakeEngine, type FakeEngineOptions, fakeEngine } from "../engine/fake-engine.ts";
 export type { EnvFinding, EnvFindingCode } from "../env/check/findings.ts";
 export { type CheckEnvOptions, checkEnv, type EnvReport } from "../env/check-env.ts";
+export { type GuideContractOptions, guideContract } from "../guide/guide.contract.ts";
 export { lossContract } from "../loss/loss.contract.ts";
 export { callFormatContract } from "../policy/call-format.contract.ts";
 export { rendererContract } from "../policy/renderer.contract.ts";

@@ -4,6 +4,7 @@ import type { KlController } from "../loss/kl-controller.ts";
 import type { Loss } from "../loss/loss.ts";
 import type { PolicyStop } from "../schema/stop-reason.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
+import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import type { Schedule } from "./schedule.ts";
 
 /**
@@ -33,8 +34,17 @@ export interface Algorithm {
   readonly maskStops: readonly PolicyStop[];
   /** Which rollouts the loss is of, besides; all by default. The others count in statistics. */
   readonly learnFrom?: (trajectory: Trajectory) => boolean;
-  /** Whether guided attempts are learned from as they were sampled, the default, or without the hint before them. */
-  readonly guidance?: "context" | "stripped";
+  /**
+   * What is learned from in place of a trajectory, such as the same attempt without the hint it had; the trajectory itself by default,
+   * which is to be returned where nothing changes. Only what precedes the first turn may differ. A view is off-policy: log-probabilities
+   * before the update are computed anew, those of sampling stay in `behaviourLogprobs_T`, and `viewOffset` marks its row for the loss.
+   */
+  readonly view?: (trajectory: Trajectory) => Trajectory;
+  /**
+   * Rewards of further attempts that a group is compared with, by the filter and by credit. Nothing is learned from them. Given what
+   * one role did in a group, as it was sampled.
+   */
+  readonly compareWith?: (group: TrajectoryGroup) => readonly number[];
   /** A penalty for leaving the reference policy, taken off the rewards (PPO, REINFORCE++). The run holds its coefficient. */
   readonly klInReward?: KlController;
   /** Where values come from, for credit and losses that need them. */

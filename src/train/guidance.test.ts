@@ -7,7 +7,9 @@ import { defined } from "../defined.ts";
 import { fakeEngine } from "../engine/fake-engine.ts";
 import { guidance } from "../guide/guidance/guidance.ts";
 import { scriptedHints } from "../guide/guidance/scripted-hints.ts";
-import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
+import { withoutHint } from "../guide/guidance/without-hint.ts";
+import type { TurnAnnotations } from "../schema/annotations.ts";
+import { hintOf, makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { openRun } from "../store/index.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -16,9 +18,8 @@ import { remains } from "./fixtures/kill-and-resume.ts";
 import { type LettersTask, letters } from "./fixtures/letters.ts";
 import { tinyPolicy } from "./fixtures/tiny-policy.ts";
 import { trainOffline } from "./offline.ts";
-import { guidedPairs } from "./pairs.ts";
 import { cispo, dapo, deepswe, drGrpo, gigpo, grpo, gspo, mGrpo, rloo, vspo } from "./presets/grpo.ts";
-import { type GuidedOptions, guided } from "./presets/guided.ts";
+import { type GuidedOptions, guided, guidedPairs } from "./presets/guided.ts";
 import { dpo, rejectionTuning } from "./presets/offline.ts";
 import { ppo, reinforcePlusPlus, remax, starpo, starpoS, vapo } from "./presets/ppo.ts";
 import { prepare } from "./stages/prepare.ts";
@@ -26,9 +27,11 @@ import { update } from "./stages/update.ts";
 import { storedTrajectories } from "./stored-groups.ts";
 import { train } from "./train-sync.ts";
 import { imitate } from "./warm-start.ts";
-import { withoutGuidance } from "./without-guidance.ts";
 
 const ln = Math.log;
+
+const hint = { kind: "plan", text: "!!" };
+const told: TurnAnnotations = { hint: { ...hint, prompt_P: Int32Array.of(1, 2) } };
 
 /** Two turns after the prompt `[1, 2]`, or with a hint after `[1, 5, 5, 2]`. */
 function attempt(id: string, total: number, isGuided: boolean, logprob = ln(0.8)): Trajectory {
@@ -50,17 +53,16 @@ function attempt(id: string, total: number, isGuided: boolean, logprob = ln(0.8)
     logprobs_T: Float32Array.from(mask, (m) => (m === 1 ? logprob : 0)),
     versions_T: Int32Array.from(mask, (m) => (m === 1 ? 0 : -1)),
     turns: [
-      { ...turn, span: { start: at, end: at + 2 } },
+      { ...turn, ...defined({ annotations: isGuided ? told : undefined }), span: { start: at, end: at + 2 } },
       { ...turn, span: { start: at + 3, end: at + 4 } },
     ],
     score: { total, parts: {}, success: total >= 1 },
-    ...defined({ guidance: isGuided ? { kind: "plan", text: "!!", prompt_P: Int32Array.of(1, 2) } : undefined }),
   });
 }
 
 function groupOf(failures: readonly number[], ...trajectories: Trajectory[]): TrajectoryGroup {
-  const guidance = failures.length === 0 ? {} : { guidance: { kind: "plan", text: "!!", failures } };
-  return { task: { id: "task", seed: 0, data: undefined, ...guidance }, trajectories };
+  const annotations = failures.length === 0 ? undefined : { hint, failures };
+  return { task: { id: "task", seed: 0, data: undefined, ...defined({ annotations }) }, trajectories };
 }
 
 /** Every token has the probability 1/8, but after a prompt with a hint (token 5) the tokens 3 and 4 have 0.4 each. */
@@ -88,25 +90,20 @@ async function learn(algorithm: Algorithm, ...groups: TrajectoryGroup[]) {
 
 describe("an attempt without its hint", () => {
   test("has the prompt without, and everything else moved along", () => {
-    const { guidance: _guidance, ...rest } = attempt("a", 1, true);
-    const stripped = withoutGuidance(attempt("a", 1, true));
-    expect(stripped).toStrictEqual({ ...rest, ...withTokens(attempt("a", 1, false)) });
-    expect(withoutGuidance(stripped)).toBe(stripped);
+    const stripped = withoutHint(attempt("a", 1, true));
+    expect(stripped).toStrictEqual(attempt("a", 1, false));
+    expect(withoutHint(stripped)).toBe(stripped);
   });
 
   test("may have a prompt that is the longer one", () => {
-    const odd = {
-      ...attempt("a", 1, false),
-      guidance: { kind: "plan", text: "", prompt_P: Int32Array.of(7, 7, 7, 2) },
-    };
-    const { tokens_T, turns } = withoutGuidance(odd);
+    const plain = attempt("a", 1, false);
+    const longer = { ...hint, prompt_P: Int32Array.of(7, 7, 7, 2) };
+    const odd = { ...plain, turns: [{ ...plain.turns[0], annotations: { hint: longer, seen: true } }, plain.turns[1]] };
+    const { tokens_T, turns } = withoutHint(odd);
     expect([...tokens_T]).toEqual([7, 7, 7, 2, 3, 4, 6, 3]);
     expect(turns[1].span).toEqual({ start: 7, end: 8 });
+    expect(turns[0].annotations).toEqual({ seen: true });
   });
-
-  function withTokens({ tokens_T, mask_T, logprobs_T, versions_T, turns }: Trajectory) {
-    return { tokens_T, mask_T, logprobs_T, versions_T, turns };
-  }
 });
 
 describe("guidance in context", () => {
@@ -117,7 +114,7 @@ describe("guidance in context", () => {
     const plain = await learn(grpo(), unguided, mixed);
     expect(await learn(algorithm, unguided, mixed)).toEqual(plain);
     expect(plain.rows[2].tokens_T).toHaveLength(8);
-    expect(plain.rows[2].stripped).toBeUndefined();
+    expect(plain.rows[2].viewOffset).toBeUndefined();
   });
 });
 
@@ -193,7 +190,7 @@ describe("pairs of guided successes and unguided failures", () => {
     const group = groupOf([], attempt("a", 1, false), failed, helped, attempt("d", 0, true));
     const pairs = guidedPairs(group, { choose: "all" });
     expect(pairs).toHaveLength(1);
-    expect(pairs[0].chosen[0].trajectory).toEqual(withoutGuidance(helped));
+    expect(pairs[0].chosen[0].trajectory).toEqual(withoutHint(helped));
     expect(pairs[0].rejected[0].trajectory).toBe(failed);
   });
 });
@@ -201,9 +198,9 @@ describe("pairs of guided successes and unguided failures", () => {
 // Says `a` where it is not told otherwise, so tasks with another letter fail; a hint is the letter after a `!`.
 const env = letters({ turns: 1, alphabet: "aabc" });
 const hints = scriptedHints<LettersTask>({ environment: ({ task }) => `!${task.data.word}` });
-const told = (tokens: readonly number[]) => tokens[tokens.indexOf(33) + 1];
+const toldLetter = (tokens: readonly number[]) => tokens[tokens.indexOf(33) + 1];
 const policy = () =>
-  fakePolicy((_version, tokens) => (tokens.includes(33) ? (told(tokens) === 98 ? 0.1 : 0.6) : 0.97), {
+  fakePolicy((_version, tokens) => (tokens.includes(33) ? (toldLetter(tokens) === 98 ? 0.1 : 0.6) : 0.97), {
     value: () => 0.5,
   });
 
@@ -229,19 +226,20 @@ test("a run says which trajectories were guided, by what, and what was learned f
   expect(metrics["guidance/share"]).toBe(0.5);
   expect(metrics["guidance/success"]).toBeGreaterThan(0.3);
   const run = await openRun(folder, { readOnly: true });
-  const { trajectories } = await run.trajectories({ guided: true }, { limit: 500 });
+  const { trajectories } = await run.trajectories({ annotations: { hint: true } }, { limit: 500 });
   const stored = await Promise.all(trajectories.map(({ key }) => run.trajectory(key)));
-  expect(await run.config()).toMatchObject({ guide: "guidance", algorithm: { guidance: "stripped" } });
+  expect(await run.config()).toMatchObject({ guide: "guidance", algorithm: { view: "function withoutHint" } });
   await run.close();
   expect(stored.length).toBeGreaterThan(10);
   for (const { summary, task, trajectory, advantages_T } of stored) {
     const word = (task.data as LettersTask).word;
-    expect(summary.guidance).toBe("environment");
-    expect(task.guidance).toMatchObject({ kind: "environment", text: `!${word}`, failures: [0, 0, 0, 0] });
-    expect(trajectory.guidance!.text).toBe(`!${word}`);
+    expect(summary.annotations).toEqual({ hint: "environment" });
+    const written = { kind: "environment", text: `!${word}` };
+    expect(task.annotations).toEqual({ hint: written, failures: [0, 0, 0, 0] });
+    expect(hintOf(trajectory)).toMatchObject(written);
     // as it was sampled: the letter, a new line, the hint, the token that gives the word
     expect([...trajectory.tokens_T.slice(0, 5)]).toEqual([...Buffer.from(`${word}\n!${word}`), 256]);
-    expect([...trajectory.guidance!.prompt_P]).toEqual([...Buffer.from(word), 256]);
+    expect([...hintOf(trajectory)!.prompt_P]).toEqual([...Buffer.from(word), 256]);
     if (advantages_T === undefined) continue;
     const sampled = [...advantages_T].map((advantage, t) => (advantage !== 0 ? t : -1)).filter((t) => t >= 0);
     expect(sampled.every((t) => trajectory.mask_T[t] === 1)).toBe(true);

@@ -4,7 +4,6 @@ export type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 export { type OfflineConfig, type OfflineResult, trainOffline } from "./offline.ts";
 export type { Example, OfflineAlgorithm } from "./offline-algorithm.ts";
 export {
-  guidedPairs,
   type PairOptions,
   type PairSide,
   type PreferencePair,
@@ -34,7 +33,7 @@ export {
   type VspoOptions,
   vspo,
 } from "./presets/grpo.ts";
-export { type GuidedOptions, guided } from "./presets/guided.ts";
+export { type GuidedOptions, guided, guidedPairs } from "./presets/guided.ts";
 export {
   type DpoOptions,
   dpo,
@@ -85,4 +84,3 @@ export { storedGroups, storedTrajectories } from "./stored-groups.ts";
 export type { TrainConfig, TrainResult } from "./train.ts";
 export { train } from "./train-sync.ts";
 export { type ImitateOptions, imitate, succeeded, type WarmStart } from "./warm-start.ts";
-export { withoutGuidance } from "./without-guidance.ts";

@@ -1,6 +1,5 @@
 import type { Trajectory } from "../schema/trajectory.ts";
 import { learnable, type TrajectoryGroup } from "../schema/trajectory-group.ts";
-import { withoutGuidance } from "./without-guidance.ts";
 
 /** Two ways to do the same, the first better than the second. Trajectories of one rollout belong together. */
 export interface PreferencePair {
@@ -43,16 +42,6 @@ export function trajectoryPairs(group: TrajectoryGroup, options: Partial<PairOpt
 /** Attempts that succeeded against attempts that failed. */
 export function successPairs(group: TrajectoryGroup, options: Partial<Pick<PairOptions, "choose">> = {}) {
   return trajectoryPairs(group, { ...options, minGap: 1, worthOf: ({ score }) => (score.success ? 1 : 0) });
-}
-
-/**
- * Attempts that a hint helped to succeed, against attempts at the same task that failed without one; both as answers to the
- * prompt without the hint, so the reference must be a snapshot. A run has them in several groups: give `trainOffline` its
- * `storedTrajectories`, which are put together by task.
- */
-export function guidedPairs(group: TrajectoryGroup, options: Partial<Pick<PairOptions, "choose">> = {}) {
-  const compared = group.trajectories.filter(({ guidance, score }) => (guidance !== undefined) === score.success);
-  return successPairs({ ...group, trajectories: compared.map(withoutGuidance) }, options);
 }
 
 export interface StepPairOptions extends PairOptions {

@@ -15,7 +15,7 @@ test("a run that was killed, again and again, leaves the same bits as one that n
     const [whole, killed] = [await remains(join(folder, "whole")), await remains(join(folder, "killed"))];
     for (const part of Object.keys(whole)) expect(killed[part], part).toEqual(whole[part]);
     const reader = await openRun(join(folder, "killed"), { readOnly: true });
-    expect(await reader.countTrajectories({ guided: true })).toBeGreaterThan(4);
+    expect(await reader.countTrajectories({ annotations: { hint: true } })).toBeGreaterThan(4);
     await reader.close();
   } finally {
     rmSync(folder, { recursive: true });

@@ -16,7 +16,7 @@ test("learns from attempts, guided and not, which attempt of several to trust", 
   const groups = await Promise.all(
     Array.from({ length: 24 }, async (_, i) => {
       const task = await env.tasks.at("train", i);
-      const hint = { guidance: { kind: "environment", text: `!${task.data.word}` } };
+      const hint = { annotations: { hint: { kind: "environment", text: `!${task.data.word}` } } };
       return runGroup(env, i % 2 === 0 ? task : { ...task, ...hint }, speaker, { id: `${i}`, seed: i, size: 4 });
     }),
   );

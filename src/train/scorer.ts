@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { withoutHint } from "../guide/guidance/without-hint.ts";
 import { outcomeRewardModel } from "../loss/reward-model.ts";
 import { lastMasked } from "../loss/tokens.ts";
 import type { Rollout } from "../rollout/rollout.ts";
@@ -11,7 +12,6 @@ import type { LearningPolicy } from "./learning-policy.ts";
 import { batchOf } from "./offline.ts";
 import { forwardRows } from "./row-forward.ts";
 import { noValues } from "./stages/measure.ts";
-import { withoutGuidance } from "./without-guidance.ts";
 
 export interface ScorerOptions extends Optimizer {
   /** What an attempt is to be scored; 1 where it succeeded, else 0, by default. */
@@ -48,7 +48,7 @@ export interface Scorer {
 }
 
 /**
- * Trains an outcome reward model on what a run has stored, guided attempts included, their hints taken out:
+ * Trains an outcome reward model on what a run has stored, hints taken out:
  *
  *     const scorer = await trainScorer(policy, storedTrajectories(run));
  *     await bestOfN(report, scorer.score);
@@ -98,6 +98,6 @@ export async function trainScorer(
 
 function rowOf(trajectory: Trajectory, labelOf: ScorerOptions["labelOf"], weights: string, index: number): LearnRow {
   const label = labelOf(trajectory);
-  const row = plainRow(withoutGuidance(trajectory), `${index}`);
+  const row = plainRow(withoutHint(trajectory), `${index}`);
   return { ...row, weights, reward: label, returns_T: new Float32Array(row.mask_T.length).fill(label) };
 }

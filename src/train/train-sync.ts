@@ -10,7 +10,7 @@ import { prepare } from "./stages/prepare.ts";
 import { record } from "./stages/record.ts";
 import { rewardStage } from "./stages/reward.ts";
 import { rolloutMetrics, speedMetrics } from "./stages/rollout-metrics.ts";
-import { complete } from "./stages/select.ts";
+import { complete } from "./stages/complete.ts";
 import type { StepContext } from "./stages/stage-context.ts";
 import { stageTimer } from "./stages/stage-timer.ts";
 import { update } from "./stages/update.ts";
@@ -87,9 +87,9 @@ async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data
   const reward = rewardStage();
   const gathered = await timer.time("rollout", () => gather(context, reward));
   if (gathered === undefined || signal?.aborted) return false;
-  const { groups, selection } = gathered;
+  const { groups, extra, selection } = gathered;
   const prepared = await timer.time("credit", async () =>
-    prepare(context, { groups: await complete(context, selection), ...defined({ klCoefficient }) }),
+    prepare(context, { groups: await complete(context, gathered), ...defined({ klCoefficient }) }),
   );
   const updated = await timer.time("update", () => update(context, prepared));
   const rolled = rolloutMetrics(groups, { ...world.limits, ...rollout.limits }.turns);
@@ -99,13 +99,14 @@ async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data
     ...updated,
     ...defined({ [metric.klCoefficient]: klCoefficient }),
     ...guide.metrics(),
+    ...defined({ [metric.extraGroups]: extra.length || undefined }),
     ...rolled,
     ...timer.metrics,
     ...reward.metrics,
     ...speedMetrics(rolled, timer.metrics),
   };
   const state = { ...run.state, ...defined({ klCoefficient: nextKlCoefficient(algorithm, klCoefficient, prepared) }) };
-  const input = { step: context.step, metrics, groups, rows: prepared.rows, state };
+  const input = { step: context.step, metrics, groups, extra, rows: prepared.rows, state };
   const successWindow = run.config.earlyStop?.window;
   run.state = await record({ ...context, recorder: run.recorder, ...defined({ successWindow }) }, input);
   run.metrics = metrics;

@@ -243,14 +243,14 @@ describe("a resumed run", () => {
 
   test("finds its guide again", async () => {
     const picked: number[] = [];
-    const guide: typeof inOrder = () => (env, split) => {
-      const inner = inOrder()(env, split);
+    const guide: typeof inOrder = () => (context) => {
+      const inner = inOrder()(context);
       return {
         ...inner,
         async pick(count) {
-          const tasks = await inner.pick(count);
-          picked.push(...tasks.map(({ id }) => Number(id.split("/").at(-1))));
-          return tasks;
+          const leases = await inner.pick(count);
+          picked.push(...leases.map(({ task }) => Number(task.id.split("/").at(-1))));
+          return leases;
         },
       };
     };

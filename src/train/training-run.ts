@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../defined.ts";
-import type { Guide } from "../guide/guide.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Guide, GuideEngine } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
 import { createLimiter } from "../limiter.ts";
 import { DoctorStop } from "../monitor/doctor/index.ts";
@@ -60,7 +61,8 @@ function makeContext<Data>(
 ): TrainContext<Data> {
   const { env, algorithm, signal, tasksPerStep = 16, rollout = {}, seed = 0 } = config;
   const learners = config.learners ?? [...new Set(env.roles.map((role) => weightsOf(policy, role)))];
-  const guide: Guide<Data> = (config.guide ?? inOrder())(env, "train");
+  const engine = readOnly(policy.engine);
+  const guide: Guide<Data> = (config.guide ?? inOrder())({ env, split: "train", seed, engine });
   return {
     world: env,
     policy,
@@ -74,6 +76,15 @@ function makeContext<Data>(
     seed,
     onRollout: (finished) => recorder.monitors.recordRollout(finished),
     ...defined({ signal, replay: config.replay?.() }),
+  };
+}
+
+function readOnly(engine: Engine): GuideEngine {
+  return {
+    get info() {
+      return engine.info;
+    },
+    forward: (batch, options) => engine.forward(batch, options),
   };
 }
 

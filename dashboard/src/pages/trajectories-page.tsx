@@ -9,7 +9,7 @@ export const filterNames = [
   "text",
   "success",
   "stop",
-  "guided",
+  "hint",
   "tool",
   "min",
   "max",
@@ -121,7 +121,7 @@ const Filters = () => {
           <option key={stop}>{stop}</option>
         ))}
       </select>
-      <select aria-label="Hints" {...field("guided")}>
+      <select aria-label="Hints" {...field("hint")}>
         <option value="">hint or none</option>
         <option value="true">with a hint</option>
         <option value="false">without</option>

@@ -101,7 +101,7 @@ function relativeReward({ summary }: { summary: ShownSummary }, group: GroupAnsw
 }
 
 const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer }) => {
-  const { summary, score, task, failure, temperature, guidance } = answer;
+  const { summary, score, task, failure, temperature, hint } = answer;
   return (
     <div className="head">
       <h1>
@@ -135,10 +135,10 @@ const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer
         <summary>Task</summary>
         <ShownText text={task.data} />
       </details>
-      {guidance !== undefined && (
+      {hint !== undefined && (
         <details className="task">
-          <summary>Hint, {guidance.kind}</summary>
-          <ShownText text={guidance.text} />
+          <summary>Hint, {hint.kind}</summary>
+          <ShownText text={hint.text} />
         </details>
       )}
       {failure !== undefined && <ShownText text={failure} className="failure" />}

@@ -18,7 +18,8 @@ import type {
 import { engineSpeaker, type Speaker, type Utterance } from "../../rollout/speaker.ts";
 import { startGate } from "../../rollout/start-gate.ts";
 
-import type { Guidance, Task } from "../../schema/task.ts";
+import type { Hint } from "../../schema/annotations.ts";
+import type { Task } from "../../schema/task.ts";
 import { seedOf } from "../../task/seeds.ts";
 import { lazySignal, runWithin } from "../../tool/run-within.ts";
 import type { Env } from "../env.ts";
@@ -56,8 +57,8 @@ export async function playEpisode<Data, State>(
   const deadline = new DeadlineSignal(limits.episodeMs, options.signal);
   const { signal } = deadline;
   const episode = new Episode(env, task, { signal, limits, format });
-  const hint = defined({ guidance: task.guidance });
-  const play = new Play(episode as Episode, renderContext, { ...options, format, limits, signal, ...hint }, speaker);
+  const playOptions = { ...options, format, limits, signal, ...defined({ hint: task.annotations?.hint }) };
+  const play = new Play(episode as Episode, renderContext, playOptions, speaker);
   const played = await play.run();
 
   const score = async (): Promise<Rollout<Data>> => {
@@ -95,7 +96,7 @@ interface PlayOptions extends RolloutOptions {
   format: CallFormat;
   signal: AbortSignal;
   /** Told to the role that begins. */
-  guidance?: Guidance;
+  hint?: Hint;
 }
 
 /** The loop: read, speak, act, until somebody stops it. */
@@ -138,9 +139,9 @@ class Play {
 
   async #takeTurn({ role, messages }: Move): Promise<Move | EpisodeEnd> {
     const { renderer, engine } = this.#renderContext;
-    const { limits, signal, context = keepAll(), guidance } = this.#options;
+    const { limits, signal, context = keepAll() } = this.#options;
     if (signal.aborted) return { stop: "cancelled" };
-    const hint = this.conversations.size === 0 ? guidance : undefined;
+    const hint = this.conversations.size === 0 ? this.#options.hint : undefined;
     const conversation =
       this.conversations.get(role) ?? new Conversation(renderer, this.#episode.templateTools, context, hint);
     this.conversations.set(role, conversation);

@@ -18,5 +18,6 @@ export interface GuidanceOptions {
   waiting: number;
   /** Groups that the moving pass rate looks back at. */
   window: number;
+  /** Of the draws by `probability`. Not the run's by default: runs of several seeds then differ in their policies alone. */
   seed: number;
 }

@@ -17,20 +17,24 @@ const Attempt = z.object({
   stop: z.enum([...policyStops, ...infrastructureStops]),
 });
 
+const Retry = z.object({
+  task: z.unknown().transform(taskFromJson),
+  attempts: z.array(Attempt),
+  earlier: z.array(Hint),
+  failures: z.array(z.number()),
+});
+
+/** What a lease is of: a lease of the guide that gives fresh tasks, by its id, or a retry. */
+export const LeaseNote = z.union([z.object({ fresh: z.string() }), z.object({ retry: Retry })]);
+
 const Counts = z.object({ groups: z.int(), solved: z.int(), success: z.number() });
 
 /** What of guided retries survives a restart. */
 export const GuidanceState = z.object({
   /** Of the guide that gives fresh tasks. */
   tasks: z.unknown(),
-  waiting: z.array(
-    z.object({
-      task: z.unknown().transform(taskFromJson),
-      attempts: z.array(Attempt),
-      earlier: z.array(Hint),
-      failures: z.array(z.number()),
-    }),
-  ),
+  leases: z.unknown().optional(),
+  waiting: z.array(Retry),
   /** The share of a guided retry that is still to be given. */
   owed: z.number(),
   draws: z.int(),
@@ -46,4 +50,5 @@ export const GuidanceState = z.object({
 
 export type GuidanceState = z.infer<typeof GuidanceState>;
 export type Counts = z.infer<typeof Counts>;
-export type Waiting = GuidanceState["waiting"][number];
+export type StoredRetry = z.infer<typeof Retry>;
+export type LeaseNote = z.infer<typeof LeaseNote>;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { fakeEngine } from "../../engine/fake-engine.ts";
 import { defineEnv } from "../../env/define-env.ts";
 import { createRng } from "../../random.ts";
 import type { World } from "../../rollout/world.ts";
@@ -7,12 +8,15 @@ import type { StopReason } from "../../schema/stop-reason.ts";
 import type { Task } from "../../schema/task.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { listed } from "../../task/listed.ts";
-import type { Guide, MakeGuide } from "../guide.ts";
+import { guideContract } from "../guide.contract.ts";
+import type { Guide, GuideContext, Lease, LeasedGroup, MakeGuide } from "../guide.ts";
+import { inOrder } from "../in-order.ts";
 import { guidance } from "./guidance.ts";
 import type { GuidanceOptions } from "./guidance-options.ts";
 import type { FailedTask, HintGenerator } from "./hints.ts";
 import { scriptedHints } from "./scripted-hints.ts";
 
+const engine = fakeEngine({ vocabularySize: 2, distribution: [1, 1] });
 const env = defineEnv({
   name: "letters",
   tasks: listed({ train: [..."abcdefghijklmnopqrstuvwxyz"], test: ["z"] }),
@@ -44,15 +48,30 @@ function attempts(task: Task<string>, rewards: readonly number[], stop: StopReas
 const always = () => 1;
 const hints = scriptedHints<string>({ plan: () => "look", environment: ({ task }) => `it is ${task.data}` });
 const make = (options: Partial<GuidanceOptions> = {}) =>
-  guidance({ hints, probability: always, ...options })(env, "train") as Guide<string>;
-const shown = (tasks: readonly Task<string>[]) =>
-  tasks.map(({ data, guidance }) => (guidance === undefined ? data : `${data} ${guidance.kind}: ${guidance.text}`));
+  guidance({ hints, probability: always, ...options })({ env, split: "train", seed: 0, engine });
+const shown = (leases: readonly Lease<string>[]) =>
+  leases.map(({ task: { data, annotations: { hint } = {} } }) =>
+    hint === undefined ? data : `${data} ${hint.kind}: ${hint.text}`,
+  );
+
+describe.each(
+  Object.entries<Partial<GuidanceOptions>>({
+    "with every option as it is": { probability: (passRate) => 1 - passRate },
+    "always, half of the tasks": {},
+    "nearly nothing but retries": { share: 0.9, retries: 2, waiting: 3 },
+    "around another": { tasks: guidance({ hints: scriptedHints({ inner: () => "inner" }), probability: always }) },
+  }),
+)("guidance %s", (_name, options) => guideContract(() => guidance({ hints, probability: always, ...options })));
+
+const went = (lease: Lease<string>, rewards: readonly number[], stop?: StopReason): LeasedGroup<string> => {
+  return { lease, group: attempts(lease.task, rewards, stop) };
+};
 
 /** A step in which a task is solved where `solves` says so. */
 async function step(guide: Guide<string>, count: number, solves: (task: Task<string>) => boolean = () => false) {
-  const tasks = await guide.pick(count);
-  guide.observe(tasks.map((task) => attempts(task, [0, solves(task) ? 1 : 0])));
-  return shown(tasks);
+  const leases = await guide.pick(count);
+  await guide.observe(leases.map((lease) => went(lease, [0, solves(lease.task) ? 1 : 0])));
+  return shown(leases);
 }
 
 describe("a task that no attempt solved", () => {
@@ -75,22 +94,20 @@ describe("a task that no attempt solved", () => {
 
   test("keeps its id, seed and data, and tells the rewards it failed with, also when it is guided again", async () => {
     const guide = make({ share: 1 });
-    const [task] = (await guide.pick(1)) as [Task<string>];
-    guide.observe([attempts(task, [0.25, 0, Number.NaN])]);
+    const [first] = await guide.pick(1);
+    await guide.observe([went(first, [0.25, 0, Number.NaN])]);
     for (const kind of ["plan", "environment"]) {
-      const [guided] = (await guide.pick(1)) as [Task<string>];
-      const { kind: _kind, text, ...rest } = guided.guidance!;
-      expect({ ...guided, guidance: rest }).toEqual({ ...task, guidance: { failures: [0.25, 0] } });
-      expect([_kind, text]).toEqual([kind, kind === "plan" ? "look" : "it is a"]);
-      guide.observe([attempts(guided, [0.5])]);
+      const [guided] = await guide.pick(1);
+      const hint = { kind, text: kind === "plan" ? "look" : "it is a" };
+      expect(guided.task).toEqual({ ...first.task, annotations: { hint, failures: [0.25, 0] } });
+      await guide.observe([went(guided, [0.5])]);
     }
   });
 
   test("is not one where only the infrastructure failed", async () => {
     const guide = make();
-    const [first, second] = (await guide.pick(2)) as [Task<string>, Task<string>];
-    const spoiled = attempts(first, [0, 0], "tool-crash");
-    guide.observe([spoiled, attempts(second, [0])]);
+    const [first, second] = await guide.pick(2);
+    await guide.observe([went(first, [0, 0], "tool-crash"), went(second, [0])]);
     expect(await step(guide, 2)).toEqual(["c", "b plan: look"]);
   });
 
@@ -100,8 +117,9 @@ describe("a task that no attempt solved", () => {
     expect(guide.metrics()["guidance/waiting"]).toBe(2);
     expect(await step(guide, 3, () => true)).toEqual(["d", "b plan: look", "c plan: look"]);
     const twice = make();
-    const [task] = (await twice.pick(1)) as [Task<string>];
-    twice.observe([attempts(task, [0]), attempts(task, [0])]);
+    const leases = await twice.pick(27);
+    expect(leases[26].task.id).toBe(leases[0].task.id);
+    await twice.observe([went(leases[0], [0]), went(leases[26], [0])]);
     expect(twice.metrics()["guidance/waiting"]).toBe(1);
   });
 });
@@ -119,7 +137,7 @@ test("picking again within a step gives further tasks", async () => {
   guide.metrics();
   const [one, two] = [await guide.pick(2), await guide.pick(2)];
   expect(shown([...one, ...two])).toEqual(["e", "a plan: look", "f", "b plan: look"]);
-  guide.observe([...one, ...two].map((task) => attempts(task, [0, 1])));
+  await guide.observe([...one, ...two].map((lease) => went(lease, [0, 1])));
   expect(guide.metrics()).toMatchObject({ "guidance/share": 0.5, "guidance/success": 0.5, "guidance/rescued": 2 });
 });
 
@@ -168,7 +186,7 @@ test("metrics are of the step, and absent where nothing is counted", async () =>
     "guidance/rescued": 0,
     "guidance/hint-failures": 0,
   });
-  await step(guide, 4, ({ guidance }) => guidance !== undefined);
+  await step(guide, 4, ({ annotations }) => annotations?.hint !== undefined);
   const expected = {
     "guidance/share": 0.5,
     "guidance/success": 0.5,
@@ -183,12 +201,18 @@ test("metrics are of the step, and absent where nothing is counted", async () =>
 
 test("another guide gives the fresh tasks, and hears of them alone", async () => {
   const heard: string[][] = [];
-  const backwards: MakeGuide = <Data>(given: World<Data>, split: string): Guide<Data> => {
+  const backwards: MakeGuide = <Data>({ env: given, split }: GuideContext<Data>): Guide<Data> => {
     let next = 25;
     return {
       name: "backwards",
-      pick: async (count) => Promise.all(Array.from({ length: count }, () => given.tasks.at(split, next--))),
-      observe: (groups) => void heard.push(groups.map(({ task }) => String(task.data))),
+      pick: async (count) =>
+        Promise.all(
+          Array.from({ length: count }, async () => ({ id: `${next}`, task: await given.tasks.at(split, next--) })),
+        ),
+      observe(results) {
+        heard.push(results.map(({ group }) => String(group.task.data)));
+        return [];
+      },
       state: () => next,
       restore(state) {
         next = Number(state);
@@ -208,7 +232,7 @@ test("another guide gives the fresh tasks, and hears of them alone", async () =>
 
 test("a restored guide goes on exactly where the other was", async () => {
   const options = { probability: (passRate: number) => 0.9 - passRate, share: 0.4, window: 5, seed: 3 };
-  const solves = ({ data, guidance }: Task<string>) => data > "q" || (guidance !== undefined && data > "d");
+  const solves = ({ data, annotations }: Task<string>) => data > "q" || (annotations?.hint !== undefined && data > "d");
   for (let stop = 1; stop < 8; stop++) {
     const guide = make(options);
     for (let i = 0; i < stop; i++) await step(guide, 3, solves);
@@ -224,8 +248,32 @@ test("a restored guide goes on exactly where the other was", async () => {
   }
 });
 
+test("what the guide of fresh tasks adds is passed on", async () => {
+  const adding: MakeGuide = (context) => {
+    const inner = inOrder()(context);
+    return { ...inner, observe: (results) => results.map(({ group }) => group) };
+  };
+  const guide = make({ tasks: adding });
+  await step(guide, 2);
+  const leases = await guide.pick(2);
+  expect(shown(leases)).toEqual(["c", "a plan: look"]);
+  const extra = await guide.observe(leases.map((lease) => went(lease, [0])));
+  expect(extra.map(({ task }) => task.data)).toEqual(["c"]);
+});
+
+test("a state from before there were leases is restored", async () => {
+  const guide = make();
+  await step(guide, 4);
+  const { leases: _leases, tasks: _tasks, ...state } = Object(guide.state());
+  const other = make();
+  other.restore({ ...state, tasks: { next: 4 } });
+  expect(shown(await other.pick(4))).toEqual(shown(await guide.pick(4)));
+});
+
 test("a state that is none is refused, and so are options that make no sense", () => {
-  expect(() => make().restore({ waiting: 3 })).toThrow();
+  expect(() => make().restore({ tasks: 0, waiting: 3 })).toThrow(
+    "bad-guide-state: got the state of guidance with waiting = 3",
+  );
   expect(() => guidance({ hints, share: 1.5 })).toThrow("bad-guidance: got share 1.5, expected 0 to 1");
   expect(() => guidance({ hints, retries: 0 })).toThrow("bad-guidance: got retries 0");
 });

@@ -1,6 +1,5 @@
 import { LudusError } from "../../errors.ts";
-import type { World } from "../../rollout/world.ts";
-import type { Guide, MakeGuide } from "../guide.ts";
+import type { Guide, GuideContext, MakeGuide } from "../guide.ts";
 import { inOrder } from "../in-order.ts";
 import type { GuidanceOptions } from "./guidance-options.ts";
 import { GuidedRetries } from "./guided-retries.ts";
@@ -30,8 +29,8 @@ export function guidance(options: Pick<GuidanceOptions, "hints"> & Partial<Guida
   for (const [name, value] of Object.entries({ retries, waiting, window })) {
     if (!(Number.isInteger(value) && value >= 1)) refuse(`${name} ${value}`, "a whole number of at least 1");
   }
-  return function guidance<Data>(env: World<Data>, split: string): Guide<Data> {
-    return new GuidedRetries(env, chosen.tasks(env, split), chosen);
+  return function guidance<Data>(context: GuideContext<Data>): Guide<Data> {
+    return new GuidedRetries(context.env, chosen.tasks(context), chosen);
   };
 }
 

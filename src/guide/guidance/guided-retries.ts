@@ -2,16 +2,17 @@ import { defined } from "../../defined.ts";
 import { errorText } from "../../errors.ts";
 import { uniformAt } from "../../random.ts";
 import type { World } from "../../rollout/world.ts";
+import { parseWith } from "../../schema/parse-with.ts";
 import type { Task } from "../../schema/task.ts";
-import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { seedOf } from "../../task/seeds.ts";
-import type { Guide } from "../guide.ts";
+import type { ExtraGroups, Guide, Lease, LeasedGroup } from "../guide.ts";
+import { type Leases, leases } from "../leases.ts";
 import { soundAttempts } from "./failed-attempts.ts";
 import type { GuidanceOptions } from "./guidance-options.ts";
-import { type Counts, GuidanceState, type Waiting } from "./guidance-state.ts";
+import { type Counts, GuidanceState, LeaseNote, type StoredRetry } from "./guidance-state.ts";
 import type { FailedAttempt } from "./hints.ts";
 
-type Retry<Data> = Omit<Waiting, "task"> & { readonly task: Task<Data> };
+type Retry<Data> = Omit<StoredRetry, "task"> & { readonly task: Task<Data> };
 
 /** The guide that `guidance` makes. Nothing but `state()` has to survive a restart. */
 export class GuidedRetries<Data> implements Guide<Data> {
@@ -20,9 +21,10 @@ export class GuidedRetries<Data> implements Guide<Data> {
   readonly #tasks: Guide<Data>;
   readonly #options: GuidanceOptions;
   readonly #warned = new Set<string>();
-  /** Retries that were picked and not yet observed, by task. */
-  readonly #underWay = new Map<string, Retry<Data>>();
-  #state: Omit<GuidanceState, "tasks" | "waiting"> & { waiting: Retry<Data>[] };
+  readonly #leases: Leases<Data, LeaseNote> = leases(LeaseNote);
+  /** Whether the guide of fresh tasks still has to hand out again what was under way. */
+  #isRestored = false;
+  #state: Omit<GuidanceState, "tasks" | "leases" | "waiting"> & { waiting: Retry<Data>[] };
 
   constructor(env: World<Data>, tasks: Guide<Data>, options: GuidanceOptions) {
     this.#env = env;
@@ -32,7 +34,21 @@ export class GuidedRetries<Data> implements Guide<Data> {
     this.#state = { ...counts, waiting: [], step: noCounts(), isStepOver: false };
   }
 
-  async pick(count: number): Promise<readonly Task<Data>[]> {
+  async pick(count: number): Promise<readonly Lease<Data>[]> {
+    if (this.#isRestored) await this.#takeAgain();
+    const again = this.#leases.again(count);
+    const missing = count - again.length;
+    return missing === 0 ? again : [...again, ...(await this.#pickNew(missing))];
+  }
+
+  /** The leases of fresh tasks are kept here: what the guide that gave them hands out again is not needed. */
+  async #takeAgain(): Promise<void> {
+    this.#isRestored = false;
+    const fresh = this.#leases.notes().filter((note) => "fresh" in note).length;
+    if (fresh > 0) await this.#tasks.pick(fresh);
+  }
+
+  async #pickNew(count: number): Promise<Lease<Data>[]> {
     const state = this.#state;
     if (state.isStepOver) state.step = noCounts();
     state.isStepOver = false;
@@ -40,20 +56,26 @@ export class GuidedRetries<Data> implements Guide<Data> {
     const due = Math.floor(state.owed + 1e-9);
     state.owed = Math.max(0, state.owed - due);
     const retries = await Promise.all(state.waiting.splice(0, due).map((retry) => this.#hinted(retry)));
-    const guided = retries.filter((task) => task !== undefined);
+    const guided = retries.filter((retry) => retry !== undefined);
     const missing = count - guided.length;
-    return [...(missing === 0 ? [] : await this.#tasks.pick(missing)), ...guided];
+    const fresh = missing === 0 ? [] : await this.#tasks.pick(missing);
+    return [
+      ...fresh.map(({ id, task }) => this.#leases.open(task, { fresh: id })),
+      ...guided.map(({ task, retry }) => this.#leases.open(task, { retry })),
+    ];
   }
 
-  async #hinted(retry: Retry<Data>): Promise<Task<Data> | undefined> {
+  async #hinted(retry: Retry<Data>): Promise<{ task: Task<Data>; retry: Retry<Data> } | undefined> {
     const { task, attempts, earlier, failures } = retry;
     try {
       const opening = async () => (await this.#env.opening?.(task))?.messages ?? [];
       const hint = await this.#options.hints.write({ task, attempts, earlier, opening });
       if (hint === undefined || hint.text === "") return undefined;
-      const { kind, text } = hint;
-      this.#underWay.set(task.id, { ...retry, earlier: [...earlier, { kind, text }] });
-      return { ...task, guidance: { kind, text, failures } };
+      const told = { kind: hint.kind, text: hint.text };
+      return {
+        task: { ...task, annotations: { ...task.annotations, hint: told, failures } },
+        retry: { ...retry, earlier: [...earlier, told] },
+      };
     } catch (error) {
       this.#state.hintFailures++;
       this.#warn(errorText(error));
@@ -68,19 +90,23 @@ export class GuidedRetries<Data> implements Guide<Data> {
     process.emitWarning(`no hint from "${this.#options.hints.name}": ${reason}`, "LudusGuidance");
   }
 
-  observe(groups: readonly TrajectoryGroup<Data>[]): void {
-    const seen = groups.map((group) => {
-      const isGuided = group.task.guidance !== undefined && this.#underWay.has(group.task.id);
-      const retry = isGuided ? this.#underWay.get(group.task.id) : undefined;
-      return { group, retry, attempts: soundAttempts(group, this.#env.roles[0]) };
+  observe(results: readonly LeasedGroup<Data>[]): ExtraGroups<Data> | Promise<ExtraGroups<Data>> {
+    const notes = this.#leases.close(results);
+    const seen = results.map(({ lease, group }, i) => {
+      const note = notes[i];
+      // its data is that of the task that was retried
+      const retry = "retry" in note ? (note.retry as Retry<Data>) : undefined;
+      return { lease, group, note, retry, attempts: soundAttempts(group, this.#env.roles[0]) };
     });
-    this.#tasks.observe(seen.filter(({ retry }) => retry === undefined).map(({ group }) => group));
-    for (const { retry } of seen) if (retry !== undefined) this.#underWay.delete(retry.task.id);
     const sound = seen.filter(({ attempts }) => attempts.length > 0);
     for (const { retry, attempts } of sound) this.#count(attempts, retry);
     for (const { group, retry, attempts } of sound) {
       if (!attempts.some(isSuccess)) this.#decide(group.task, attempts, retry);
     }
+    const fresh = seen.flatMap(({ lease, group, note }) =>
+      "fresh" in note ? [{ lease: { id: note.fresh, task: lease.task }, group }] : [],
+    );
+    return fresh.length === 0 ? [] : this.#tasks.observe(fresh);
   }
 
   #count(attempts: readonly FailedAttempt[], retry: Retry<Data> | undefined): void {
@@ -112,12 +138,21 @@ export class GuidedRetries<Data> implements Guide<Data> {
 
   state(): GuidanceState {
     const { step, waiting, ...rest } = this.#state;
-    return { ...rest, step: structuredClone(step), waiting: [...waiting], tasks: this.#tasks.state() };
+    return {
+      ...rest,
+      step: structuredClone(step),
+      waiting: [...waiting],
+      leases: this.#leases.state(),
+      tasks: this.#tasks.state(),
+    };
   }
 
   restore(given: unknown): void {
-    const { tasks, waiting, ...rest } = GuidanceState.parse(given);
+    const stored = parseWith(GuidanceState, given, "the state of guidance", "bad-guide-state");
+    const { tasks, leases: underWay, waiting, ...rest } = stored;
     this.#tasks.restore(tasks);
+    this.#leases.restore(underWay);
+    this.#isRestored = true;
     // what a task's data is was checked by its environment when it was made
     this.#state = { ...rest, waiting: waiting as Retry<Data>[] };
   }

@@ -9,7 +9,8 @@ import {
   outsideFence,
   startFakeJudge,
 } from "../../reward/testing/fake-judge.ts";
-import type { FailedTask, Hint } from "./hints.ts";
+import type { Hint } from "../../schema/annotations.ts";
+import type { FailedTask } from "./hints.ts";
 import { lockHints } from "./lock-hints.ts";
 import { type ModelHintsOptions, modelHints } from "./model-hints.ts";
 import { scriptedHints } from "./scripted-hints.ts";

@@ -1,3 +1,4 @@
+import type { Hint } from "../../schema/annotations.ts";
 import type { Message } from "../../schema/message.ts";
 import type { Score } from "../../schema/score.ts";
 import type { StopReason } from "../../schema/stop-reason.ts";
@@ -15,11 +16,6 @@ export interface HintGenerator<Data = unknown> {
   readonly name: string;
   /** Undefined where there is nothing more to say: the task is left as it is then. What it throws is a warning, too. */
   write(failed: FailedTask<Data>): Hint | undefined | Promise<Hint | undefined>;
-}
-
-export interface Hint {
-  readonly kind: string;
-  readonly text: string;
 }
 
 /** The three kinds of guidance that Agent-RLVR gives, the least telling first. */

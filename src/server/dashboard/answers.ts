@@ -96,8 +96,8 @@ export interface TrajectoryAnswer {
   readonly weights: string;
   readonly temperature: number;
   readonly failure?: LongText;
-  /** The hint it had. */
-  readonly guidance?: { readonly kind: string; readonly text: LongText };
+  /** What it was told. */
+  readonly hint?: { readonly kind: string; readonly text: LongText };
   readonly turns: readonly ShownTurn[];
   readonly tokens: TokenColumns;
 }

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { defined } from "../../defined.ts";
-import { infrastructureStops, policyStops, toLosslessJson } from "../../schema/index.ts";
+import { hintOf, infrastructureStops, policyStops, toLosslessJson } from "../../schema/index.ts";
 import type { StoredTrajectory, TrajectoryFilter, TrajectorySummary } from "../../store/index.ts";
 import type {
   GroupAnswer,
@@ -30,7 +30,7 @@ const Filter = z.object({
   role: z.string().optional(),
   stop: z.enum([...policyStops, ...infrastructureStops]).optional(),
   success: flag.optional(),
-  guided: flag.optional(),
+  hint: flag.optional(),
   tool: z.string().optional(),
   min: z.coerce.number().optional(),
   max: z.coerce.number().optional(),
@@ -98,7 +98,7 @@ export function trajectoryRoutes(runs: RunFolder, policies: CheckpointPolicies):
 }
 
 function filterOf(query: z.infer<typeof Filter>): TrajectoryFilter {
-  const { from, to, task, min, max, ...rest } = query;
+  const { from, to, task, min, max, hint, ...rest } = query;
   const given = <Value>(name: string, value: Value | undefined) => (value === undefined ? {} : { [name]: value });
   const steps = { ...given("from", from), ...given("to", to) };
   const reward = { ...given("min", min), ...given("max", max) };
@@ -107,6 +107,7 @@ function filterOf(query: z.infer<typeof Filter>): TrajectoryFilter {
     ...given("taskId", task),
     ...defined({
       steps: Object.keys(steps).length === 0 ? undefined : steps,
+      annotations: hint === undefined ? undefined : { hint },
       reward: Object.keys(reward).length === 0 ? undefined : reward,
     }),
   };
@@ -119,7 +120,8 @@ function shown(summary: TrajectorySummary): ShownSummary {
 function trajectoryAnswer(stored: StoredTrajectory, tokens: TokenColumns, isFull: boolean): TrajectoryAnswer {
   const { summary, task, trajectory } = stored;
   const most = isFull ? Number.POSITIVE_INFINITY : shownCharacters;
-  const { failure, score, weights, temperature, guidance } = trajectory;
+  const { failure, score, weights, temperature } = trajectory;
+  const hint = hintOf(trajectory);
   return {
     summary: shown(summary),
     score,
@@ -129,7 +131,7 @@ function trajectoryAnswer(stored: StoredTrajectory, tokens: TokenColumns, isFull
     task: { id: task.id, seed: task.seed, data: longText(toLosslessJson(task.data), most) },
     ...defined({
       failure: failure === undefined ? undefined : longText(failure, most),
-      guidance: guidance === undefined ? undefined : { kind: guidance.kind, text: longText(guidance.text, most) },
+      hint: hint === undefined ? undefined : { kind: hint.kind, text: longText(hint.text, most) },
     }),
     turns: trajectory.turns.map(
       ({ span, text, reward, observation, calls, stateKey, info }): ShownTurn => ({

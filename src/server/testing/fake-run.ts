@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import type { Rng } from "../../random.ts";
-import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
-import type { Trajectory, TrajectoryGroup } from "../../schema/index.ts";
+import { annotated, fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
+import type { Trajectory, TrajectoryGroup, TurnAnnotations } from "../../schema/index.ts";
 import { metric } from "../../schema/metric-names.ts";
 import { type Advantages, openRun, type RunWrites } from "../../store/index.ts";
 
@@ -15,6 +15,8 @@ export interface FakeRunOptions {
   isEnded: boolean;
   /** What some trajectories should be like: of the first group of each step. */
   fields: Partial<Trajectory>;
+  /** Of the first turn of the same trajectories. */
+  annotations: TurnAnnotations;
   now: () => number;
 }
 
@@ -25,6 +27,7 @@ const defaults: FakeRunOptions = {
   groupSize: 4,
   isEnded: true,
   fields: {},
+  annotations: {},
   now: () => 1_700_000_000_000,
 };
 
@@ -43,7 +46,8 @@ export async function writeFakeRun(directory: string, rng: Rng, options: Partial
   await run.close();
 }
 
-type StepOptions = Pick<FakeRunOptions, "groupsPerStep" | "groupSize" | "fields">;
+type StepOptions = Pick<FakeRunOptions, "groupsPerStep" | "groupSize" | "fields"> &
+  Partial<Pick<FakeRunOptions, "annotations">>;
 
 export function writeFakeStep(write: RunWrites, step: number, rng: Rng, options: StepOptions): void {
   if (step === 0) write.setConfig(fakeConfig);
@@ -71,8 +75,9 @@ const fakeConfig = {
 function fakeGroup(id: string, step: number, rng: Rng, options: StepOptions, isChosen: boolean): TrajectoryGroup {
   const trajectories = Array.from({ length: options.groupSize }, (_, i) => {
     const rollout = `${step}/${id}/${i}`;
-    const fields = isChosen && i === 0 ? options.fields : {};
-    return fakeTrajectory(rng, { id: rollout, rollout, taskId: id, ...fields }, { vocabularySize: 256 });
+    const { fields, annotations = {} } = isChosen && i === 0 ? options : { fields: {} };
+    const trajectory = fakeTrajectory(rng, { id: rollout, rollout, taskId: id, ...fields }, { vocabularySize: 256 });
+    return Object.keys(annotations).length === 0 ? trajectory : annotated(trajectory, annotations);
   });
   return { task: fakeTask(rng, id), trajectories };
 }

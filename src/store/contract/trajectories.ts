@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { defined } from "../../defined.ts";
 import { createRng, type Rng } from "../../random.ts";
-import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
-import type { Trajectory } from "../../schema/index.ts";
+import { annotated, fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
+import { hintOf, type Trajectory } from "../../schema/index.ts";
 import type { TrajectoryFilter, TrajectorySummary } from "../store.ts";
 import { everyPage, fakeGroup, type StoreContext } from "./context.ts";
 
@@ -50,20 +50,36 @@ export function trajectoriesContract(context: StoreContext): void {
       expect(await read()).toEqual([undefined, undefined, undefined]);
     });
 
-    test("hints come back, with their tasks and in summaries", async () => {
+    test("annotations come back, with their tasks and in summaries, and are found by name and kind", async () => {
       const rng = createRng(11);
       const hint = { kind: "plan", text: "add\n3 \u2028" };
-      const guidance = { ...hint, prompt_P: Int32Array.of(5, 0, 151_936) };
-      const { task, trajectories } = fakeGroup(rng, "a", 2, { guidance });
-      const group = { task: { ...task, guidance: { ...hint, failures: [0, -0.5] } }, trajectories };
+      const { task, trajectories } = fakeGroup(rng, "a", 3);
+      const annotations = [
+        { hint: { ...hint, prompt_P: Int32Array.of(5, 0, 151_936) } },
+        { goal: { kind: "relabelled", cells: [1, null] }, seen: true },
+      ];
+      const group = {
+        task: { ...task, difficulty: 0.5, parent: "b", annotations: { hint, failures: [0, -0.5] } },
+        trajectories: trajectories.map((each, i) => (i === 2 ? each : annotated(each, annotations[i]))),
+      };
       await context.write((run) => run.recordGroup(1, group, "train"));
       await context.reopen();
-      const { trajectories: found } = await context.run.trajectories({ guided: true });
-      expect(found.map((summary) => summary.guidance)).toEqual(["plan", "plan"]);
+      const { trajectories: found } = await context.run.trajectories({}, { order: "oldest" });
+      const kinds = [{ hint: "plan" }, { goal: "relabelled", seen: "" }, undefined];
+      expect(found.map((summary) => summary.annotations)).toEqual(kinds);
       expect(await context.run.group(found[0].group)).toMatchObject(group);
+      const matching = async (filter: TrajectoryFilter["annotations"]) =>
+        (await context.run.trajectories({ annotations: filter! }, { order: "oldest" })).trajectories.map(({ id }) =>
+          group.trajectories.findIndex((each) => each.id === id),
+        );
+      expect(await matching({ hint: true })).toEqual([0]);
+      expect(await matching({ hint: false })).toEqual([1, 2]);
+      expect(await matching({ goal: "relabelled", seen: true })).toEqual([1]);
+      expect(await matching({ goal: "another" })).toEqual([]);
+      expect(await matching({ goal: true, seen: false })).toEqual([]);
       await context.run.truncateAfter(0);
       await context.write((run) => run.recordGroup(1, fakeGroup(rng, "b", 1), "train"));
-      expect(await context.run.countTrajectories({ guided: true })).toBe(0);
+      expect(await context.run.countTrajectories({ annotations: { hint: true } })).toBe(0);
     });
 
     test("a summary says what lists show", async () => {
@@ -155,12 +171,11 @@ export function trajectoriesContract(context: StoreContext): void {
       const all = [];
       for (let step = 0; step < 12; step++) {
         const split = step % 4 === 3 ? "eval" : "train";
-        const guidance = { kind: "plan", text: "go on", prompt_P: Int32Array.of(1) };
-        const hints = step % 3 === 1 ? { guidance } : {};
-        const groups = [
-          fakeGroup(rng, `task-${rng.integer(4)}`, 4),
-          fakeGroup(rng, `task-${rng.integer(4)}`, 4, hints),
-        ];
+        const hint = { kind: step % 2 === 0 ? "plan" : "feedback", text: "go on", prompt_P: Int32Array.of(1) };
+        const plain = fakeGroup(rng, `task-${rng.integer(4)}`, 4);
+        const other = fakeGroup(rng, `task-${rng.integer(4)}`, 4);
+        const hinted = other.trajectories.map((trajectory) => annotated(trajectory, { hint }));
+        const groups = [plain, step % 3 === 1 ? { ...other, trajectories: hinted } : other];
         await context.write((run) => {
           for (const group of groups) run.recordGroup(step, group, split);
         });
@@ -173,8 +188,9 @@ export function trajectoriesContract(context: StoreContext): void {
 }
 
 function expectedSummary(trajectory: Trajectory, step: number, split: string) {
-  const { id, rollout, taskId, role, stop, weight, score, turns, tokens_T, guidance } = trajectory;
+  const { id, rollout, taskId, role, stop, weight, score, turns, tokens_T } = trajectory;
   const tools = [...new Set(turns.flatMap(({ calls }) => calls.map(({ name }) => name)))];
+  const hint = hintOf(trajectory);
   const counts = { turns: turns.length, tokens: tokens_T.length };
   return {
     step,
@@ -189,7 +205,7 @@ function expectedSummary(trajectory: Trajectory, step: number, split: string) {
     success: score.success,
     tools,
     ...counts,
-    ...defined({ guidance: guidance === undefined ? undefined : guidance.kind }),
+    ...defined({ annotations: hint === undefined ? undefined : { hint: hint.kind } }),
   };
 }
 
@@ -206,7 +222,7 @@ function randomFilter(rng: Rng, all: readonly Shown[]): TrajectoryFilter {
     ...sometimes({ success: example.success }),
     ...sometimes({ tool: ["search", "browse", "unheard-of"][rng.integer(3)] }),
     ...sometimes({ reward: { min: example.reward - 0.1, ...sometimes({ max: example.reward }) } }),
-    ...sometimes({ guided: rng.next() < 0.5 }),
+    ...sometimes({ annotations: { hint: [true, false, "plan"][rng.integer(3)] } }),
     ...defined({
       rollout: rng.next() < 0.05 ? example.rollout : undefined,
       role: rng.next() < 0.05 ? example.role : undefined,
@@ -221,6 +237,7 @@ function matches(trajectory: Shown, filter: TrajectoryFilter): boolean {
   );
   const isInSteps = trajectory.step >= (steps.from ?? 0) && trajectory.step <= (steps.to ?? Infinity);
   const isInRange = trajectory.reward >= (reward.min ?? -Infinity) && trajectory.reward <= (reward.max ?? Infinity);
-  const isGuided = filter.guided === undefined || filter.guided === (trajectory.guidance !== undefined);
-  return isSame && isGuided && isInSteps && isInRange && (tool === undefined || trajectory.tools.includes(tool));
+  const [wanted, hint] = [filter.annotations?.hint, trajectory.annotations?.hint];
+  const isAnnotated = wanted === undefined || wanted === (typeof wanted === "string" ? hint : hint !== undefined);
+  return isSame && isAnnotated && isInSteps && isInRange && (tool === undefined || trajectory.tools.includes(tool));
 }

@@ -12,6 +12,13 @@ const applicationId = 0x4c554453;
 const keyBits = 20;
 export const keysPerStep = 2 ** keyBits;
 
+export const annotationTable = `
+  CREATE TABLE trajectory_annotations(
+    name TEXT NOT NULL, id INTEGER NOT NULL, kind TEXT NOT NULL,
+    PRIMARY KEY (name, id)) STRICT, WITHOUT ROWID;
+  CREATE INDEX trajectory_annotations_id ON trajectory_annotations(id);
+`;
+
 // What lists show is apart from the trajectories' bytes, so that a page of a list touches few pages of the file.
 const tables = `
   CREATE TABLE metric_names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -43,6 +50,7 @@ const tables = `
   CREATE TABLE trajectory_tools(
     tool TEXT NOT NULL, trajectory_id INTEGER NOT NULL,
     PRIMARY KEY (tool, trajectory_id)) STRICT, WITHOUT ROWID;
+  ${annotationTable}
   CREATE TABLE trajectory_bytes(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
   CREATE VIRTUAL TABLE search USING fts5(text, content='', contentless_delete=1);
 

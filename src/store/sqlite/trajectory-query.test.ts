@@ -6,7 +6,6 @@ import { createRng } from "../../random.ts";
 import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { TrajectoryFilter } from "../store.ts";
 import { type Database, openWritable } from "./database.ts";
-import { createGuidance } from "./guidance-table.ts";
 import { createRun } from "./run-schema.ts";
 import { countQuery, pageQuery, type Query, rewardProbe } from "./trajectory-query.ts";
 import { recordGroup } from "./trajectory-tables.ts";
@@ -17,7 +16,6 @@ let database: Database;
 beforeAll(() => {
   database = openWritable(join(directory, "run.sqlite"));
   createRun(database);
-  createGuidance(database);
   const rng = createRng(1);
   database.transaction(() => {
     for (let step = 0; step < 20; step++) {
@@ -76,13 +74,19 @@ test("without a filter pages follow the keys, and counting reads the smallest in
   expect(planOf(countQuery({}))).toContain("USING COVERING INDEX");
 });
 
-test("hints lead to what had one, in order, unless a task or rollout is meant", () => {
-  const filter = { guided: true, stop: "completed", success: true } as const;
-  expect(planOf(pageQuery(filter, {}, false))).toBe(`SCAN h; ${byKey} (rowid=?)`);
-  const next = planOf(pageQuery(filter, { after: 7 }, false));
-  expect(next).toBe(`SEARCH h USING INTEGER PRIMARY KEY (rowid<?); ${byKey} (rowid=?)`);
-  expect(planOf(pageQuery({ guided: true, taskId: "t" }, {}, false))).toContain("INDEX trajectories_task (task_id=?");
-  expect(planOf(pageQuery({ guided: false }, { after: 7 }, false))).toContain(`${byKey} (rowid<?)`);
+test("an annotation leads to what has it, in order, unless a task or rollout is meant", () => {
+  const lead = "SEARCH a USING PRIMARY KEY (name=?";
+  for (const hint of [true, "plan"]) {
+    const filter = { annotations: { other: false, hint }, stop: "completed", success: true } as const;
+    expect(planOf(pageQuery(filter, {}, false))).toContain(`${lead}); ${byKey} (rowid=?)`);
+    const next = planOf(pageQuery(filter, { after: 7 }, false));
+    expect(next).toContain(`${lead} AND id<?); ${byKey} (rowid=?)`);
+    expect(next).not.toContain("TEMP B-TREE");
+  }
+  const annotations = { hint: true };
+  expect(planOf(pageQuery({ annotations, taskId: "t" }, {}, false))).toContain("INDEX trajectories_task (task_id=?");
+  const without = pageQuery({ annotations: { hint: false } }, { after: 7 }, false);
+  expect(planOf(without)).toContain(`${byKey} (rowid<?)`);
 });
 
 test("rewards alone are looked up where few match, and met on the way where many do", () => {

@@ -3,7 +3,7 @@ import type { PageOptions, TrajectoryFilter } from "../store.ts";
 import { firstKey } from "./run-schema.ts";
 import { searchPhrase } from "./search-text.ts";
 
-// One thing leads: the text index, the list of a tool's trajectories, or one index of the table, each of which gives keys in
+// One thing leads: the text index, the list of a tool's or an annotation's trajectories, or one index of the table, each of which gives keys in
 // order. The rest is checked row by row until the page is full. Which leads is written here and not left to SQLite's guesses,
 // which without statistics may sort a million rows for a page of fifty.
 
@@ -56,14 +56,20 @@ const columns = [
   { field: "role", column: "role", index: undefined },
 ] as const;
 
-type Leader = "text" | "tool" | "guided" | (typeof columns)[number]["index"];
+type Leader = "text" | "tool" | "annotation" | (typeof columns)[number]["index"];
 
 function leader(filter: TrajectoryFilter): Leader {
   if (isSearch(filter)) return "text";
   if (filter.tool !== undefined) return "tool";
   const column = columns.find(({ field }) => filter[field] !== undefined);
   const isOneTask = column?.field === "rollout" || column?.field === "taskId";
-  return filter.guided === true && !isOneTask ? "guided" : column?.index;
+  return leadingAnnotation(filter) !== undefined && !isOneTask ? "annotation" : column?.index;
+}
+
+/** The first that must be there. */
+function leadingAnnotation({ annotations = {} }: TrajectoryFilter): [string, true | string] | undefined {
+  for (const [name, wanted] of Object.entries(annotations)) if (wanted !== false) return [name, wanted];
+  return undefined;
 }
 
 const isSearch = ({ text }: TrajectoryFilter) => text !== undefined && text.trim() !== "";
@@ -81,8 +87,13 @@ function clauses(filter: TrajectoryFilter, fallback: "page" | "reward" | "count"
     where.push("EXISTS (SELECT 1 FROM trajectory_tools WHERE tool = ? AND trajectory_id = t.id)");
     parameters.push(filter.tool);
   }
-  if (filter.guided !== undefined && leader(filter) !== "guided") {
-    where.push(`${filter.guided ? "" : "NOT "}EXISTS (SELECT 1 FROM trajectory_guidance WHERE id = t.id)`);
+  const [leading] = leader(filter) === "annotation" ? leadingAnnotation(filter)! : [];
+  for (const [name, wanted] of Object.entries(filter.annotations ?? {})) {
+    if (name === leading) continue;
+    const [ofKind, kind] = typeof wanted === "string" ? [" AND kind = ?", [wanted]] : ["", []];
+    const exists = `EXISTS (SELECT 1 FROM trajectory_annotations WHERE name = ? AND id = t.id${ofKind})`;
+    where.push(wanted === false ? `NOT ${exists}` : exists);
+    parameters.push(name, ...kind);
   }
   for (const { field, column } of columns) {
     const value = filter[field];
@@ -115,9 +126,11 @@ function leadingClauses(filter: TrajectoryFilter, fallback: "page" | "reward" | 
     const from = "trajectory_tools k CROSS JOIN trajectories t ON t.id = k.trajectory_id";
     return { from, key: "k.trajectory_id", where: ["k.tool = ?"], parameters: [filter.tool ?? ""] };
   }
-  if (lead === "guided") {
-    const from = "trajectory_guidance h CROSS JOIN trajectories t ON t.id = h.id";
-    return { from, key: "h.id", where: [], parameters: [] };
+  if (lead === "annotation") {
+    const from = "trajectory_annotations a CROSS JOIN trajectories t ON t.id = a.id";
+    const [name, wanted] = leadingAnnotation(filter)!;
+    if (wanted === true) return { from, key: "a.id", where: ["a.name = ?"], parameters: [name] };
+    return { from, key: "a.id", where: ["a.name = ?", "a.kind = ?"], parameters: [name, wanted] };
   }
   const hint = { page: "NOT INDEXED", reward: "INDEXED BY trajectories_reward", count: "" }[fallback];
   const from = `trajectories t ${lead === undefined ? hint : `INDEXED BY ${lead}`}`;

@@ -23,8 +23,8 @@ import type {
   TrajectorySummary,
 } from "../store.ts";
 import { advantages, recordAdvantages } from "./advantage-table.ts";
+import { annotationKinds, recordAnnotations } from "./annotation-table.ts";
 import type { Database, Row } from "./database.ts";
-import { guidanceKinds, hasGuidance, recordGuidance } from "./guidance-table.ts";
 import { firstKey, keysPerStep, stepOf } from "./run-schema.ts";
 import { searchableText } from "./search-text.ts";
 import { readStored } from "./sqlite-error.ts";
@@ -43,7 +43,7 @@ export function recordGroup(
   database.run(insert, groupKey, split, task.id, toLosslessJson(task));
   for (const trajectory of trajectories) {
     const key = recordTrajectory(database, step, groupKey, trajectory, split);
-    recordGuidance(database, key, trajectory);
+    recordAnnotations(database, key, trajectory);
     const advantages_T = learned?.get(trajectory.id);
     if (advantages_T !== undefined) recordAdvantages(database, key, trajectory, advantages_T);
   }
@@ -82,9 +82,7 @@ function nextKey(database: Database, table: "groups" | "trajectories", step: num
   throw new LudusError("step-too-large", { got, expected: "fewer", hint: "Record them over several steps." });
 }
 
-export function trajectories(database: Database, wanted: TrajectoryFilter, page: Partial<PageOptions>): TrajectoryPage {
-  const filter = answerable(database, wanted);
-  if (filter === undefined) return { trajectories: [] };
+export function trajectories(database: Database, filter: TrajectoryFilter, page: Partial<PageOptions>): TrajectoryPage {
   const probe = rewardProbe(filter);
   const isRewardRare = probe !== undefined && database.number(probe.sql, ...probe.parameters) <= probe.limit;
   const { sql, parameters, limit } = pageQuery(filter, page, isRewardRare);
@@ -93,18 +91,9 @@ export function trajectories(database: Database, wanted: TrajectoryFilter, page:
   return { trajectories: shown, ...defined({ next: found.length > limit ? shown.at(-1)!.key : undefined }) };
 }
 
-export function countTrajectories(database: Database, wanted: TrajectoryFilter): number {
-  const filter = answerable(database, wanted);
-  if (filter === undefined) return 0;
+export function countTrajectories(database: Database, filter: TrajectoryFilter): number {
   const { sql, parameters } = countQuery(filter);
   return database.number(sql, ...parameters);
-}
-
-/** The filter as a run can answer it that is older than hints; undefined where nothing in it can match. */
-function answerable(database: Database, filter: TrajectoryFilter): TrajectoryFilter | undefined {
-  const { guided, ...rest } = filter;
-  if (guided === undefined || hasGuidance(database)) return filter;
-  return guided ? undefined : rest;
 }
 
 export function trajectory(database: Database, key: number): StoredTrajectory {
@@ -162,10 +151,9 @@ const stops: ReadonlySet<string> = new Set([...policyStops, ...infrastructureSto
 const isStop = (text: string): text is StopReason => stops.has(text);
 
 function summaries(database: Database): (row: Row) => TrajectorySummary {
-  const kindOf = guidanceKinds(database);
   return (row) => {
-    const guidance = kindOf(row.number("id"));
-    return { ...summary(row), ...defined({ guidance }) };
+    const annotations = annotationKinds(database, row.number("id"));
+    return { ...summary(row), ...defined({ annotations }) };
   };
 }
 

@@ -1,10 +1,14 @@
+import { withoutHint } from "../../guide/guidance/without-hint.ts";
 import { scaleLoss, sumLosses } from "../../loss/combine.ts";
 import { type CorrectionLevel, truncatedRatio } from "../../loss/corrections.ts";
 import { imitation } from "../../loss/imitation.ts";
 import type { Loss } from "../../loss/loss.ts";
 import { totalsOf } from "../../loss/totals.ts";
 import type { TrainRow } from "../../schema/train-batch.ts";
+import { hintOf } from "../../schema/trajectory.ts";
+import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Algorithm } from "../algorithm.ts";
+import { type PairOptions, type PreferencePair, successPairs } from "../pairs.ts";
 
 export interface GuidedOptions {
   /**
@@ -37,8 +41,9 @@ const defaults: GuidedOptions = { condition: "stripped", offPolicy: "imitate", c
  */
 export function guided(algorithm: Algorithm, options: Partial<GuidedOptions> = {}): Algorithm {
   const { condition, offPolicy, cap, level, coefficient } = { ...defaults, ...options };
-  if (condition === "context") return { ...algorithm, name: `${algorithm.name}-guided-context`, guidance: condition };
-  const common = { ...algorithm, name: `${algorithm.name}-guided-${offPolicy}`, guidance: condition };
+  if (condition === "context") return { ...algorithm, name: `${algorithm.name}-guided-context` };
+  const name = `${algorithm.name}-guided-${offPolicy}`;
+  const common: Algorithm = { ...algorithm, name, view: withoutHint, compareWith: earlierFailures };
   switch (offPolicy) {
     case "importance":
       return { ...common, loss: weighted(algorithm.loss, cap, level) };
@@ -48,7 +53,7 @@ export function guided(algorithm: Algorithm, options: Partial<GuidedOptions> = {
         ...common,
         loss: sumLosses([only((row) => !isStripped(row), algorithm.loss), ofSuccesses]),
         learnFrom: (trajectory) =>
-          trajectory.guidance === undefined ? algorithm.learnFrom?.(trajectory) !== false : trajectory.score.success,
+          hintOf(trajectory) === undefined ? algorithm.learnFrom?.(trajectory) !== false : trajectory.score.success,
       };
     }
     default:
@@ -56,8 +61,28 @@ export function guided(algorithm: Algorithm, options: Partial<GuidedOptions> = {
   }
 }
 
-function isStripped({ stripped }: TrainRow): boolean {
-  return stripped !== undefined;
+function isStripped({ viewOffset }: TrainRow): boolean {
+  return viewOffset !== undefined;
+}
+
+/** Rewards of the attempts without a hint that the hint was written after, where one was told. */
+function earlierFailures({ task, trajectories }: TrajectoryGroup): number[] {
+  const failures = task.annotations?.failures;
+  if (!Array.isArray(failures) || !trajectories.some((each) => hintOf(each) !== undefined)) return [];
+  return failures.filter((reward) => typeof reward === "number");
+}
+
+/**
+ * Attempts that a hint helped to succeed, against attempts at the same task that failed without one; both as answers to the
+ * prompt without the hint, so the reference must be a snapshot. A run has them in several groups: give `trainOffline` its
+ * `storedTrajectories`, which are put together by task.
+ */
+export function guidedPairs(
+  group: TrajectoryGroup,
+  options: Partial<Pick<PairOptions, "choose">> = {},
+): PreferencePair[] {
+  const compared = group.trajectories.filter((each) => (hintOf(each) !== undefined) === each.score.success);
+  return successPairs({ ...group, trajectories: compared.map(withoutHint) }, options);
 }
 
 /** Importance weights never differentiated: with a loss that is proportional to advantages they may as well be in those. */

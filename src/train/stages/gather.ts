@@ -1,4 +1,6 @@
+import { LudusError } from "../../errors.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
+import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { pick } from "./pick.ts";
 import type { RewardStage } from "./reward.ts";
 import { type FinishedGroup, rollOut } from "./roll-out.ts";
@@ -8,6 +10,8 @@ import type { StepContext } from "./stage-context.ts";
 export interface Gathered<Data = unknown> {
   /** All groups that were rolled out. */
   readonly groups: readonly RolloutGroup<Data>[];
+  /** What the guide wants learned from besides. It was not sampled in this step, so no filter chooses from it. */
+  readonly extra: readonly TrajectoryGroup<Data>[];
   readonly selection: Selection;
 }
 
@@ -20,16 +24,37 @@ export async function gather<Data>(
   reward: RewardStage,
 ): Promise<Gathered<Data> | undefined> {
   const groups: RolloutGroup<Data>[] = [];
+  const extra: TrajectoryGroup<Data>[] = [];
   for (let wanted = context.tasksPerStep; ; ) {
     const leases = await pick(context, wanted);
     const finished: FinishedGroup<Data>[] = [];
     for await (const each of rollOut(context, { leases, offset: groups.length, reward })) finished.push(each);
     // a step that is broken off will be made again: the guide must not have seen it
     if (context.signal?.aborted) return undefined;
-    groups.push(...finished.sort((a, b) => a.index - b.index).map(({ group }) => group));
-    context.guide.observe(groups.slice(-finished.length));
+    finished.sort((a, b) => a.index - b.index);
+    groups.push(...finished.map(({ group }) => group));
+    extra.push(...(await context.guide.observe(finished)));
     const selection = select(context, groups);
-    if (selection.refill === 0) return { groups, selection };
+    if (selection.refill === 0) {
+      checkExtra(groups, extra);
+      return { groups, extra, selection };
+    }
     wanted = selection.refill;
+  }
+}
+
+/** Advantages are stored by the id of a trajectory, and replay finds groups by their rollouts. */
+function checkExtra(groups: readonly TrajectoryGroup[], extra: readonly TrajectoryGroup[]): void {
+  const taken = new Set(
+    groups.flatMap(({ trajectories }) => trajectories.flatMap(({ id, rollout }) => [`id ${id}`, `rollout ${rollout}`])),
+  );
+  for (const { id, rollout } of extra.flatMap(({ trajectories }) => trajectories)) {
+    const got = [`id ${id}`, `rollout ${rollout}`].find((name) => taken.has(name));
+    if (got === undefined) continue;
+    throw new LudusError("bad-extra-group", {
+      got: `a trajectory with the ${got} of one that was sampled`,
+      expected: "trajectories with an id and a rollout of their own in what observe returns",
+      hint: "Append something to both, such as /relabelled.",
+    });
   }
 }

@@ -7,7 +7,6 @@ import type { Algorithm } from "../algorithm.ts";
 import { temperatureOf } from "../learn-row.ts";
 import { type ForwardRow, forwardRows } from "../row-forward.ts";
 import { criticOf, referenceOf } from "../weights.ts";
-import { withoutGuidance } from "../without-guidance.ts";
 
 /** A group that is learned from; `scale` applies to its advantages. */
 export interface ChosenGroup {
@@ -15,19 +14,22 @@ export interface ChosenGroup {
   readonly scale: number;
   /** Only what this role said; all roles where absent. */
   readonly role?: string;
+  /** Not sampled as it is, whatever its versions say: log-probabilities before the update are computed. */
+  readonly isOffPolicy?: boolean;
   /** For each role the reward of a greedy attempt at the same task, where the credit scheme compares with one. */
   readonly baselines?: Readonly<Record<string, number>>;
 }
 
 /** A trajectory of a batch. */
 export interface Source {
+  /** As it is learned from. */
   readonly trajectory: Trajectory;
   readonly group: string;
   readonly rollout: string;
   readonly chosen: ChosenGroup;
   readonly isLast: boolean;
-  /** Of an attempt that is learned from without the hint it was sampled with: the attempt with it. */
-  readonly guided?: Trajectory;
+  /** As it was sampled, where the algorithm's view of it is another. */
+  readonly sampled?: Trajectory;
 }
 
 /** What the engine says about a source before the update. */
@@ -43,7 +45,7 @@ export function sourcesOf(
   chosen: ChosenGroup,
   copy: number,
   learners: readonly string[],
-  guidance: Algorithm["guidance"],
+  view: Algorithm["view"],
 ): Source[] {
   const trajectories = learnable(chosen.group).filter(
     ({ role, weights }) => (chosen.role ?? role) === role && learners.includes(weights),
@@ -51,11 +53,11 @@ export function sourcesOf(
   return trajectories.map((trajectory, i) => {
     const { role, rollout } = trajectory;
     const next = trajectories[i + 1];
-    const isStripped = guidance === "stripped" && trajectory.guidance !== undefined;
+    const viewed = view?.(trajectory) ?? trajectory;
     return {
-      trajectory: isStripped ? withoutGuidance(trajectory) : trajectory,
+      trajectory: viewed,
       chosen,
-      ...defined({ guided: isStripped ? trajectory : undefined }),
+      ...defined({ sampled: viewed === trajectory ? undefined : trajectory }),
       // a group may be learned from twice (replacement): the copies are groups and rollouts of their own
       group: `${chosen.group.task.id}#${copy}/${role}`,
       rollout: `${rollout}#${copy}/${role}`,
@@ -81,9 +83,14 @@ export async function measure(
     temperature: temperatureOf(trajectory),
   }));
   const { policyVersion } = engine.info;
-  const isFresh_B = sources.map(({ trajectory, guided }) => {
+  const isFresh_B = sources.map(({ trajectory, sampled, chosen }) => {
     // under another prompt the same policy gives its own words other probabilities
-    return guided === undefined && weights === policyWeights && hasVersion(trajectory, policyVersion);
+    return (
+      sampled === undefined &&
+      chosen.isOffPolicy !== true &&
+      weights === policyWeights &&
+      hasVersion(trajectory, policyVersion)
+    );
   });
   const asksAll = needsValues && isShared;
   const isAsked_B = isFresh_B.map((isFresh) => asksAll || !isFresh);

@@ -6,7 +6,6 @@ import { metric } from "../../schema/metric-names.ts";
 import { makeTrainBatch } from "../../schema/train-batch.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { type LearnRow, temperatureOf } from "../learn-row.ts";
-import { hintTokens } from "../without-guidance.ts";
 import { type ChosenGroup, type Measured, measure, type Source, sourcesOf } from "./measure.ts";
 import type { TrainContext } from "./stage-context.ts";
 
@@ -40,7 +39,7 @@ export async function prepare(context: PrepareContext, { groups, klCoefficient }
   const { algorithm, learners } = context;
   const { engine } = context.policy;
   const { policyVersion } = engine.info;
-  const sources = groups.flatMap((each, copy) => sourcesOf(each, copy, learners, algorithm.guidance));
+  const sources = groups.flatMap((each, copy) => sourcesOf(each, copy, learners, algorithm.view));
   if (sources.length === 0) return { rows: [], metrics: {}, policyVersion };
   const measured = new Map<Source, Measured>();
   for (const [weights, members] of Map.groupBy(sources, ({ trajectory }) => trajectory.weights)) {
@@ -50,7 +49,7 @@ export async function prepare(context: PrepareContext, { groups, klCoefficient }
   }
   const credited = algorithm.credit.assign([
     ...sources.map((source) => creditRow(source, measured.get(source)!, klCoefficient)),
-    ...unguidedFailures(sources),
+    ...comparedRewards(sources, algorithm),
   ]);
   const rows = sources.map((source, i): LearnRow => {
     const { reference_T, values_T, old_T } = measured.get(source)!;
@@ -101,19 +100,18 @@ function creditRow(source: Source, { old_T, reference_T, values_T }: Measured, c
   };
 }
 
-/**
- * Attempts without the hint, for those with it to be compared with: what is learned is to do as well without. They are rewards
- * alone, in groups of the attempts they belong to, and nothing is learned from them.
- */
-function unguidedFailures(sources: readonly Source[]): CreditRow[] {
-  const stripped = sources.filter(({ guided }) => guided !== undefined);
-  const firsts = [...Map.groupBy(stripped, ({ group }) => group).values()].map((members) => members[0]);
-  return firsts.flatMap(({ trajectory: { role, domain }, chosen, group }) => {
+/** Rewards of further attempts, in the groups they are compared with; nothing is learned from them. */
+function comparedRewards(sources: readonly Source[], { compareWith }: Algorithm): CreditRow[] {
+  if (compareWith === undefined) return [];
+  return [...Map.groupBy(sources, ({ group }) => group).values()].flatMap((members) => {
+    const { trajectory, chosen, group } = members[0];
+    const { role, domain } = trajectory;
     const baseline = chosen.baselines?.[role];
-    return (chosen.group.task.guidance?.failures ?? []).map((reward, i): CreditRow => {
+    const trajectories = members.map((source) => source.sampled ?? source.trajectory);
+    return compareWith({ task: chosen.group.task, trajectories }).map((reward, i): CreditRow => {
       return {
         group,
-        rollout: `${group}/unguided/${i}`,
+        rollout: `${group}/compared/${i}`,
         role,
         reward,
         weight: 1,
@@ -128,9 +126,9 @@ function unguidedFailures(sources: readonly Source[]): CreditRow[] {
   });
 }
 
-function rowOf({ trajectory, group, rollout, guided }: Source, { maskStops, learnFrom }: Algorithm) {
+function rowOf({ trajectory, group, rollout, sampled }: Source, { maskStops, learnFrom }: Algorithm) {
   const { id, role, tokens_T, mask_T, weight, weights, score, turns, logprobs_T, stop } = trajectory;
-  const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(guided ?? trajectory) !== false;
+  const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(sampled ?? trajectory) !== false;
   return {
     id,
     group,
@@ -144,7 +142,7 @@ function rowOf({ trajectory, group, rollout, guided }: Source, { maskStops, lear
     mask_T: isLearned ? mask_T : new Uint8Array(mask_T.length),
     turns: turns.map(({ span }) => span),
     behaviourLogprobs_T: logprobs_T,
-    ...defined({ stripped: guided === undefined ? undefined : hintTokens(guided) }),
+    ...defined({ viewOffset: sampled === undefined ? undefined : sampled.tokens_T.length - tokens_T.length }),
   };
 }
 
@@ -155,8 +153,9 @@ function scaled(values_T: Float32Array, scale: number): Float32Array {
 /** How far sampling and training disagree about the same tokens under the same weights. */
 function mismatch(measured: ReadonlyMap<Source, Measured>, version: number): Record<string, number> {
   let [max, sum, count] = [0, 0, 0];
-  for (const [{ trajectory, guided }, { current_T }] of measured) {
-    if (current_T === undefined || guided !== undefined || trajectory.weights !== policyWeights) continue;
+  for (const [{ trajectory, sampled, chosen }, { current_T }] of measured) {
+    const isAnother = sampled !== undefined || chosen.isOffPolicy === true;
+    if (current_T === undefined || isAnother || trajectory.weights !== policyWeights) continue;
     for (let t = 0; t < trajectory.mask_T.length; t++) {
       if (trajectory.mask_T[t] === 0 || trajectory.versions_T[t] !== version) continue;
       const difference = Math.abs(current_T[t] - trajectory.logprobs_T[t]);

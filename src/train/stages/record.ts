@@ -20,6 +20,8 @@ export interface RecordInput {
   readonly metrics: Metrics;
   /** All groups that were rolled out. */
   readonly groups: readonly TrajectoryGroup[];
+  /** Groups that the guide added. They are stored, and not replayed. */
+  readonly extra?: readonly TrajectoryGroup[];
   /** The rows of the update; those of replayed groups are not this step's. */
   readonly rows: readonly LearnRow[];
   readonly state: RunState;
@@ -35,7 +37,7 @@ const remembered = 100;
 
 /** Stores a step as a whole: metrics, groups with their advantages, and what must survive a restart. Returns the next state. */
 export async function record(context: RecordContext, input: RecordInput): Promise<RunState> {
-  const { step, metrics, groups, rows } = input;
+  const { step, metrics, groups, extra = [], rows } = input;
   const { guide, replay, recorder, successWindow = 0 } = context;
   const window = Math.max(remembered, successWindow);
   const success = metrics[metric.success];
@@ -49,14 +51,14 @@ export async function record(context: RecordContext, input: RecordInput): Promis
     rows.flatMap((row) => (row.mask_T.includes(1) ? [[row.id, asSampled(row)] as const] : [])),
   );
   const saved = { guide: guide.state(), replay: replay?.state() ?? null, ...defined({ ...state }) };
-  await recorder.record(step, { metrics, groups, advantages, state: saved });
+  await recorder.record(step, { metrics, groups: [...groups, ...extra], advantages, state: saved });
   return state;
 }
 
-/** Advantages at the tokens of the stored trajectory, which has the hint that the row may lack. */
-function asSampled({ advantages_T, stripped = 0 }: LearnRow): Float32Array {
-  if (stripped === 0) return advantages_T;
-  const moved_T = new Float32Array(advantages_T.length + stripped);
-  for (const [t, advantage] of advantages_T.entries()) if (advantage !== 0) moved_T[t + stripped] = advantage;
+/** Advantages at the tokens of the stored trajectory, of which the row may be another view. */
+function asSampled({ advantages_T, viewOffset = 0 }: LearnRow): Float32Array {
+  if (viewOffset === 0) return advantages_T;
+  const moved_T = new Float32Array(advantages_T.length + viewOffset);
+  for (const [t, advantage] of advantages_T.entries()) if (advantage !== 0) moved_T[t + viewOffset] = advantage;
   return moved_T;
 }

@@ -1,23 +1,26 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { defineEnv } from "../../env/define-env.ts";
+import type { LeasedGroup } from "../../guide/guide.ts";
 import { inOrder } from "../../guide/in-order.ts";
 import { createLimiter } from "../../limiter.ts";
 import type { World } from "../../rollout/world.ts";
+import type { Trajectory } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { generated } from "../../task/generated.ts";
 import { fakePolicy } from "../fixtures/fake-policy.ts";
-import { letters } from "../fixtures/letters.ts";
+import { type LettersTask, letters } from "../fixtures/letters.ts";
 import { dapo, grpo } from "../presets/grpo.ts";
 import { gather } from "./gather.ts";
 import { rewardStage } from "./reward.ts";
 import type { StepContext } from "./stage-context.ts";
 
 function contextOf<Data>(world: World<Data>): StepContext<Data> {
+  const policy = fakePolicy();
   return {
     world,
-    policy: fakePolicy(),
+    policy,
     algorithm: grpo({ groupSize: 4 }),
-    guide: inOrder()(world, "train"),
+    guide: inOrder()({ env: world, split: "train", seed: 0, engine: policy.engine }),
     rollout: {},
     tasksPerStep: 6,
     roles: world.roles,
@@ -73,12 +76,42 @@ test("more is rolled out, under new names, until there is enough for each role",
 
 test("a guide sees each group once, and nothing of a step that is broken off", async () => {
   const abort = new AbortController();
-  const seen: TrajectoryGroup[] = [];
+  const seen: LeasedGroup[] = [];
   const given = contextOf(letters());
-  const guide = { ...given.guide, observe: (groups: readonly TrajectoryGroup[]) => void seen.push(...groups) };
+  const guide: typeof given.guide = {
+    ...given.guide,
+    observe(results) {
+      seen.push(...results);
+      return given.guide.observe(results);
+    },
+  };
   const { groups } = await gathered({ ...given, guide, signal: abort.signal });
-  expect(seen).toEqual(groups);
+  expect(seen.map(({ group }) => group)).toEqual(groups);
+  expect(seen.map(({ lease }) => lease.task)).toEqual(groups.map(({ task }) => task));
   const policy = fakePolicy(0.5, { beforeSample: () => abort.abort() });
   expect(await gather({ ...given, guide, policy, signal: abort.signal }, rewardStage())).toBeUndefined();
   expect(seen).toHaveLength(6);
+});
+
+describe("groups that a guide adds", () => {
+  const relabelled = ({ task, trajectories }: TrajectoryGroup<LettersTask>, change: Partial<Trajectory>) => ({
+    task: { ...task, id: `${task.id}/relabelled`, parent: task.id },
+    trajectories: trajectories.map((each) => ({ ...each, taskId: `${task.id}/relabelled`, ...change })),
+  });
+  const collected = (change: Partial<Trajectory>) => {
+    const given = contextOf(letters());
+    const observe: typeof given.guide.observe = (results) => [relabelled(results[0].group, change)];
+    return gathered({ ...given, guide: { ...given.guide, observe } });
+  };
+
+  test("are there beside what was sampled, and no filter has a say", async () => {
+    const { groups, extra } = await collected({ id: "other", rollout: "other" });
+    expect([groups.length, extra.length]).toEqual([6, 1]);
+    expect(extra[0].task.parent).toBe(groups[0].task.id);
+  });
+
+  test("with names of what was sampled are refused", async () => {
+    await expect(collected({})).rejects.toThrow("bad-extra-group: got a trajectory with the id step-3/0/0/");
+    await expect(collected({ id: "other" })).rejects.toThrow("with the rollout step-3/0/0 of one that was sampled");
+  });
 });

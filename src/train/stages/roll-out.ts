@@ -1,8 +1,8 @@
 import { defined } from "../../defined.ts";
+import type { Lease } from "../../guide/guide.ts";
 import { type RolloutGroup, runGroup } from "../../rollout/run-group.ts";
 import { seedOf } from "../../task/seeds.ts";
 import { scheduleAt } from "../schedule.ts";
-import type { Lease } from "./pick.ts";
 import type { RewardStage } from "./reward.ts";
 import type { StepContext } from "./stage-context.ts";
 

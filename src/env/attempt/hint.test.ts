@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defineEnv } from "../define-env.ts";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { chatRenderer } from "../../policy/chat-renderer.ts";
 import { compactRenderer } from "../../policy/compact-renderer.ts";
@@ -6,16 +7,16 @@ import { defaultChatTemplate } from "../../policy/default-chat-template.ts";
 import type { Renderer } from "../../policy/renderer.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { trainBpe } from "../../policy/train-bpe.ts";
-import { keepAll, lastTurns, observationStubs } from "../../rollout/context.ts";
-import { runGroup } from "../../rollout/run-group.ts";
-import { demonstrate, runRollout } from "../../rollout/run-rollout.ts";
 import type { Message } from "../../schema/message.ts";
 import type { Task } from "../../schema/task.ts";
+import { hintOf } from "../../schema/trajectory.ts";
 import { generated } from "../../task/generated.ts";
-import { defineEnv } from "../define-env.ts";
-
+import { keepAll, lastTurns, observationStubs } from "../../rollout/context.ts";
 import { checkTokens } from "./contract/check-tokens.ts";
 import { scriptedEngine } from "./contract/scripted-engine.ts";
+import { demonstrate } from "../../rollout/run-rollout.ts";
+import { runGroup } from "../../rollout/run-group.ts";
+import { runRollout } from "../../rollout/run-rollout.ts";
 
 const env = defineEnv<{ word: string }, object>({
   name: "echo",
@@ -33,7 +34,7 @@ const opening: Message[] = [
   { role: "system", content: "Say the word." },
   { role: "user", content: "A door. Say the word." },
 ];
-const guidedOpening: Message[] = [opening[0], { role: "user", content: `A door. Say the word.\n${hint.text}` }];
+const hintedOpening: Message[] = [opening[0], { role: "user", content: `A door. Say the word.\n${hint.text}` }];
 
 const bytes = byteTokenizer();
 const bpe = trainBpe({
@@ -47,8 +48,8 @@ const renderers: [string, Tokenizer, Renderer][] = [
   ["pairs, chat", bpe, chatRenderer({ tokenizer: bpe, template: defaultChatTemplate })],
 ];
 
-async function guidedTask(): Promise<Task<{ word: string }>> {
-  return { ...(await env.tasks.at("train", 0)), guidance: { ...hint, failures: [0, 0] } };
+async function hintedTask(): Promise<Task<{ word: string }>> {
+  return { ...(await env.tasks.at("train", 0)), annotations: { hint, failures: [0, 0] } };
 }
 
 describe.each(renderers)("a hint, with %s", (_, tokenizer, renderer) => {
@@ -56,27 +57,27 @@ describe.each(renderers)("a hint, with %s", (_, tokenizer, renderer) => {
 
   test("is told on a new line after the first observation, and nothing else changes", async () => {
     const policy = scriptedEngine({ tokenizer, renderer, says });
-    const rollout = await runRollout(env, await guidedTask(), policy, { id: "r", seed: 1 });
+    const rollout = await runRollout(env, await hintedTask(), policy, { id: "r", seed: 1 });
     const [trajectory] = rollout.trajectories as [(typeof rollout.trajectories)[0]];
-    const prompt = renderer.start(guidedOpening, []);
+    const prompt = renderer.start(hintedOpening, []);
     const said = says.map((text) => renderer.say(text));
     const between = renderer.next([{ role: "user", content: "no, say the word again" }], { ended: true });
     expect([...trajectory.tokens_T]).toEqual([...prompt, ...said[0], ...between, ...said[1]]);
     const mask = [prompt, said[0], between, said[1]].flatMap((part, i) => [...part].map(() => i % 2));
     expect([...trajectory.mask_T]).toEqual(mask);
-    expect(trajectory.guidance).toEqual({ ...hint, prompt_P: renderer.start(opening, []) });
+    expect(hintOf(trajectory)).toEqual({ ...hint, prompt_P: renderer.start(opening, []) });
     expect(trajectory.score.success).toBe(true);
     checkTokens(rollout.trajectories, policy.samples);
   });
 
-  test("leaves the unguided prompt as a rollout without it has it", async () => {
+  test("records the prompt without it as a rollout without it has it", async () => {
     const task = await env.tasks.at("train", 0);
     const policy = () => scriptedEngine({ tokenizer, renderer, says });
     const plain = (await runRollout(env, task, policy(), { id: "r", seed: 1 })).trajectories[0];
-    const guided = (await runRollout(env, await guidedTask(), policy(), { id: "r", seed: 1 })).trajectories[0];
-    const first = guided.turns[0].span.start;
-    expect([...guided.guidance!.prompt_P, ...guided.tokens_T.subarray(first)]).toEqual([...plain.tokens_T]);
-    expect(plain.guidance).toBeUndefined();
+    const hinted = (await runRollout(env, await hintedTask(), policy(), { id: "r", seed: 1 })).trajectories[0];
+    const first = hinted.turns[0].span.start;
+    expect([...hintOf(hinted)!.prompt_P, ...hinted.tokens_T.subarray(first)]).toEqual([...plain.tokens_T]);
+    expect(plain.turns.some((turn) => "annotations" in turn)).toBe(false);
   });
 });
 
@@ -89,24 +90,24 @@ test.each([lastTurns(0), lastTurns(1), observationStubs("-"), keepAll()])(
       (await runRollout(env, task, scriptedEngine({ tokenizer, renderer, says }), { id: "r", seed: 1, context }))
         .trajectories;
     const plain = await run(await env.tasks.at("train", 0));
-    const guided = await run(await guidedTask());
-    expect(guided).toHaveLength(plain.length);
-    for (const [i, { guidance, tokens_T, turns }] of guided.entries()) {
+    const hinted = await run(await hintedTask());
+    expect(hinted).toHaveLength(plain.length);
+    for (const [i, { tokens_T, turns }] of hinted.entries()) {
       const rest = tokens_T.subarray(turns[0].span.start);
-      expect([...guidance!.prompt_P, ...rest]).toEqual([...plain[i].tokens_T]);
+      expect([...hintOf({ turns })!.prompt_P, ...rest]).toEqual([...plain[i].tokens_T]);
     }
   },
 );
 
 test("every attempt of a group has it, and so has a demonstration", async () => {
   const [, tokenizer, renderer] = renderers[0];
-  const task = await guidedTask();
+  const task = await hintedTask();
   const policy = scriptedEngine({ tokenizer, renderer, says: ["open sesame"] });
   const group = await runGroup(env, task, policy, { id: "g", seed: 1, size: 3 });
-  expect(group.task.guidance).toEqual({ ...hint, failures: [0, 0] });
-  expect(group.trajectories.map(({ guidance }) => guidance?.kind)).toEqual(Array(3).fill("environment"));
+  expect(group.task.annotations).toEqual({ hint, failures: [0, 0] });
+  expect(group.trajectories.map((trajectory) => hintOf(trajectory)?.kind)).toEqual(Array(3).fill("environment"));
   const { trajectories } = await demonstrate(env, task, policy, { id: "d", seed: 1 });
-  expect(trajectories[0].guidance?.text).toBe(hint.text);
+  expect(hintOf(trajectories[0])?.text).toBe(hint.text);
 });
 
 test("of several roles the one that begins is told", async () => {
@@ -118,10 +119,10 @@ test("of several roles the one that begins is told", async () => {
     start: () => ({ state: {}, say: "begin" }),
     act: ({ turn }) => (turn === 1 ? { done: true } : { say: "go on", next: "two" }),
   });
-  const task = { ...(await two.tasks.at("train", 0)), guidance: hint };
+  const task = { ...(await two.tasks.at("train", 0)), annotations: { hint } };
   const policy = scriptedEngine({ tokenizer, renderer, says: ["x"] });
   const { trajectories } = await runRollout(two, task, policy, { id: "r", seed: 1 });
-  expect(trajectories.map(({ role, guidance }) => [role, guidance?.kind])).toEqual([
+  expect(trajectories.map(({ role, turns }) => [role, hintOf({ turns })?.kind])).toEqual([
     ["one", "environment"],
     ["two", undefined],
   ]);
