@@ -10,7 +10,7 @@ import {
   sampleAll,
   updateOnce,
 } from "../../src/cli/measure-engine.ts";
-import { parseModelConfig } from "../../src/engine/embedded/model-config.ts";
+import { parseModelConfig } from "../../src/engine/model/model-config.ts";
 import { type TorchOptions, torch } from "../../src/engine/torch/torch.ts";
 import { LudusError } from "../../src/errors.ts";
 import { aboutRun } from "../about-run.ts";

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { embedded } from "../../src/engine/embedded/embedded.ts";
-import { small } from "../../src/engine/embedded/model-config.ts";
 import type { Engine, TokenRow } from "../../src/engine/engine.ts";
+import { small } from "../../src/engine/model/model-config.ts";
 import { createRng } from "../../src/random.ts";
 import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";

@@ -17,15 +17,15 @@ import {
   type StepReport,
   type TokenBatch,
 } from "../engine.ts";
+import { checkModelConfig, type ModelConfig } from "../model/model-config.ts";
+import { readModelFolder, writeModelFolder } from "../model/model-folder.ts";
 import { ComputePool } from "./compute-pool.ts";
 import type { ThreadSetup, Work } from "./compute-thread.ts";
 import { compileKernels } from "./kernels/compile-kernels.ts";
 import { type MicroBatch, planMicroBatches } from "./micro-batches.ts";
-import { checkModelConfig, type ModelConfig } from "./model-config.ts";
-import { readModelFolder, writeModelFolder } from "./model-folder.ts";
 import type { RowNumbers, WorkBatch, WorkRow } from "./training-thread.ts";
 import { WeightSets } from "./weight-sets.ts";
-import { initialiseWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
+import { initialiseWeights, readWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
 import { backwardRow, forwardRow, joinNumbers } from "./work-rows.ts";
 
 export interface EmbeddedOptions {
@@ -257,7 +257,6 @@ class EmbeddedEngine implements Engine {
       writeModelFolder(directory, {
         config: this.#config,
         valueHead: this.#valueHead,
-        layout: this.#layout,
         sets: this.#sets.toSave(),
         ...defined({ tokenizer }),
       });
@@ -266,7 +265,9 @@ class EmbeddedEngine implements Engine {
 
   async load(directory: string): Promise<void> {
     const folder = readModelFolder(directory);
-    await this.#pool.exclusive(() => this.#sets.replace(() => folder.readSets(this.#config, this.#layout)));
+    await this.#pool.exclusive(() =>
+      this.#sets.replace(() => folder.readSets(this.#config, (tensors) => readWeights(tensors, this.#layout))),
+    );
   }
 
   async close(): Promise<void> {

@@ -17,7 +17,7 @@ import {
   unpadRows,
   type Value,
 } from "../../tensor/index.ts";
-import type { ModelConfig } from "./model-config.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import {
   blockedLength,
   causalAttention,

@@ -24,7 +24,7 @@ import {
   transpose,
   type Value,
 } from "../../tensor/index.ts";
-import type { ModelConfig } from "./model-config.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import { joinedProjections, weightLayout } from "./weights.ts";
 
 // Axes: B rows, S tokens of a row (n·C in blocks of C), R tokens that all rows begin with where those are computed once,

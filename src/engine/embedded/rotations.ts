@@ -1,5 +1,5 @@
-import type { ModelConfig } from "./model-config.ts";
-import { ropeTables } from "./rope.ts";
+import type { ModelConfig } from "../model/model-config.ts";
+import { ropeTables } from "../model/rope.ts";
 import { type Feeds, floats } from "./session.ts";
 
 /** Tables of cosines and sines for sequences up to a length. */

@@ -2,9 +2,9 @@ import { afterAll, describe, expect, test } from "vitest";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { createRng } from "../../random.ts";
 import type { Engine, Sample, SampleRequest } from "../engine.ts";
+import { type ModelConfig, tiny } from "../model/model-config.ts";
 import { type EmbeddedOptions, embedded } from "./embedded.ts";
 import { kernelShape } from "./kernels/kernel-shape.ts";
-import { type ModelConfig, tiny } from "./model-config.ts";
 import { pageBytes } from "./page-cache.ts";
 
 const model = tiny({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRng } from "../../random.ts";
-import { type ModelConfig, tiny } from "./model-config.ts";
+import { type ModelConfig, tiny } from "../model/model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { type Feeds, floats } from "./session.ts";
 import { type RowNumbers, TrainingThread, type WorkBatch, type WorkRow } from "./training-thread.ts";

@@ -1,8 +1,8 @@
 import type { InferenceSession } from "onnxruntime-node";
 import { defined } from "../../defined.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
 import { packingPays } from "./micro-batches.ts";
-import type { ModelConfig } from "./model-config.ts";
 import type { Rotations } from "./rotations.ts";
 import { causalMask, type Feeds, floats, fromIntegers, integers, openSession } from "./session.ts";
 import type { WeightLayout } from "./weights.ts";

@@ -6,7 +6,6 @@ import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
-import { type ModelConfig, toHuggingFaceConfig } from "../embedded/model-config.ts";
 import {
   type Derivatives,
   type Engine,
@@ -21,6 +20,7 @@ import {
   type StepReport,
   type TokenBatch,
 } from "../engine.ts";
+import { type ModelConfig, toHuggingFaceConfig } from "../model/model-config.ts";
 import { Connection, type TlsOptions } from "./connection.ts";
 import type { State } from "./engine_pb.ts";
 import { findPython } from "./find-python.ts";

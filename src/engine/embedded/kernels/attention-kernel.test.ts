@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRng } from "../../../random.ts";
-import { type ModelConfig, tiny } from "../model-config.ts";
+import { type ModelConfig, tiny } from "../../model/model-config.ts";
 import { PageCache } from "../page-cache.ts";
 import { pageTokens } from "./attention-kernel.ts";
 import { compileKernels } from "./compile-kernels.ts";

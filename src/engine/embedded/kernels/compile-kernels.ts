@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import type { ModelConfig } from "../model-config.ts";
+import type { ModelConfig } from "../../model/model-config.ts";
 import { attentionKernel } from "./attention-kernel.ts";
 import { type KernelShape, kernelShape } from "./kernel-shape.ts";
 import { modelProducts } from "./model-products.ts";

@@ -1,4 +1,4 @@
-import type { ModelConfig } from "../model-config.ts";
+import type { ModelConfig } from "../../model/model-config.ts";
 
 /** Rows of numbers are as long as a multiple of this, with zeros behind what counts. */
 const rowMultiple = 16;
