@@ -281,7 +281,7 @@ async function gradientOf(
   const gradient = sharedFloats(layout.size);
   const options = { temperature, candidates: 0, alternatives: 0 };
   for (const batch of [work.filter(isLong), work.filter((row) => !isLong(row))]) {
-    await thread.backward(feeds, { rows: batch, root: 0 }, options, gradient, batch.every(isLong));
+    await thread.backward(feeds, { rows: batch, sharedPrefix: 0 }, options, gradient, batch.every(isLong));
   }
   return { gradient, layout };
 }

@@ -27,7 +27,7 @@ function setUp() {
     shape: kernelShape(config),
     memory: new KernelMemory(),
     decoder,
-    cohortBytes: Number.POSITIVE_INFINITY,
+    decodeGroupBytes: Number.POSITIVE_INFINITY,
     rotations: new Rotations(config),
     maxCacheBytes: 2 ** 24,
     maxRows: 4,
