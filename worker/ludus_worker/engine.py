@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from . import checkpoint
-from .answer import Answer, Request
+from .active_request import ActiveRequest, Request
 from .attention import flash_works
 from .cache import SlotCache
 from .checkpoint import policy
@@ -21,7 +21,7 @@ from .draws import initialise
 from .errors import LudusError, unknown_weights
 from .head import Head
 from .model import Lora, Model, ModelOptions, check_config, read_config
-from .packing import Rows
+from .packing import TokenBatch
 from .sampler import Sampler
 from .training import Trainer
 from .weight_set import StepOptions, WeightSet
@@ -222,15 +222,16 @@ class Engine:
         value = self.sets[policy].value
         return sum(p.numel() for p in self.sets[policy].model.causal.parameters()) + (0 if value is None else value.numel())
 
-    def answer(self, request: Request, finish) -> Answer:
+    def sample(self, request: Request, finish) -> ActiveRequest:
+        """Queues a request; `finish` gets it when it is complete, or an error."""
         self._check_tokens(np.asarray(request.tokens))
         known = self.options.token_bytes
         token_bytes = None if known is None else (lambda token: known[token] if token < len(known) else b"")
-        answer = Answer(request, finish, token_bytes)
-        self.sampler.add(answer)
-        return answer
+        active = ActiveRequest(request, finish, token_bytes)
+        self.sampler.add(active)
+        return active
 
-    def forward(self, id: int, rows: Rows, weights: str, temperature: float, alternatives: int, deferred: bool):
+    def forward(self, id: int, rows: TokenBatch, weights: str, temperature: float, alternatives: int, deferred: bool):
         self._check_tokens(rows.tokens)
         if rows.candidates is not None:
             self._check_tokens(rows.candidates)

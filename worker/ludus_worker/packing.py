@@ -1,4 +1,4 @@
-"""Rows become packs: one long sequence without padding, with the bounds of its rows."""
+"""Sequence packing: the rows of a batch are concatenated into packs without padding, with the bounds of each row."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor
 
 
 @dataclass
-class Rows:
-    """A batch as it came: everything flat, row b from bounds[b] to bounds[b + 1]."""
+class TokenBatch:
+    """A batch as it was sent: everything flat, row b from bounds[b] to bounds[b + 1]."""
 
     lengths: np.ndarray
     tokens: np.ndarray
@@ -51,7 +51,7 @@ class Pack:
 
 
 def plan(lengths: dict[int, int], budget: int) -> list[list[int]]:
-    """Rows, longest first, in packs of at most `budget` tokens; a longer row is a pack of its own. By lengths alone, never timing."""
+    """Rows, longest first, in packs of at most `budget` tokens; a longer row is a pack of its own. Depends on lengths alone, never on timing."""
     packs: list[list[int]] = []
     used = budget
     for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
@@ -63,13 +63,13 @@ def plan(lengths: dict[int, int], budget: int) -> list[list[int]]:
     return packs
 
 
-def computed_length(batch: Rows, row: int, among: np.ndarray) -> int:
+def computed_length(batch: TokenBatch, row: int, among: np.ndarray) -> int:
     """Tokens that are read: the last wanted one is only predicted. 0 where nothing is wanted."""
     wanted = batch.wanted_in(row, among)
     return 0 if wanted.size == 0 else int(wanted[-1] - batch.bounds[row])
 
 
-def make_pack(batch: Rows, rows: list[int], among: np.ndarray, device: torch.device) -> Pack:
+def make_pack(batch: TokenBatch, rows: list[int], among: np.ndarray, device: torch.device) -> Pack:
     lengths = [computed_length(batch, row, among) for row in rows]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     where = [batch.wanted_in(row, among) for row in rows]

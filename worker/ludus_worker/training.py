@@ -14,7 +14,7 @@ from torch import Tensor
 from .distributed import Group
 from .errors import LudusError
 from .head import Derivatives, Head
-from .packing import Pack, Rows, computed_length, make_pack, plan
+from .packing import Pack, TokenBatch, computed_length, make_pack, plan
 from .weight_set import WeightSet, value_head_name
 
 log = logging.getLogger("ludus")
@@ -31,7 +31,7 @@ class KeptPass:
 
 @dataclass
 class ForwardRecord:
-    rows: Rows
+    rows: TokenBatch
     weights: WeightSet
     temperature: float
     passes: list[KeptPass] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Trainer:
 
     # -- forward
 
-    def forward(self, id: int, rows: Rows, weights: WeightSet, temperature: float, alternatives: int, deferred: bool):
+    def forward(self, id: int, rows: TokenBatch, weights: WeightSet, temperature: float, alternatives: int, deferred: bool):
         """Flat numbers of the batch, 0 where nothing is wanted; with several processes, only those of this one's rows."""
         record = ForwardRecord(rows, weights, temperature)
         out = _Out(rows, alternatives, weights.value is not None)
@@ -165,7 +165,7 @@ class Trainer:
 
     # -- memory
 
-    def _each_pack(self, rows: Rows, among: np.ndarray, compute: Callable[[Pack | None], None]) -> None:
+    def _each_pack(self, rows: TokenBatch, among: np.ndarray, compute: Callable[[Pack | None], None]) -> None:
         lengths = {row: computed_length(rows, row, among) for row in range(len(rows.lengths))}
         lengths = {row: length for row, length in lengths.items() if length > 0}
         pending = plan(lengths, self.budget)
@@ -235,7 +235,7 @@ class Trainer:
         self.records = {id: record for id, record in self.records.items() if record.weights is not weights}
 
 
-def _touched(rows: Rows, derivatives: dict[str, np.ndarray | None]) -> np.ndarray:
+def _touched(rows: TokenBatch, derivatives: dict[str, np.ndarray | None]) -> np.ndarray:
     """Where any derivative is not 0."""
     touched = np.zeros(rows.total, dtype=bool)
     for name, flat in derivatives.items():
@@ -246,7 +246,7 @@ def _touched(rows: Rows, derivatives: dict[str, np.ndarray | None]) -> np.ndarra
 
 
 class _Out:
-    def __init__(self, rows: Rows, alternatives: int, has_values: bool):
+    def __init__(self, rows: TokenBatch, alternatives: int, has_values: bool):
         n = rows.total
         self.logprobs = np.zeros(n, np.float32)
         self.entropies = np.zeros(n, np.float32)

@@ -58,7 +58,7 @@ export class WorkerProcess {
       });
     });
     const first = await Promise.race([found, this.#exited.then(() => undefined)]);
-    if (first === undefined) throw this.death("start()");
+    if (first === undefined) throw this.exitError("start()");
     return first;
   }
 
@@ -73,12 +73,12 @@ export class WorkerProcess {
     return this.#end !== undefined;
   }
 
-  death(during: string): LudusError {
+  exitError(during: string): LudusError {
     const last = this.#lines.filter((line) => line.trim() !== "").slice(-8);
     return new LudusError("worker-died", {
       got: `a worker that ${this.#end ?? "is gone"} during ${during}`,
       expected: "one that runs until close()",
-      hint: `Make a new engine and load the last checkpoint.${last.length > 0 ? ` Its last words:\n${last.join("\n")}` : ""}`,
+      hint: `Make a new engine and load the last checkpoint.${last.length > 0 ? ` The last lines of its log:\n${last.join("\n")}` : ""}`,
     });
   }
 
