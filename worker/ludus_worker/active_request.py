@@ -27,7 +27,8 @@ class Request:
     alternatives: int = 0
 
 
-@dataclass
+# compared by identity: two requests may ask for the same
+@dataclass(eq=False)
 class ActiveRequest:
     request: Request
     #: Called once, with the finished request itself or with an error; not when it is aborted.

@@ -225,6 +225,7 @@ class Engine:
     def sample(self, request: Request, finish) -> ActiveRequest:
         """Queues a request; `finish` gets it when it is complete, or an error."""
         self._check_tokens(np.asarray(request.tokens))
+        self._set(request.weights)
         known = self.options.token_bytes
         token_bytes = None if known is None else (lambda token: known[token] if token < len(known) else b"")
         active = ActiveRequest(request, finish, token_bytes)

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .errors import LudusError
+
 
 @dataclass
 class TokenBatch:
@@ -20,9 +22,20 @@ class TokenBatch:
     candidates: np.ndarray | None
 
     def __post_init__(self) -> None:
+        self._check()
         self.bounds = np.concatenate([[0], np.cumsum(self.lengths)])
         self.wanted = self.mask != 0
         self.wanted[self.bounds[:-1]] = False  # nothing precedes the first token
+
+    def _check(self) -> None:
+        """The TypeScript side checks rows too; this is for other clients, and before anything is indexed."""
+        if self.lengths.size == 0 or self.lengths.min() < 1:
+            raise LudusError("length-mismatch", f"rows of lengths {self.lengths.tolist()}", "rows of at least one token")
+        total = int(self.lengths.sum())
+        sizes = {"tokens": (self.tokens, 1), "mask": (self.mask, 1), "candidates": (self.candidates, self.candidate_count)}
+        for name, (array, width) in sizes.items():
+            if array is not None and array.size != total * width:
+                raise LudusError("length-mismatch", f"{name} of length {array.size}", f"{total * width}, as the rows say")
 
     @property
     def total(self) -> int:

@@ -14,7 +14,7 @@ from .active_request import ActiveRequest
 from .cache import SlotCache, round_up
 from .decode_weights import DecodeWeights
 from .decoder import Decoder, SlotState
-from .errors import unknown_weights
+from .errors import weights_released
 from .rows import Row, Rows, common_prefix
 
 #: Padded tokens of one prefill batch, and the smallest step in which the cache and the length that attention reads grow.
@@ -107,7 +107,7 @@ class Sampler:
 
     def weights_gone(self, name: str) -> None:
         self.drain()
-        error = unknown_weights(name, [])
+        error = weights_released(name)
         for row in self.rows:
             if row.weights == name:
                 self.rows.free(row)
@@ -156,7 +156,7 @@ class Sampler:
         request = active.request
         tokens = request.tokens + active.tokens
         if self.weights(request.weights) is None:
-            active.finish(unknown_weights(request.weights, []))
+            active.finish(weights_released(request.weights))
             return "placed"
         own = self.rows.own(request.weights, request.rollout)
         if own is not None:
@@ -219,7 +219,8 @@ class Sampler:
         while len(self.rows.by_slot) > slots:
             row = self.rows.least_recently_used() or self.rows.active[-1]
             self.rows.free(row)
-            if row.active is not None and row.active is not active:
+            # the row that grows may itself be the newest: it too waits for the others
+            if row.active is not None:
                 self.waiting.append(row.active)
         self._resize(min(slots, max(16, self.cache.slots)), wanted)
         return True
