@@ -20,7 +20,7 @@ from .distributed import Group
 from .draws import initialise
 from .errors import LudusError, unknown_weights
 from .head import Head
-from .model import Lora, Model, ModelOptions, check_config, read_config
+from .model import Lora, Model, ModelOptions, check_config, differences, read_config
 from .packing import TokenBatch
 from .sampler import Sampler
 from .training import Trainer
@@ -286,9 +286,7 @@ class Engine:
             checkpoint.write_adapter(folder, sets[0], whole)
 
     def load(self, directory: str) -> None:
-        found = read_config(directory)
-        names = ("model_type", "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-        different = [name for name in names if found.get(name) != self.raw_config.get(name)]
+        different = differences(read_config(directory), self.raw_config)
         if different:
             raise LudusError(
                 "other-model",
