@@ -77,7 +77,11 @@ class ComputeThread:
                 continue
             if not busy:
                 gathering_since = time.monotonic()
-            call()
+            try:
+                call()
+            except Exception:
+                # nobody awaits a posted call, and without this thread every later one would wait forever
+                log.error("a call failed\n%s", traceback.format_exc())
 
     def _sample(self) -> None:
         try:
@@ -156,6 +160,11 @@ class Service:
             )
         if name in ("Hello", "Open"):
             return
+        if self.compute.engine is None:
+            raise LudusError(
+                "not-open", f"{name.lower()}() on a worker without an engine", "open() to succeed first",
+                "The last open() may have failed: its error says why.",
+            )
         if metadata.get("ludus-session", "") != self.session:
             raise LudusError(
                 "session-replaced", "a call of an engine that this worker no longer serves", "calls of the engine opened last",

@@ -94,8 +94,9 @@ class Trainer:
                 "Each forward pass serves one backward pass; call forward() again.",
             )
         record.weights.check_trainable()
-        del self.records[id]
         rows = record.rows
+        _check_derivatives(rows, derivatives)
+        del self.records[id]
         wanted = rows.wanted & _touched(rows, derivatives)
         if not wanted.any():
             return
@@ -233,6 +234,13 @@ class Trainer:
 
     def forget(self, weights: WeightSet) -> None:
         self.records = {id: record for id, record in self.records.items() if record.weights is not weights}
+
+
+def _check_derivatives(rows: TokenBatch, derivatives: dict[str, np.ndarray | None]) -> None:
+    for name, flat in derivatives.items():
+        expected = rows.total * (rows.candidate_count if name == "candidates" else 1)
+        if flat is not None and flat.size != expected:
+            raise LudusError("length-mismatch", f"derivatives of {name} of length {flat.size}", f"{expected}, as in the forward pass")
 
 
 def _touched(rows: TokenBatch, derivatives: dict[str, np.ndarray | None]) -> np.ndarray:
