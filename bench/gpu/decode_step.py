@@ -1,4 +1,4 @@
-"""Where the time of sampling goes on a GPU: a step's and prompts' seconds and kernels, with kernels of ours and with PyTorch's.
+"""Where the time of sampling goes on a GPU: seconds and kernels of decode steps and prefill, with Triton kernels and with PyTorch's.
 
     python bench/gpu/decode_step.py
 

@@ -1,4 +1,4 @@
-"""Folders as Hugging Face lays them out, plus ludus.json and what is needed to go on to the bit; the same as the embedded
+"""Hugging Face folders, plus ludus.json and the optimizer state that an exact resume needs; the same as the embedded
 engine's. With LoRA the weights are PEFT's adapter files instead."""
 
 from __future__ import annotations

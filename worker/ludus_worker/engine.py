@@ -46,7 +46,7 @@ class EngineOptions:
     max_cache_bytes: int = 0
     tokenizer_files: dict[str, str] = field(default_factory=dict)
     token_bytes: list[bytes] | None = None
-    #: For tests: look at results one step late on the CPU too, as is done on a GPU.
+    #: For tests: read results one step late on the CPU too, as on a GPU.
     run_ahead: bool | None = None
     attention: str = "auto"
 

@@ -1,4 +1,4 @@
-"""The messages of engine.proto, made from its descriptor: works with every protobuf that is not ancient."""
+"""The messages of engine.proto, made from its descriptor, which every recent protobuf package can read."""
 
 from __future__ import annotations
 

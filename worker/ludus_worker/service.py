@@ -1,4 +1,4 @@
-"""The gRPC side: checks who asks, turns messages into calls of the engine and back. The engine has a thread of its own."""
+"""The gRPC service: checks token and session, and turns messages into calls of the engine. The engine has a thread of its own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ next_request, all_requests = 0.002, 0.05
 
 
 class ComputeThread:
-    """Runs calls one after the other, and steps of the sampler in between."""
+    """Runs calls in sequence, and steps of the sampler in between."""
 
     def __init__(self) -> None:
         self.engine: Engine | None = None

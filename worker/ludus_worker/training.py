@@ -1,4 +1,4 @@
-"""Forward and backward passes over packs. A forward pass keeps its graph while there is room; else backward computes it anew."""
+"""Forward and backward passes over packs. A forward pass keeps its autograd graph while memory allows; otherwise backward recomputes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .weight_set import WeightSet, value_head_name
 
 log = logging.getLogger("ludus")
 
-#: Tokens whose graphs are kept where the memory cannot be asked.
+#: Tokens whose graphs are kept on devices that do not report free memory.
 kept_tokens_elsewhere = 1 << 16
 
 
@@ -69,7 +69,7 @@ class Trainer:
             record.passes.append(KeptPass(pack, states))
 
     def _states(self, weights: WeightSet, pack: Pack | None) -> Tensor:
-        """The states that predict what is wanted. A process without work of its own still takes part in gathering layers."""
+        """The states that predict what is wanted. A rank without rows still takes part in gathering layers."""
         weights.activate()
         if pack is None:
             tokens = positions = torch.zeros(1, dtype=torch.long, device=self.device)
@@ -171,7 +171,7 @@ class Trainer:
         lengths = {row: length for row, length in lengths.items() if length > 0}
         pending = plan(lengths, self.budget)
         if self.group.size > 1:
-            # every process makes as many passes as any other: gathering a layer takes them all
+            # all ranks make the same number of passes: gathering a layer is a collective
             rounds = -(-len(pending) // self.group.size)
             mine = pending[self.group.rank :: self.group.size]
             for i in range(rounds):
@@ -217,7 +217,7 @@ class Trainer:
         return kept + len(pack.tokens) <= kept_tokens_elsewhere
 
     def drop_graphs(self, weights: WeightSet | None = None) -> bool:
-        """Lets go of graphs, of given weights or all; their rows stay, so that backward can compute them anew."""
+        """Drops autograd graphs, of given weights or all; their rows stay, so that backward can recompute them."""
         dropped = 0
         for record in self.records.values():
             if weights is None or record.weights is weights:

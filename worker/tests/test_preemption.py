@@ -39,7 +39,7 @@ class Preemption(unittest.TestCase):
     def test_a_row_that_outgrows_memory_preempts_the_newest_and_changes_no_token(self):
         # two slots of 128 positions fit, but only one of 256: one of both rows has to wait for the other
         for lengths in ((100, 20), (20, 100), (100, 100)):
-            requests = [Request(prompt(i, length), 80, seed=i) for i, length in enumerate(lengths)]
+            requests = [Request(prompt(i, length), 40, seed=i) for i, length in enumerate(lengths)]
             expected = self.sample(requests)
             for ahead in (False, True):
                 with self.subTest(lengths=lengths, run_ahead=ahead):
@@ -47,9 +47,9 @@ class Preemption(unittest.TestCase):
                     self.assertEqual(got, expected)
 
     def test_many_rows_of_many_lengths_all_finish_with_little_memory(self):
-        requests = [Request(prompt(i, 5 + 23 * i), 150, seed=i) for i in range(7)]
+        requests = [Request(prompt(i, 5 + 30 * i), 50, seed=i) for i in range(7)]
         expected = self.sample(requests)
-        self.assertEqual(self.sample(requests, max_cache_bytes=400 * token_bytes), expected)
+        self.assertEqual(self.sample(requests, max_cache_bytes=300 * token_bytes), expected)
 
     def test_requests_beyond_the_slots_wait_for_one(self):
         requests = [Request(prompt(i, 6), 5 + i, seed=i) for i in range(9)]
