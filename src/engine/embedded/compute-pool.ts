@@ -28,7 +28,7 @@ export class ComputePool {
     );
   }
 
-  /** The thread that keeps a rollout's cache, or else the one with the least to do. */
+  /** The thread with a rollout's KV cache, or else the one with the fewest pending calls. */
   forRollout(rollout: string | undefined): ComputeWorker {
     const known = rollout === undefined ? undefined : this.#rollouts.get(rollout);
     if (known !== undefined) return known;

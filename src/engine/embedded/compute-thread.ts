@@ -25,7 +25,7 @@ export interface ThreadSetup {
   valueHead: boolean;
   intraThreads: number;
   kernels: CompiledKernels;
-  /** What computes samples: kernels of our own, or sessions that use more than one core. */
+  /** What decodes: WebAssembly kernels, or ONNX Runtime sessions that use more than one core. */
   decoding: "kernels" | "sessions";
   maxCacheBytes: number;
   maxRows: number;

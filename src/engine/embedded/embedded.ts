@@ -42,7 +42,7 @@ export interface EmbeddedOptions {
   threads?: number;
   /** Limit of the KV caches of all threads together; a quarter of the free memory by default. */
   maxCacheBytes?: number;
-  /** Sequences decoded at the same time, all threads together. */
+  /** Sequences decoded concurrently, all threads together. */
   maxRows?: number;
   /** Padded tokens computed at once by one thread while training: more is faster up to a point and takes more memory. */
   microBatchTokens?: number;

@@ -27,7 +27,7 @@ export class WorkerProcess {
     const args = [...(processes > 1 ? launcher : []), "-m", "ludus_worker", "--parent"];
     const own = { PYTHONUNBUFFERED: "1", TOKENIZERS_PARALLELISM: "false", LUDUS_WORKER_TOKEN: token };
     this.#child = spawn(python.python, args, { env: { ...process.env, ...python.env, ...own } });
-    // a worker that is gone cannot be written to; its end is told by "close"
+    // writing to a worker that has exited fails; "close" reports the exit
     this.#child.stdin.on("error", () => {});
     createInterface(this.#child.stderr).on("line", (line) => {
       this.#lines.push(line);
@@ -62,7 +62,7 @@ export class WorkerProcess {
     return first;
   }
 
-  /** Waits a moment for the end that a broken connection announces. */
+  /** Whether the process exits within a second: a broken connection often means that it has. */
   async hasEnded(): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {

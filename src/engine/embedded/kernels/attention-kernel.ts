@@ -68,13 +68,13 @@ export function scoreFloats(shape: KernelShape, length: number): number {
 
 /** Addresses in the kernel's memory, and counts. */
 export interface AttentionCall {
-  /** How many tokens, of those given first, want an answer; all of them write their keys and values. */
+  /** How many tokens, the first of them, attend; all of them write their keys and values. */
   count: number;
   written: number;
   /** Per token: the address of its row's list of page addresses, and its position. */
   pageLists: number;
   positions: number;
-  /** Per token the queries, keys and values of all heads, and per answer what the heads give. */
+  /** Queries, keys and values of all heads per written token, and the output of all heads per attending token. */
   projected: number;
   out: number;
   /** Room for the scores of all heads, `scoreFloats` for a length. */
