@@ -2,14 +2,6 @@ export { z } from "zod";
 export { Checkpoints } from "./checkpoint/checkpoints.ts";
 export { type EmbeddedOptions, embedded } from "./engine/embedded/embedded.ts";
 export {
-  base,
-  type ModelConfig,
-  type PresetOptions,
-  parseModelConfig,
-  small,
-  tiny,
-} from "./engine/embedded/model-config.ts";
-export {
   type Alternatives,
   type Derivatives,
   type Engine,
@@ -27,6 +19,14 @@ export {
   type TokenRow,
   type Tokens,
 } from "./engine/engine.ts";
+export {
+  base,
+  type ModelConfig,
+  type PresetOptions,
+  parseModelConfig,
+  small,
+  tiny,
+} from "./engine/model/model-config.ts";
 export { type TorchOptions, torch } from "./engine/torch/torch.ts";
 export { vllm } from "./engine/torch/vllm.ts";
 export {

@@ -46,6 +46,12 @@ const mutual: Readonly<Record<string, string>> = {
   "tensor/operators/": "a derivative is written with other operators: that of a sum expands, that of an expansion sums",
 };
 
+// Folders that hold implementations of one contract. An implementation knows the contract, never another implementation;
+// what several of them need is in a folder listed under `common`, which knows none of them.
+const implementationFolders: Readonly<Record<string, { common: readonly string[] }>> = {
+  engine: { common: ["contract", "model"] },
+};
+
 interface Source {
   readonly path: string;
   readonly text: string;
@@ -88,6 +94,20 @@ test("imports only run downhill", () => {
     return above !== undefined && below !== undefined && folderOf(from) !== folderOf(to) && below >= above;
   };
   expect(wrongImports(isUphill), "move what both need to a lower folder, or pass it in as an argument").toEqual([]);
+});
+
+test("implementations of a contract do not know each other", () => {
+  const parts = (path: string, parent: string) =>
+    path.startsWith(`${parent}/`) ? path.slice(parent.length + 1).split("/") : [];
+  const isSideways = (from: string, to: string) =>
+    Object.entries(implementationFolders).some(([parent, { common }]) => {
+      const [own, other] = [parts(from, parent), parts(to, parent)];
+      if (own.length < 2 || other.length < 2 || own[0] === other[0]) return false;
+      return !common.includes(other[0]);
+    });
+  // a parity test may compare two implementations
+  const wrong = wrongImports((from, to) => !isTest(from) && isSideways(from, to));
+  expect(wrong, "move what both need to the folder that they share, such as engine/model/").toEqual([]);
 });
 
 test("what everyone imports is a leaf", () => {

@@ -6,36 +6,36 @@ import { randomDerivatives_B_T, randomTokens_B_T } from "../random-rows.ts";
 export interface Comparison {
   name: ComparisonName;
   workload: Workload;
-  /** Runs of each contestant in a round; more where a run is short. */
+  /** Runs of each implementation in a round; more where a run is short. */
   repetitions: number;
-  contestants: readonly Contestant[];
+  implementations: readonly Implementation[];
 }
 
 export type ComparisonName = "train 16x128" | "train 64x160" | "sample 64x(32+128)" | "grpo step 64x(32+≤128)";
 
-export interface Contestant {
+export interface Implementation {
   name: string;
   /** The ratio of a comparison is Ludus against the fastest baseline; an extra is for information. */
   role: "ludus" | "baseline" | "extra";
   variant: Variant;
 }
 
-const ludus: Contestant = { name: "Ludus", role: "ludus", variant: "default" };
+const ludus: Implementation = { name: "Ludus", role: "ludus", variant: "default" };
 
-const trainers: readonly Contestant[] = [
+const trainers: readonly Implementation[] = [
   ludus,
   { name: "PyTorch eager", role: "baseline", variant: "default" },
   { name: "PyTorch torch.compile", role: "extra", variant: "compiled" },
 ];
 
-const samplers: readonly Contestant[] = [
+const samplers: readonly Implementation[] = [
   ludus,
   { name: "generate", role: "baseline", variant: "default" },
   { name: "generate, static cache", role: "baseline", variant: "static-cache" },
   { name: "generate, static cache, torch.compile", role: "extra", variant: "static-cache-compiled" },
 ];
 
-const policyTrainers: readonly Contestant[] = [
+const policyTrainers: readonly Implementation[] = [
   ludus,
   { name: "TRL GRPOTrainer", role: "baseline", variant: "default" },
   { name: "TRL GRPOTrainer, static cache", role: "baseline", variant: "static-cache" },
@@ -66,9 +66,9 @@ export function makeComparisons(model: { folder: string; vocabularySize: number 
     maxGradientNorm: 1,
   };
   return [
-    { name: "train 16x128", workload: train(16, 128), repetitions: 8, contestants: trainers },
-    { name: "train 64x160", workload: train(64, 160), repetitions: 3, contestants: trainers },
-    { name: "sample 64x(32+128)", workload: sample, repetitions: 2, contestants: samplers },
-    { name: "grpo step 64x(32+≤128)", workload: grpoStep, repetitions: 2, contestants: policyTrainers },
+    { name: "train 16x128", workload: train(16, 128), repetitions: 8, implementations: trainers },
+    { name: "train 64x160", workload: train(64, 160), repetitions: 3, implementations: trainers },
+    { name: "sample 64x(32+128)", workload: sample, repetitions: 2, implementations: samplers },
+    { name: "grpo step 64x(32+≤128)", workload: grpoStep, repetitions: 2, implementations: policyTrainers },
   ];
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { embedded } from "../../src/engine/embedded/embedded.ts";
-import { small } from "../../src/engine/embedded/model-config.ts";
+import { small } from "../../src/engine/model/model-config.ts";
 import { byteTokenizer } from "../../src/policy/byte-tokenizer.ts";
 
 /** Saves the 0.84M-parameter model and its tokenizer, for all sides to load. Returns the folder and what is in it. */

@@ -6,12 +6,12 @@ import type { Child } from "../child/child.ts";
 import type { TimedRun } from "../child/protocol.ts";
 import { startLudus, startPython } from "../child/start.ts";
 import { describeRate } from "../rate.ts";
-import type { Comparison, ComparisonName, Contestant } from "./comparisons.ts";
+import type { Comparison, ComparisonName, Implementation } from "./comparisons.ts";
 
-/** One contestant in one comparison, in a process of its own that lives through all rounds. */
+/** One implementation in one comparison, in a process of its own that lives through all rounds. */
 export interface Measured {
   comparison: ComparisonName;
-  contestant: Contestant;
+  implementation: Implementation;
   versions: Record<string, string>;
   /** All rounds but the first ones, which warm up. */
   runs: (TimedRun & { round: number })[];
@@ -27,7 +27,7 @@ interface Running extends Measured {
 /** Just-in-time compilers need a few rounds until they have seen enough; the same number for everyone. */
 const warmUpRounds = 3;
 
-/** Compilers and thread pools of the last contestant come to rest before the next is timed. */
+/** Compilers and thread pools of the last implementation come to rest before the next is timed. */
 const restMs = 100;
 
 export async function measure(
@@ -38,14 +38,14 @@ export async function measure(
   try {
     const all: Running[] = [];
     for (const comparison of comparisons) {
-      for (const contestant of comparison.contestants) {
-        context.progress(`starting ${comparison.name}: ${contestant.name}`);
+      for (const implementation of comparison.implementations) {
+        context.progress(`starting ${comparison.name}: ${implementation.name}`);
         const child =
-          contestant.role === "ludus"
-            ? startLudus(context, contestant.name)
-            : startPython(python, context, contestant.name);
+          implementation.role === "ludus"
+            ? startLudus(context, implementation.name)
+            : startPython(python, context, implementation.name);
         children.push(child);
-        all.push(await startContestant(child, comparison, contestant));
+        all.push(await startImplementation(child, comparison, implementation));
       }
     }
     for (let round = 1 - warmUpRounds; round <= rounds; round++) {
@@ -53,7 +53,7 @@ export async function measure(
       for (const one of round % 2 === 0 ? all : all.toReversed()) {
         await pause(restMs, undefined, { signal: context.signal });
         const label = `${round <= 0 ? "warm-up" : `round ${round}/${rounds}`}  ${one.comparison}`;
-        context.progress(`${label}  ${one.contestant.name}: ${await runRound(one, round)}`);
+        context.progress(`${label}  ${one.implementation.name}: ${await runRound(one, round)}`);
       }
     }
     return all.map(({ child, repetitions: _, ...measured }) => {
@@ -65,13 +65,17 @@ export async function measure(
   }
 }
 
-async function startContestant(child: Child, comparison: Comparison, contestant: Contestant): Promise<Running> {
+async function startImplementation(
+  child: Child,
+  comparison: Comparison,
+  implementation: Implementation,
+): Promise<Running> {
   const { name, workload, repetitions } = comparison;
-  const { variant } = contestant;
+  const { variant } = implementation;
   const { versions } = await child.prepare({ workload, variant, threads: availableParallelism() });
   const startBytes = child.memory()?.residentBytes;
   const start = startBytes === undefined ? {} : { startBytes };
-  return { comparison: name, contestant, versions, runs: [], ...start, child, repetitions };
+  return { comparison: name, implementation, versions, runs: [], ...start, child, repetitions };
 }
 
 /** Runs and keeps, or only runs while warming up. Returns the rate, in words. */

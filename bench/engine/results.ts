@@ -44,13 +44,13 @@ export function summarise(measured: readonly Measured[]): Summary[] {
   const rate = ({ runs }: Measured) => medianRate(runs);
   return measured.map((one) => {
     const same = measured.filter(({ comparison }) => comparison === one.comparison);
-    const ludus = same.find(({ contestant }) => contestant.role === "ludus")!;
-    const baselines = same.filter(({ contestant }) => contestant.role === "baseline");
+    const ludus = same.find(({ implementation }) => implementation.role === "ludus")!;
+    const baselines = same.filter(({ implementation }) => implementation.role === "baseline");
     const best = baselines.reduce((fastest, other) => (rate(other) > rate(fastest) ? other : fastest));
     const { peakBytes } = one;
     return {
       comparison: one.comparison,
-      name: one.contestant.name,
+      name: one.implementation.name,
       isBaseline: one === best,
       tokensPerSecond: rate(one),
       seconds: median(one.runs.map(({ seconds }) => seconds)),
@@ -81,7 +81,7 @@ export function checkSameNumbers(measured: readonly Measured[]): void {
     if (check === undefined || reference === undefined) continue;
     if (Math.abs(check - reference) <= 1e-3 * Math.abs(reference)) continue;
     throw new LudusError("different-computation", {
-      got: `a gradient of norm ${check} from ${one.contestant.name} in "${one.comparison}"`,
+      got: `a gradient of norm ${check} from ${one.implementation.name} in "${one.comparison}"`,
       expected: `${reference}, that of Ludus, to a thousandth`,
       hint: "The two do not compute the same, so their times cannot be compared.",
     });

@@ -1,4 +1,4 @@
-"""Where the time of sampling goes on a GPU: a step's and prompts' seconds and kernels, with kernels of ours and with PyTorch's.
+"""Where the time of sampling goes on a GPU: seconds and kernels of decode steps and prefill, with Triton kernels and with PyTorch's.
 
     python bench/gpu/decode_step.py
 
@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "worker"))
 
-from ludus_worker.answer import Request  # noqa: E402
+from ludus_worker.active_request import Request  # noqa: E402
 from ludus_worker.engine import Engine, EngineOptions  # noqa: E402
 from ludus_worker.sampler import length_bucket, slot_bucket  # noqa: E402
 
@@ -33,7 +33,7 @@ def sample(engine: Engine, round_: int) -> float:
     torch.cuda.synchronize()
     start = time.perf_counter()
     for i, tokens in enumerate(prompts):
-        engine.answer(Request(tokens.tolist(), new, seed=1000 * round_ + i), lambda _: None)
+        engine.sample(Request(tokens.tolist(), new, seed=1000 * round_ + i), lambda _: None)
     while engine.sampler.has_work:
         engine.sampler.step()
     torch.cuda.synchronize()

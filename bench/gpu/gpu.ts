@@ -2,8 +2,15 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type BenchSizes, medianSeconds, randomBatch, randomPrompts, sampleAll, updateOnce } from "../../src/cli/measure-engine.ts";
-import { parseModelConfig } from "../../src/engine/embedded/model-config.ts";
+import {
+  type BenchSizes,
+  medianSeconds,
+  randomBatch,
+  randomPrompts,
+  sampleAll,
+  updateOnce,
+} from "../../src/cli/measure-engine.ts";
+import { parseModelConfig } from "../../src/engine/model/model-config.ts";
 import { type TorchOptions, torch } from "../../src/engine/torch/torch.ts";
 import { LudusError } from "../../src/errors.ts";
 import { aboutRun } from "../about-run.ts";

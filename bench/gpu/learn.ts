@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type ModelConfig, tiny } from "../../src/engine/embedded/model-config.ts";
+import { type ModelConfig, tiny } from "../../src/engine/model/model-config.ts";
 import { torch } from "../../src/engine/torch/torch.ts";
 import type { Env } from "../../src/env/env.ts";
 import { searchQa } from "../../src/env/environments/search-qa.ts";

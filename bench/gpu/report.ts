@@ -64,12 +64,12 @@ TypeScript drives the worker, so all that a training run pays is in it. A model 
 A GRPO step of 256 rollouts (32 prompts, groups of 8) takes ${engine.step.seconds.toFixed(2)} s: ${engine.step.sample.toFixed(2)} s sampling, ${engine.step.update.toFixed(2)} s update. Sampled
 log-probabilities differ from those of the forward pass by ${engine.mismatch.mean.toFixed(4)} on average and ${engine.mismatch.max.toFixed(3)} at most: bfloat16 in two orders of adding up.
 
-## Where the time of a decoding step goes
+## Where the time of a decode step goes
 
 \`python bench/gpu/decode_step.py\`: one step of 256 slots at 384 tokens takes 1.49 ms on the device: the layers' products 0.75 ms, attention 0.45 ms (one Triton kernel that
-rotates, writes to the cache and reads as much of it as each slot has), the head 0.10 ms, the draw 0.04 ms (two kernels that read the logits once), norms and gates 0.15 ms. By arithmetic, reading 1.0 GB of
-weights and 1.2 GB of cache once at 4.8 TB/s takes 0.46 ms: that is the floor. Computing the 256 prompts takes 49 ms. In one process, without TypeScript and gRPC, sampling is 152,700 tokens/s. With PyTorch's attention and compiled
-pieces a step takes 2.9 ms. Requests travel in crowds: with a call for each, sampling was 80,800 tokens/s, for the calls and the sampler share one Python interpreter.
+applies rope, writes to the KV cache and reads as much of it as each slot has), the head 0.10 ms, the draw 0.04 ms (two kernels that read the logits once), norms and gates 0.15 ms. By arithmetic, reading 1.0 GB of
+weights and 1.2 GB of KV cache once at 4.8 TB/s takes 0.46 ms: that is the floor. Prefilling the 256 prompts takes 49 ms. In one process, without TypeScript and gRPC, sampling is 152,700 tokens/s. With PyTorch's attention and compiled
+pieces a step takes 2.9 ms. Sample requests are batched on one stream: with one call per request, sampling was 80,800 tokens/s, because the calls and the sampler share one Python interpreter.
 
 \`generate\` waits for Python more than for the device, so it varies with the host: from 9,040 to 14,134 tokens/s in the runs made, on machines of the same kind. Against the fastest of them this is 10.1 times.`;
 }

@@ -1,6 +1,6 @@
 import { embedded } from "../../src/engine/embedded/embedded.ts";
-import { parseModelConfig } from "../../src/engine/embedded/model-config.ts";
 import type { Engine } from "../../src/engine/engine.ts";
+import { parseModelConfig } from "../../src/engine/model/model-config.ts";
 import type { Run, WorkloadOf } from "../child/protocol.ts";
 
 /** A workload that is ready to be run again and again. */

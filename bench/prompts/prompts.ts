@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { embedded } from "../../src/engine/embedded/embedded.ts";
-import { small } from "../../src/engine/embedded/model-config.ts";
 import type { Engine, TokenRow } from "../../src/engine/engine.ts";
+import { small } from "../../src/engine/model/model-config.ts";
 import { createRng } from "../../src/random.ts";
 import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
@@ -11,8 +11,8 @@ import { parseJsonOption } from "../json-option.ts";
 import { median } from "../statistics.ts";
 import { formatNumber, markdownTable, type Table, textTable } from "../table.ts";
 
-const help = `What it saves that the prompt of a group is computed once while training: the update of 8 groups of 8 attempts, beside
-the same rows with another first token each, which have nothing in common. Takes about a minute.
+const help = `What training saves by computing the shared prefix of a group once: the update of 8 groups of 8 rollouts, beside the same
+rows with another first token each, which share no prefix. Takes about a minute.
 Writes bench/results/prompts.json and docs/results/prompts.md.
 
 Usage: npm run bench -- prompts [options]
@@ -50,7 +50,7 @@ interface Results {
 
 export const promptsBenchmark: Benchmark = {
   name: "prompts",
-  summary: "an update where the prompt of a group is computed once, and where it is not",
+  summary: "an update with and without a shared prefix",
   help,
   async run(args, context) {
     const { json } = parseJsonOption("prompts", args);
@@ -88,7 +88,7 @@ async function measure(
   signal: AbortSignal,
 ): Promise<Measured> {
   const alike = makeRows(shape);
-  // one token each, and nothing is the same behind it
+  // another first token each, so no prefix is shared
   const different = alike.map((row, b) => ({ ...row, tokens: [b, ...row.tokens.slice(1)] }));
   const times: { shared: number[]; separate: number[] } = { shared: [], separate: [] };
   for (let round = 0; round < warmUpRounds + rounds; round++) {
@@ -132,7 +132,7 @@ function tableOf({ measured }: Results): Table {
     ...[one.shared, one.separate].map((seconds) => formatNumber(1000 * median(seconds))),
     ratioOf(one).toFixed(2),
   ]);
-  return [["prompt", "answer", "once, ms", "for each row, ms", "times"], ...rows];
+  return [["prompt", "completion", "shared, ms", "separate, ms", "times faster"], ...rows];
 }
 
 function aboutResults({ about, coresOfOthers }: Results): string {
@@ -142,10 +142,10 @@ function aboutResults({ about, coresOfOthers }: Results): string {
 function writeResults(results: Results, root: string): void {
   for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
   writeFileSync(join(root, "bench/results/prompts.json"), `${JSON.stringify(results, null, 1)}\n`);
-  const page = `# The prompt of a group, computed once
+  const page = `# Shared prefixes in training
 
-Written by \`npm run bench -- prompts\`. An update (without the optimizer) of ${groups} groups of ${groupSize} attempts on the embedded engine, a model of 1M parameters,
-beside the same rows with another first token each, so that nothing can be shared. Medians of ${rounds} rounds, in turns.
+Written by \`npm run bench -- prompts\`. An update (without the optimizer) of ${groups} groups of ${groupSize} rollouts on the embedded engine, a model of 1M parameters,
+beside the same rows with another first token each, so that no prefix is shared. Medians of ${rounds} rounds, interleaved.
 
 ${markdownTable(tableOf(results))}
 

@@ -6,7 +6,7 @@ import type { Policy } from "../../src/rollout/rollout.ts";
 export type Script = (request: SampleRequest) => string;
 
 /**
- * An engine that costs nothing: it answers in the same turn of the loop, with samples that were made once for each text. So
+ * An engine that costs nothing: it replies in the same tick of the event loop, with samples that were made once for each text. So
  * what is measured is the framework.
  */
 export function immediateEngine(renderer: Renderer, script: Script): Policy {

@@ -1,4 +1,4 @@
-import type { ModelConfig } from "../../src/engine/embedded/model-config.ts";
+import type { ModelConfig } from "../../src/engine/model/model-config.ts";
 
 // Only what the result needs is counted: two operations per weight and token, and in attention the half of the scores
 // that a token may look at. What is computed besides (masked scores, recomputation, softmax, norms) counts as time lost.

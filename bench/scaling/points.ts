@@ -1,4 +1,4 @@
-import { countParameters, type ModelConfig, small, tiny } from "../../src/engine/embedded/model-config.ts";
+import { countParameters, type ModelConfig, small, tiny } from "../../src/engine/model/model-config.ts";
 
 /** One model at one length. */
 export interface Point {

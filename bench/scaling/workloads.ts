@@ -1,4 +1,4 @@
-import { toHuggingFaceConfig } from "../../src/engine/embedded/model-config.ts";
+import { toHuggingFaceConfig } from "../../src/engine/model/model-config.ts";
 import { createRng } from "../../src/random.ts";
 import type { Workload } from "../child/protocol.ts";
 import { randomDerivatives_B_T, randomTokens_B_T } from "../random-rows.ts";

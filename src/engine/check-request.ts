@@ -10,7 +10,7 @@ import type {
   Tokens,
 } from "./engine.ts";
 
-// What every engine refuses before it computes anything; the same words whichever engine it is.
+// What every engine refuses before it computes anything, with the same errors.
 
 function checkTokens(info: EngineInfo, tokens: Tokens, where: string): void {
   for (let t = 0; t < tokens.length; t++) {

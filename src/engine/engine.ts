@@ -3,7 +3,7 @@
  * values. It does not know what an agent, a reward, an advantage or an algorithm is.
  *
  * Axes: `B` rows of a batch, `T` tokens of a row, `K` alternatives of a position. Everything per token is aligned with the
- * token it is about: index `t` speaks of choosing `tokens[t]` after `tokens[0..t-1]`, and index 0, which nothing precedes, is 0.
+ * token it is about: index `t` is about choosing `tokens[t]` after `tokens[0..t-1]`, and index 0, which nothing precedes, is 0.
  *
  * Worked example. The prompt `[5, 6]` was continued with `[7, 8]`; only sampled tokens are trained:
  *
@@ -28,9 +28,9 @@ export interface Engine {
   step(options: OptimizerOptions): Promise<StepReport>;
   /** Copies weights under a new name; `trainable` ones get gradients and optimizer state of their own. */
   snapshot(name: string, options?: SnapshotOptions): Promise<void>;
-  /** Forgets what is kept under a name: a snapshot's weights or a rollout's cache. Unknown names are not an error. */
+  /** Frees what is kept under a name: a snapshot's weights or a rollout's KV cache. Unknown names are not an error. */
   release(kept: { weights?: string; rollout?: string }): Promise<void>;
-  /** Writes a Hugging Face folder, plus all that is needed to go on to the bit. Refused while gradients wait for a `step`. */
+  /** Writes a Hugging Face folder, plus what an exact resume needs. Refused while accumulated gradients wait for a `step`. */
   save(directory: string): Promise<void>;
   load(directory: string): Promise<void>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export interface SampleRequest {
   topK?: number;
   stopTokens?: readonly number[];
   stopStrings?: readonly string[];
-  /** Calls that name the same rollout share a cache: a later turn computes only what is new. */
+  /** Calls that name the same rollout share a KV cache: a later turn prefills only what is new. */
   rollout?: string;
   weights?: string;
   /** How many of the most probable alternatives to return at each position. */

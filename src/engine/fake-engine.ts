@@ -1,6 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
-import { Answer } from "./answer.ts";
+import { ActiveRequest } from "./active-request.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "./check-request.ts";
 import { mostProbable } from "./choose-token.ts";
 import {
@@ -93,16 +93,16 @@ class HandSetEngine implements FakeEngine {
     await this.#options.beforeSample?.(request, signal);
     signal?.throwIfAborted();
     const { temperature = 1, weights = policyWeights } = request;
-    const answer = new Answer(this.samples.length, request, this.#options.tokenBytes);
+    const active = new ActiveRequest(this.samples.length, request, this.#options.tokenBytes);
     const tokens = Array.from(request.tokens);
     let stop: SampleStop | undefined;
     while (stop === undefined) {
       const probabilities = this.#probabilities(tokens, weights, temperature);
-      const token = answer.draw(probabilities, tokens.length, this.#versions.get(weights)!);
+      const token = active.draw(probabilities, tokens.length, this.#versions.get(weights)!);
       tokens.push(token);
-      stop = answer.stopAt(token, tokens.length, this.info.contextLength);
+      stop = active.stopAt(token, tokens.length, this.info.contextLength);
     }
-    return answer.toSample(stop);
+    return active.toSample(stop);
   }
 
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<Forward> {

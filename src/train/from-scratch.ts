@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import { embedded } from "../engine/embedded/embedded.ts";
-import { base, type ModelConfig, small, tiny } from "../engine/embedded/model-config.ts";
 import type { Engine } from "../engine/engine.ts";
+import { base, type ModelConfig, small, tiny } from "../engine/model/model-config.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { chatRenderer } from "../policy/chat-renderer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";

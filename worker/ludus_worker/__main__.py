@@ -46,7 +46,7 @@ def end_with_parent() -> None:
 
 
 async def serve(options: argparse.Namespace) -> None:
-    # its own news of connections that end are not for whoever trains
+    # logs of gRPC about closed connections are noise in a training log
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     import grpc
 

@@ -1,4 +1,4 @@
-"""Keys and values of all layers: a slot for each sequence, as long as the longest needs.
+"""The KV cache of all layers: a slot for each sequence, all as long as the longest needs.
 
 S slots, G key/value heads, T positions, W width of a head.
 """
@@ -32,7 +32,7 @@ class SlotCache:
         mib = self.max_bytes // max(1, self.slots_at(1)) * length / 2**20
         return LudusError(
             "cache-too-small",
-            f"a sequence of {length} tokens, whose keys and values take {mib:.1f} MiB",
+            f"a sequence of {length} tokens, whose KV cache takes {mib:.1f} MiB",
             f"at most {self.max_bytes / 2**20:.1f} MiB",
             "Raise maxCacheBytes, or shorten the sequence.",
         )
@@ -56,7 +56,7 @@ class SlotCache:
         self.slots, self.length = slots, length
 
     def copy(self, sources: list[int], targets: list[int], length: int) -> None:
-        """What some sequences have computed, for others that begin with the same tokens."""
+        """Copies the cached prefix of some slots to others."""
         source, target = torch.tensor([sources, targets], dtype=torch.long, device=self.device)
         for each in (self.keys, self.values):
             for tensor in each:

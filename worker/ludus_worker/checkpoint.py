@@ -1,4 +1,4 @@
-"""Folders as Hugging Face lays them out, plus ludus.json and what is needed to go on to the bit; the same as the embedded
+"""Hugging Face folders, plus ludus.json and the optimizer state that an exact resume needs; the same as the embedded
 engine's. With LoRA the weights are PEFT's adapter files instead."""
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from .errors import LudusError
+from .model import read_json
 from .weight_set import WeightSet, value_head_name
 
 state_file = "ludus.json"
@@ -67,7 +69,7 @@ def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], 
         tokens = {key: config.get(key) for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
         write_json(directory / "generation_config.json", {"_from_model_config": True, **tokens})
         for name, content in tokenizer_files.items():
-            (directory / name).write_text(content)
+            (directory / name).write_text(content, encoding="utf-8")
     described = []
     for weights in sets:
         parts = {"weights": weights.masters}
@@ -120,13 +122,16 @@ def read_state(directory: str) -> dict:
     path = Path(directory) / state_file
     if not path.exists():
         return {"valueHead": False, "sets": [{"name": policy, "version": 0}]}
-    return json.loads(path.read_text())
+    return read_json(path)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     if not path.exists():
         raise LudusError("checkpoint-not-found", f'"{path}"', "a safetensors file")
-    return load_file(path)
+    try:
+        return load_file(path)
+    except SafetensorError as problem:
+        raise LudusError("bad-model-folder", f"{path}: {problem}", "a whole safetensors file") from problem
 
 
 def read_model(directory: Path) -> dict[str, Tensor]:
@@ -134,7 +139,11 @@ def read_model(directory: Path) -> dict[str, Tensor]:
     index = directory / "model.safetensors.index.json"
     if (directory / "model.safetensors").exists() or not index.exists():
         return read_tensors(directory / "model.safetensors")
-    shards = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+    shards = sorted(set(read_json(index)["weight_map"].values()))
+    for shard in shards:
+        # a checkpoint may come from anywhere: it must not make us read outside its folder
+        if Path(shard).name != shard:
+            raise LudusError("bad-model-folder", f'shard "{shard}" in {index}', "the name of a file in the same folder")
     return {name: tensor for shard in shards for name, tensor in read_tensors(directory / shard).items()}
 
 

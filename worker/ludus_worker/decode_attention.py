@@ -1,6 +1,6 @@
-"""Attention of a decoding step in one Triton kernel, from the joint projection to what is attended to: queries and keys are
+"""Attention of a decode step in one Triton kernel, from the joint projection to what is attended to: queries and keys are
 normed and rotated, the new key and value are written, and each slot reads as much of its cache as it has, not as much as the
-longest has. For prompts, another kernel does what comes before attention.
+longest has. For prefill, another kernel does what comes before attention.
 
 B slots taking part, H query heads, G key/value heads, W width of a head, S slots of the cache, T positions, n rows of a prompt
 batch, L their padded length.
@@ -108,7 +108,7 @@ if triton is not None:
 
 def attend(joint, keys, values, positions, cos, sin, query_norm, key_norm, epsilon, block=64, warps=4, stages=3) -> Tensor:
     """`joint` [B, (H + 2G)W]: queries, keys, values. `keys` and `values` [S, G, T, W] get the new ones at `positions`; `cos` and
-    `sin` [T, W] turn them. To [B, HW]."""
+    `sin` [T, W] rotate them. To [B, HW]."""
     groups, length, width = keys.shape[1:]
     slots, total = joint.shape
     repeats = total // (groups * width) - 2

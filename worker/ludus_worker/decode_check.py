@@ -1,4 +1,4 @@
-"""Whether the Triton kernels of decoding work here: they are tried out against plain PyTorch."""
+"""Whether the Triton kernels of decoding work on this device: they are compared with plain PyTorch."""
 
 from __future__ import annotations
 

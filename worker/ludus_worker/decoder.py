@@ -1,4 +1,4 @@
-"""One decoding step over all slots, and the computation of prompts. Whole steps can be recorded as CUDA graphs.
+"""One decode step over all slots, and prefill. Whole steps can be recorded as CUDA graphs.
 
 B slots taking part, H query heads, G key/value heads, W width of a head, D width of the model, V vocabulary, n rows of a
 prompt batch, L their padded length.
@@ -21,7 +21,7 @@ from .model import Model
 
 
 class SlotState:
-    """What the device knows of each slot. Tokens and positions move on by themselves; the rest is set from outside."""
+    """The state of each slot on the device. A step advances tokens and positions; the rest is set by the sampler."""
 
     def __init__(self, slots: int, device: torch.device):
         self.host = torch.zeros(5, slots, dtype=torch.long, pin_memory=device.type == "cuda")
@@ -63,9 +63,9 @@ class Decoder:
         self.pool = None
 
     def reset(self, length: int) -> None:
-        """After the cache has moved: rotations for its length, and no graph that knows the old addresses."""
+        """After the cache was reallocated: new rope tables for its length, and no CUDA graph with the old addresses."""
         self.graphs.clear()
-        # a pool is gone with the last graph in it
+        # a memory pool is freed with the last graph in it
         self.pool = None
         positions = torch.arange(length, device=self.device)[None]
         like = torch.empty(0, device=self.device, dtype=self.dtype)
@@ -78,7 +78,7 @@ class Decoder:
     def step(self, weights: DecodeWeights, cache: SlotCache, state: SlotState, slots: int, length: int):
         """Computes the last token of the first slots and draws the next one: tokens, log-probabilities, logits."""
         if self.is_triton:
-            # each slot reads what it has: one graph for all lengths
+            # each slot reads its own length: one graph for all lengths
             length = cache.length
         if not self.graphs_on:
             return self._step(weights, cache, state, slots, length)
@@ -115,7 +115,7 @@ class Decoder:
             token, logprob = self.math.draw(logits, seeds, positions + 1, temperature, greedy != 0)
         active = state.active[:slots] != 0
         state.tokens[:slots] = torch.where(active, token, state.tokens[:slots])
-        # a slot whose sequence has ended goes on until it is told; the last position never holds anything that counts
+        # a slot whose sequence has ended is decoded until the next upload; the last position is never read
         state.positions[:slots] = torch.where(active, positions + 1, positions).clamp(max=cache.length - 1)
         return token, logprob, logits
 
@@ -152,7 +152,7 @@ class Decoder:
         return self.math.query_key_value(joint, cos, sin, layer.query_norm, layer.key_norm, self.shape, self.epsilon)
 
     def _layers(self, weights: DecodeWeights, x: Tensor, attend: Attend) -> Tensor | None:
-        """All layers and the last norm; nothing where the last attention says nothing."""
+        """All layers and the last norm; None where the last `attend` returns None, as in prefill."""
         math, epsilon = self.math, self.epsilon
         norms = [*(layer.input_norm for layer in weights.layers), weights.norm]
         normed = math.norm(x, norms[0], epsilon)
@@ -165,11 +165,11 @@ class Decoder:
             x, normed = math.add_norm(x, F.linear(inner, layer.down, layer.down_bias), norms[index + 1], epsilon)
         return normed
 
-    # -- prompts
+    # -- prefill
 
     @torch.no_grad()
     def prefill(self, weights: DecodeWeights, cache: SlotCache, slots: list[int], tokens: list[list[int]], starts: list[int]):
-        """Computes `tokens[i]` from position `starts[i]` on into slot `slots[i]`. Rows are padded to the longest of them."""
+        """Prefills `tokens[i]` from position `starts[i]` on into slot `slots[i]`. Rows are padded to the longest of them."""
         heads, groups, width = self.shape
         length = max(len(row) for row in tokens)
         padded = torch.tensor([row + [0] * (length - len(row)) for row in tokens], device=self.device)
@@ -188,7 +188,7 @@ class Decoder:
 
         def attend(index: int, layer: LayerWeights, joint: Tensor) -> Tensor | None:
             keys, values = cache.keys[index], cache.values[index]
-            # what padding writes lies past the row's tokens and is overwritten before it is ever read
+            # padding writes past the row's tokens, where the next tokens overwrite it before it is read
             if self.is_triton:
                 norms = layer.query_norm, layer.key_norm, self.epsilon
                 q = decode_attention.spread(joint, keys, values, slot, positions, self.cos, self.sin, *norms)

@@ -1,4 +1,4 @@
-"""Chance that depends on a seed and an index alone, as in src/random.ts: draws need no order, so batching cannot change them."""
+"""Random numbers that depend on a seed and an index alone, as in src/random.ts: draws need no order, so batching cannot change them."""
 
 from __future__ import annotations
 

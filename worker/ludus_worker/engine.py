@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from . import checkpoint
-from .answer import Answer, Request
+from .active_request import ActiveRequest, Request
 from .attention import flash_works
 from .cache import SlotCache
 from .checkpoint import policy
@@ -20,8 +20,8 @@ from .distributed import Group
 from .draws import initialise
 from .errors import LudusError, unknown_weights
 from .head import Head
-from .model import Lora, Model, ModelOptions, check_config, read_config
-from .packing import Rows
+from .model import Lora, Model, ModelOptions, check_config, differences, read_config
+from .packing import TokenBatch
 from .sampler import Sampler
 from .training import Trainer
 from .weight_set import StepOptions, WeightSet
@@ -46,7 +46,7 @@ class EngineOptions:
     max_cache_bytes: int = 0
     tokenizer_files: dict[str, str] = field(default_factory=dict)
     token_bytes: list[bytes] | None = None
-    #: For tests: look at results one step late on the CPU too, as is done on a GPU.
+    #: For tests: read results one step late on the CPU too, as on a GPU.
     run_ahead: bool | None = None
     attention: str = "auto"
 
@@ -222,15 +222,17 @@ class Engine:
         value = self.sets[policy].value
         return sum(p.numel() for p in self.sets[policy].model.causal.parameters()) + (0 if value is None else value.numel())
 
-    def answer(self, request: Request, finish) -> Answer:
+    def sample(self, request: Request, finish) -> ActiveRequest:
+        """Queues a request; `finish` gets it when it is complete, or an error."""
         self._check_tokens(np.asarray(request.tokens))
+        self._set(request.weights)
         known = self.options.token_bytes
         token_bytes = None if known is None else (lambda token: known[token] if token < len(known) else b"")
-        answer = Answer(request, finish, token_bytes)
-        self.sampler.add(answer)
-        return answer
+        active = ActiveRequest(request, finish, token_bytes)
+        self.sampler.add(active)
+        return active
 
-    def forward(self, id: int, rows: Rows, weights: str, temperature: float, alternatives: int, deferred: bool):
+    def forward(self, id: int, rows: TokenBatch, weights: str, temperature: float, alternatives: int, deferred: bool):
         self._check_tokens(rows.tokens)
         if rows.candidates is not None:
             self._check_tokens(rows.candidates)
@@ -284,9 +286,7 @@ class Engine:
             checkpoint.write_adapter(folder, sets[0], whole)
 
     def load(self, directory: str) -> None:
-        found = read_config(directory)
-        names = ("model_type", "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-        different = [name for name in names if found.get(name) != self.raw_config.get(name)]
+        different = differences(read_config(directory), self.raw_config)
         if different:
             raise LudusError(
                 "other-model",

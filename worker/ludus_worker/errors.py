@@ -20,6 +20,15 @@ def unknown_weights(name: str, known: list[str]) -> LudusError:
     )
 
 
+def weights_released(name: str) -> LudusError:
+    return LudusError(
+        "unknown-weights",
+        f'weights "{name}", released while a sample was waiting for them',
+        "weights that stay until their samples have ended",
+        "Await the samples before engine.release({ weights }).",
+    )
+
+
 def details_of(name: str, error: Exception) -> dict[str, str]:
     """An error as the other side reads it; what was not expected is logged here with its trace."""
     if isinstance(error, LudusError):

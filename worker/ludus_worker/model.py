@@ -33,6 +33,13 @@ class ModelOptions:
     compile: bool = False
 
 
+def read_json(path: Path) -> dict:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise LudusError("bad-model-folder", f"{path}: {problem}", "a readable JSON file") from problem
+
+
 def read_config(folder: str) -> dict:
     path = Path(folder) / "config.json"
     if not path.exists():
@@ -42,7 +49,7 @@ def read_config(folder: str) -> dict:
             "a folder with config.json and model.safetensors, where the worker runs",
             "A folder written by save() or by transformers' save_pretrained().",
         )
-    return json.loads(path.read_text())
+    return read_json(path)
 
 
 def check_config(raw: dict) -> None:
@@ -60,16 +67,47 @@ def check_config(raw: dict) -> None:
         refuse("use_sliding_window", "false")
 
 
+def parse_config(raw: dict):
+    """The configuration as transformers reads it: defaults filled in, rope in one style."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    return CONFIG_MAPPING[raw["model_type"]].from_dict(dict(raw))
+
+
+#: What a model computes depends on these. Token ids, dropout and the like may differ.
+model_fields = (
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "attention_bias",
+    "mlp_bias",
+    "rms_norm_eps",
+    "max_position_embeddings",
+    "tie_word_embeddings",
+    "rope_parameters",
+)
+
+
+def differences(found: dict, wanted: dict) -> list[str]:
+    """The fields in which two models differ, whichever version of transformers wrote their config.json."""
+    if found.get("model_type") != wanted.get("model_type"):
+        return ["model_type"]
+    theirs, ours = parse_config(found), parse_config(wanted)
+    return [name for name in model_fields if getattr(theirs, name, None) != getattr(ours, name, None)]
+
+
 class Model:
     """One module with weights of its own; with LoRA, the frozen base that all adapters share."""
 
     def __init__(self, options: ModelOptions):
         from transformers import AutoModelForCausalLM
-        from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
         self.options = options
-        raw = options.config
-        self.config = CONFIG_MAPPING[raw["model_type"]].from_dict(dict(raw))
+        self.config = parse_config(options.config)
         attention.register()
         with torch.device(options.device):
             self.causal = AutoModelForCausalLM.from_config(

@@ -1,4 +1,4 @@
-"""Rows become packs: one long sequence without padding, with the bounds of its rows."""
+"""Sequence packing: the rows of a batch are concatenated into packs without padding, with the bounds of each row."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .errors import LudusError
+
 
 @dataclass
-class Rows:
-    """A batch as it came: everything flat, row b from bounds[b] to bounds[b + 1]."""
+class TokenBatch:
+    """A batch as it was sent: everything flat, row b from bounds[b] to bounds[b + 1]."""
 
     lengths: np.ndarray
     tokens: np.ndarray
@@ -20,9 +22,20 @@ class Rows:
     candidates: np.ndarray | None
 
     def __post_init__(self) -> None:
+        self._check()
         self.bounds = np.concatenate([[0], np.cumsum(self.lengths)])
         self.wanted = self.mask != 0
         self.wanted[self.bounds[:-1]] = False  # nothing precedes the first token
+
+    def _check(self) -> None:
+        """The TypeScript side checks rows too; this is for other clients, and before anything is indexed."""
+        if self.lengths.size == 0 or self.lengths.min() < 1:
+            raise LudusError("length-mismatch", f"rows of lengths {self.lengths.tolist()}", "rows of at least one token")
+        total = int(self.lengths.sum())
+        sizes = {"tokens": (self.tokens, 1), "mask": (self.mask, 1), "candidates": (self.candidates, self.candidate_count)}
+        for name, (array, width) in sizes.items():
+            if array is not None and array.size != total * width:
+                raise LudusError("length-mismatch", f"{name} of length {array.size}", f"{total * width}, as the rows say")
 
     @property
     def total(self) -> int:
@@ -51,7 +64,7 @@ class Pack:
 
 
 def plan(lengths: dict[int, int], budget: int) -> list[list[int]]:
-    """Rows, longest first, in packs of at most `budget` tokens; a longer row is a pack of its own. By lengths alone, never timing."""
+    """Rows, longest first, in packs of at most `budget` tokens; a longer row is a pack of its own. Depends on lengths alone, never on timing."""
     packs: list[list[int]] = []
     used = budget
     for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
@@ -63,13 +76,13 @@ def plan(lengths: dict[int, int], budget: int) -> list[list[int]]:
     return packs
 
 
-def computed_length(batch: Rows, row: int, among: np.ndarray) -> int:
+def computed_length(batch: TokenBatch, row: int, among: np.ndarray) -> int:
     """Tokens that are read: the last wanted one is only predicted. 0 where nothing is wanted."""
     wanted = batch.wanted_in(row, among)
     return 0 if wanted.size == 0 else int(wanted[-1] - batch.bounds[row])
 
 
-def make_pack(batch: Rows, rows: list[int], among: np.ndarray, device: torch.device) -> Pack:
+def make_pack(batch: TokenBatch, rows: list[int], among: np.ndarray, device: torch.device) -> Pack:
     lengths = [computed_length(batch, row, among) for row in rows]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     where = [batch.wanted_in(row, among) for row in rows]

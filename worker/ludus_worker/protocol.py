@@ -1,4 +1,4 @@
-"""The messages of engine.proto, made from its descriptor: works with every protobuf that is not ancient."""
+"""The messages of engine.proto, made from its descriptor, which every recent protobuf package can read."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def _message(descriptor):
 
 methods = {method.name: (_message(method.input_type), _message(method.output_type)) for method in service.methods}
 messages = SimpleNamespace(**{kind.__name__: kind for pair in methods.values() for kind in pair})
-for _name in ("Lora", "NumberedReply"):
+for _name in ("Lora", "NumberedReply", "NumberedSample"):
     setattr(messages, _name, _message(_pool.FindMessageTypeByName(f"ludus.engine.v1.{_name}")))

@@ -1,4 +1,4 @@
-"""The other processes of torchrun, seen from the first: it serves, and passes on what all must do in the same order.
+"""The other processes of torchrun, as the first one sees them: it serves, and forwards what all ranks must do in the same order.
 
 Each process runs the same service on loopback or its host's address. Samples go to one of them, everything else to all;
 numbers of a forward pass come back from each for the rows it computed, 0 elsewhere, and are added.
@@ -25,7 +25,7 @@ class Ranks:
         self.is_first, self.token = rank == 0, token
         self.others: list = []
         self.session = ""
-        self.turn = 0
+        self.requests = 0
         self.lock = asyncio.Lock()
 
     def connect(self, addresses: list[str]) -> None:
@@ -48,14 +48,14 @@ class Ranks:
         return call
 
     def for_sample(self, rollout: str):
-        """Whom to ask, None for this process: turns of a rollout go where its cache is."""
+        """The rank that serves a request, None for this one: all turns of a rollout go to the rank with its KV cache."""
         if not self.others:
             return None
-        self.turn += 1
-        at = (sum(rollout.encode()) if rollout else self.turn) % (len(self.others) + 1)
+        self.requests += 1
+        at = (sum(rollout.encode()) if rollout else self.requests) % (len(self.others) + 1)
         return None if at == 0 else self.others[at - 1]
 
-    async def everywhere(self, name: str, request, here):
+    async def on_all(self, name: str, request, here):
         if not self.others:
             return await here(request)
         async with self.lock:
@@ -72,7 +72,7 @@ class Ranks:
             return _summed(replies) if name == "Forward" else replies[0]
 
     async def _all_failed(self, tasks: list, name: str) -> None:
-        """What one refuses, all refuse. If the others go on, they wait for it in vain: the run cannot be saved."""
+        """What one rank refuses, all refuse. If others go on they would wait for it forever, so the worker stops."""
         done, pending = await asyncio.wait(tasks, timeout=10)
         if pending or any(task.exception() is None for task in done):
             log.critical("%s failed in one process and not in another; the worker stops", name)

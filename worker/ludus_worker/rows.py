@@ -1,13 +1,13 @@
-"""The sequences in the cache: who gets a slot, who shares what another has computed, who gives way."""
+"""The sequences in the KV cache: slots, prefix sharing, eviction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .answer import Answer
+from .active_request import ActiveRequest
 
-#: Beginnings are looked up in steps of so many tokens.
-share_step = 16
+#: Prefixes are looked up in blocks of this many tokens.
+prefix_block = 16
 
 
 @dataclass(eq=False)
@@ -15,26 +15,26 @@ class Row:
     slot: int
     weights: str
     tokens: list[int]
-    #: Tokens whose keys and values the cache holds.
+    #: Tokens that the KV cache holds.
     cached: int
-    #: Absent while the rollout is elsewhere, between two turns.
-    answer: Answer | None
+    #: Absent between two turns of the rollout.
+    active: ActiveRequest | None
     rollout: str
     used: int
     alive: bool = True
 
     @property
     def ready(self) -> bool:
-        """All but the last token is computed."""
-        return self.answer is not None and self.cached == len(self.tokens) - 1
+        """Prefilled: all tokens but the last are cached."""
+        return self.active is not None and self.cached == len(self.tokens) - 1
 
 
-def beginnings(weights: str, tokens: list[int]) -> list[tuple[int, int]]:
-    """Length and key of every beginning of whole steps, longest first."""
+def prefix_keys(weights: str, tokens: list[int]) -> list[tuple[int, int]]:
+    """Length and key of every prefix of whole blocks, longest first."""
     keys: list[tuple[int, int]] = []
     key = hash(weights)
-    for end in range(share_step, len(tokens), share_step):
-        key = hash((key, tuple(tokens[end - share_step : end])))
+    for end in range(prefix_block, len(tokens), prefix_block):
+        key = hash((key, tuple(tokens[end - prefix_block : end])))
         keys.append((end, key))
     return keys[::-1]
 
@@ -49,7 +49,7 @@ def common_prefix(a: list[int], b: list[int], limit: int) -> int:
 @dataclass
 class Rows:
     by_slot: dict[int, Row] = field(default_factory=dict)
-    _by_beginning: dict[int, Row] = field(default_factory=dict)
+    _by_prefix: dict[int, Row] = field(default_factory=dict)
     _by_rollout: dict[tuple[str, str], Row] = field(default_factory=dict)
 
     def __iter__(self):
@@ -57,11 +57,11 @@ class Rows:
 
     @property
     def active(self) -> list[Row]:
-        return [row for row in self.by_slot.values() if row.answer is not None]
+        return [row for row in self.by_slot.values() if row.active is not None]
 
     def own(self, weights: str, rollout: str) -> Row | None:
         row = self._by_rollout.get((weights, rollout)) if rollout else None
-        return row if row is not None and row.alive and row.answer is None else None
+        return row if row is not None and row.alive and row.active is None else None
 
     def add(self, row: Row) -> None:
         self.by_slot[row.slot] = row
@@ -70,20 +70,20 @@ class Rows:
         self.index(row)
 
     def index(self, row: Row) -> None:
-        if len(self._by_beginning) > 100_000:
-            self._by_beginning = {key: known for key, known in self._by_beginning.items() if known.alive}
-        for _, key in beginnings(row.weights, row.tokens):
-            self._by_beginning[key] = row
+        if len(self._by_prefix) > 100_000:
+            self._by_prefix = {key: known for key, known in self._by_prefix.items() if known.alive}
+        for _, key in prefix_keys(row.weights, row.tokens):
+            self._by_prefix[key] = row
 
-    def longest_share(self, weights: str, tokens: list[int]) -> tuple[Row, int, bool] | None:
-        """A row with a common beginning, its length, and whether it is there already or only being computed."""
-        for end, key in beginnings(weights, tokens):
-            row = self._by_beginning.get(key)
+    def longest_prefix(self, weights: str, tokens: list[int]) -> tuple[Row, int, bool] | None:
+        """A row with a common prefix, its length, and whether it is cached already or still being computed."""
+        for end, key in prefix_keys(weights, tokens):
+            row = self._by_prefix.get(key)
             if row is None or not row.alive or row.weights != weights or row.tokens[:end] != tokens[:end]:
                 continue
             if row.cached >= end:
                 return row, common_prefix(row.tokens, tokens, min(row.cached, len(tokens) - 1)), True
-            if row.answer is not None:
+            if row.active is not None:
                 return row, end, False
         return None
 
@@ -100,8 +100,8 @@ class Rows:
             return None
         return next(slot for slot in range(slots) if slot not in self.by_slot)
 
-    def longest_idle(self, spared: Row | None = None) -> Row | None:
-        idle = [row for row in self.by_slot.values() if row.answer is None and row is not spared]
+    def least_recently_used(self, spared: Row | None = None) -> Row | None:
+        idle = [row for row in self.by_slot.values() if row.active is None and row is not spared]
         return min(idle, key=lambda row: row.used, default=None)
 
     def relocate(self, row: Row, slot: int) -> None:

@@ -1,6 +1,6 @@
-"""Samples over one lasting call: requests come in crowds, and answers go out as they are there, all that are there at once.
+"""Batched sample requests on one stream: a message holds many requests, and replies that are ready together are one message.
 
-One future or task for each request would cost more than its share of a step; so crowds go to the compute thread as they are.
+One future or task per request would cost more than its share of a decode step, so whole batches go to the compute thread.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .answer import Answer, Request
+from .active_request import ActiveRequest, Request
 from .errors import details_of
 from .protocol import messages
 
 
-def wanted(request) -> Request:
+def request_of(request) -> Request:
     return Request(
         tokens=np.frombuffer(request.tokens, "<i4").tolist(),
         max_tokens=request.max_tokens,
@@ -35,29 +35,29 @@ def wanted(request) -> Request:
     )
 
 
-def reply_of(answer: Answer):
-    integers = {name: array("i", getattr(answer, name)).tobytes() for name in ("tokens", "versions", "alternative_tokens")}
-    numbers = {name: array("f", getattr(answer, name)).tobytes() for name in ("logprobs", "cut_logprobs", "alternative_logprobs")}
-    return messages.SampleReply(**integers, **numbers, stop=answer.stop)
+def reply_of(active: ActiveRequest):
+    integers = {name: array("i", getattr(active, name)).tobytes() for name in ("tokens", "versions", "alternative_tokens")}
+    numbers = {name: array("f", getattr(active, name)).tobytes() for name in ("logprobs", "cut_logprobs", "alternative_logprobs")}
+    return messages.SampleReply(**integers, **numbers, stop=active.stop)
 
 
 class SampleStream:
-    """`post` hands a call to the compute thread, `engine` is asked there, `elsewhere` says who else answers a request if not we."""
+    """`post` runs a call on the compute thread, `engine` is called there, `elsewhere` gives the rank that serves a rollout, None for this one."""
 
     def __init__(self, post: Callable, engine: Callable, elsewhere: Callable):
         self.post, self.engine, self.elsewhere = post, engine, elsewhere
         self.loop = asyncio.get_running_loop()
         #: Touched by the compute thread alone.
-        self.here: dict[int, Answer] = {}
+        self.here: dict[int, ActiveRequest] = {}
         self.there: dict[int, asyncio.Task] = {}
         self.replies: deque = deque()
         self.woken = asyncio.Event()
         self.is_waking = False
         self.is_over = False
 
-    def take(self, crowd) -> None:
+    def take(self, batch) -> None:
         own = []
-        for one in crowd.requests:
+        for one in batch.requests:
             call = self.elsewhere(one.request.rollout)
             if call is None:
                 own.append(one)
@@ -65,16 +65,16 @@ class SampleStream:
                 self.there[one.number] = asyncio.ensure_future(self._ask(call, one))
         if own:
             self.post(lambda: [self._start(one) for one in own])
-        if crowd.aborted:
-            self._abort(crowd.aborted)
+        if batch.aborted:
+            self._abort(batch.aborted)
 
     def _start(self, one) -> None:
         try:
-            self.here[one.number] = self.engine().answer(wanted(one.request), functools.partial(self._finish, one.number))
+            self.here[one.number] = self.engine().sample(request_of(one.request), functools.partial(self._finish, one.number))
         except Exception as error:
             self._finish(one.number, error)
 
-    def _finish(self, number: int, result: Answer | Exception) -> None:
+    def _finish(self, number: int, result: ActiveRequest | Exception) -> None:
         self.here.pop(number, None)
         if isinstance(result, Exception):
             self._put(messages.NumberedReply(number=number, error_json=json.dumps(details_of("Sample", result))))
@@ -97,22 +97,22 @@ class SampleStream:
         self.post(lambda: [self.engine().sampler.abort(self.here.pop(n)) for n in stopped if n in self.here])
 
     def _put(self, reply) -> None:
-        # from either thread; the first of those that go out together wakes the call up
+        # from either thread; the first reply of a message wakes the stream
         self.replies.append(reply)
         if not self.is_waking:
             self.is_waking = True
             self.loop.call_soon_threadsafe(self.woken.set)
 
     async def outgoing(self):
-        """What has come together since the last time, until the call is over."""
+        """Replies that became ready since the last message, until the stream is closed."""
         while not self.is_over:
             await self.woken.wait()
             self.woken.clear()
-            # before they are taken: what comes later wakes it up again
+            # cleared before replies are taken: later ones wake the stream again
             self.is_waking = False
             replies = [self.replies.popleft() for _ in range(len(self.replies))]
             if replies:
-                yield messages.SampleCrowdReply(replies=replies)
+                yield messages.SampleBatchReply(replies=replies)
 
     def end(self) -> None:
         self.is_over = True
@@ -121,4 +121,4 @@ class SampleStream:
     def close(self) -> None:
         for task in self.there.values():
             task.cancel()
-        self.post(lambda: [self.engine().sampler.abort(answer) for answer in self.here.values()] if self.engine() else None)
+        self.post(lambda: [self.engine().sampler.abort(active) for active in self.here.values()] if self.engine() else None)

@@ -1,4 +1,4 @@
-"""The gRPC side: checks who asks, turns messages into calls of the engine and back. The engine has a thread of its own."""
+"""The gRPC service: checks token and session, and turns messages into calls of the engine. The engine has a thread of its own."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ import grpc
 import numpy as np
 
 from . import __version__
-from .answer import Answer
+from .active_request import ActiveRequest
 from .engine import Engine, EngineOptions
 from .errors import LudusError, details_of
 from .model import Lora
-from .packing import Rows
+from .packing import TokenBatch
 from .protocol import messages, methods, protocol, service
 from .ranks import Ranks
-from .sample_stream import SampleStream, reply_of, wanted
+from .sample_stream import SampleStream, reply_of, request_of
 from .weight_set import StepOptions
 
 log = logging.getLogger("ludus")
 unlimited = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
-#: Seconds to wait for one more request, and for all of them together, while more are new than under way.
+#: Seconds to wait for one more request, and for all of them together, while more are waiting than are active.
 next_request, all_requests = 0.002, 0.05
 
 
 class ComputeThread:
-    """Runs calls one after the other, and steps of the sampler in between."""
+    """Runs calls in sequence, and steps of the sampler in between."""
 
     def __init__(self) -> None:
         self.engine: Engine | None = None
@@ -67,7 +67,7 @@ class ComputeThread:
         gathering_since = 0.0
         while True:
             busy = self.engine is not None and self.engine.sampler.has_work
-            # requests come in crowds: prompts of a crowd are computed together, and all end together
+            # requests arrive in bursts: those that are admitted together are prefilled together, and end together
             gathers = busy and self.engine.sampler.is_filling and time.monotonic() - gathering_since < all_requests
             try:
                 call = self.calls.get(block=not busy or gathers, timeout=next_request if gathers else None)
@@ -77,7 +77,11 @@ class ComputeThread:
                 continue
             if not busy:
                 gathering_since = time.monotonic()
-            call()
+            try:
+                call()
+            except Exception:
+                # nobody awaits a posted call, and without this thread every later one would wait forever
+                log.error("a call failed\n%s", traceback.format_exc())
 
     def _sample(self) -> None:
         try:
@@ -112,7 +116,7 @@ class Service:
             try:
                 self._check(name, dict(context.invocation_metadata() or ()))
                 if self.ranks.is_first and name not in ("Hello", "Sample"):
-                    return await self.ranks.everywhere(name, request, method)
+                    return await self.ranks.on_all(name, request, method)
                 return await method(request)
             except asyncio.CancelledError:
                 raise
@@ -121,16 +125,16 @@ class Service:
 
         return call
 
-    async def _sample_many(self, crowds, context: grpc.aio.ServicerContext):
+    async def _sample_many(self, batches, context: grpc.aio.ServicerContext):
         metadata = dict(context.invocation_metadata() or ())
         stream = SampleStream(self.compute.post, lambda: self.compute.engine, self.ranks.for_sample)
 
         async def read() -> None:
             try:
-                async for crowd in crowds:
+                async for batch in batches:
                     # each time: another engine may have been opened since the call began
                     self._check("Sample", metadata)
-                    stream.take(crowd)
+                    stream.take(batch)
             finally:
                 stream.end()
 
@@ -156,6 +160,11 @@ class Service:
             )
         if name in ("Hello", "Open"):
             return
+        if self.compute.engine is None:
+            raise LudusError(
+                "not-open", f"{name.lower()}() on a worker without an engine", "open() to succeed first",
+                "The last open() may have failed: its error says why.",
+            )
         if metadata.get("ludus-session", "") != self.session:
             raise LudusError(
                 "session-replaced", "a call of an engine that this worker no longer serves", "calls of the engine opened last",
@@ -227,9 +236,9 @@ class Service:
             return await elsewhere("Sample", request)
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        started: list[Answer] = []
+        started: list[ActiveRequest] = []
 
-        def finish(result: Answer | Exception) -> None:
+        def finish(result: ActiveRequest | Exception) -> None:
             def settle() -> None:
                 if not future.done():
                     is_error = isinstance(result, Exception)
@@ -239,7 +248,7 @@ class Service:
 
         def start() -> None:
             try:
-                started.append(self.compute.engine.answer(wanted(request), finish))
+                started.append(self.compute.engine.sample(request_of(request), finish))
             except Exception as error:
                 finish(error)
 
@@ -247,11 +256,11 @@ class Service:
         try:
             return reply_of(await future)
         except asyncio.CancelledError:
-            self.compute.post(lambda: [self.compute.engine.sampler.abort(answer) for answer in started])
+            self.compute.post(lambda: [self.compute.engine.sampler.abort(active) for active in started])
             raise
 
     async def Forward(self, request):
-        rows = Rows(
+        rows = TokenBatch(
             lengths=np.frombuffer(request.lengths, "<i4").astype(np.int64),
             tokens=np.frombuffer(request.tokens, "<i4").astype(np.int64),
             mask=np.frombuffer(request.mask, np.uint8),

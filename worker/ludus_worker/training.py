@@ -1,4 +1,4 @@
-"""Forward and backward passes over packs. A forward pass keeps its graph while there is room; else backward computes it anew."""
+"""Forward and backward passes over packs. A forward pass keeps its autograd graph while memory allows; otherwise backward recomputes it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from torch import Tensor
 from .distributed import Group
 from .errors import LudusError
 from .head import Derivatives, Head
-from .packing import Pack, Rows, computed_length, make_pack, plan
+from .packing import Pack, TokenBatch, computed_length, make_pack, plan
 from .weight_set import WeightSet, value_head_name
 
 log = logging.getLogger("ludus")
 
-#: Tokens whose graphs are kept where the memory cannot be asked.
+#: Tokens whose graphs are kept on devices that do not report free memory.
 kept_tokens_elsewhere = 1 << 16
 
 
@@ -31,7 +31,7 @@ class KeptPass:
 
 @dataclass
 class ForwardRecord:
-    rows: Rows
+    rows: TokenBatch
     weights: WeightSet
     temperature: float
     passes: list[KeptPass] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Trainer:
 
     # -- forward
 
-    def forward(self, id: int, rows: Rows, weights: WeightSet, temperature: float, alternatives: int, deferred: bool):
+    def forward(self, id: int, rows: TokenBatch, weights: WeightSet, temperature: float, alternatives: int, deferred: bool):
         """Flat numbers of the batch, 0 where nothing is wanted; with several processes, only those of this one's rows."""
         record = ForwardRecord(rows, weights, temperature)
         out = _Out(rows, alternatives, weights.value is not None)
@@ -69,7 +69,7 @@ class Trainer:
             record.passes.append(KeptPass(pack, states))
 
     def _states(self, weights: WeightSet, pack: Pack | None) -> Tensor:
-        """The states that predict what is wanted. A process without work of its own still takes part in gathering layers."""
+        """The states that predict what is wanted. A rank without rows still takes part in gathering layers."""
         weights.activate()
         if pack is None:
             tokens = positions = torch.zeros(1, dtype=torch.long, device=self.device)
@@ -94,8 +94,9 @@ class Trainer:
                 "Each forward pass serves one backward pass; call forward() again.",
             )
         record.weights.check_trainable()
-        del self.records[id]
         rows = record.rows
+        _check_derivatives(rows, derivatives)
+        del self.records[id]
         wanted = rows.wanted & _touched(rows, derivatives)
         if not wanted.any():
             return
@@ -165,12 +166,12 @@ class Trainer:
 
     # -- memory
 
-    def _each_pack(self, rows: Rows, among: np.ndarray, compute: Callable[[Pack | None], None]) -> None:
+    def _each_pack(self, rows: TokenBatch, among: np.ndarray, compute: Callable[[Pack | None], None]) -> None:
         lengths = {row: computed_length(rows, row, among) for row in range(len(rows.lengths))}
         lengths = {row: length for row, length in lengths.items() if length > 0}
         pending = plan(lengths, self.budget)
         if self.group.size > 1:
-            # every process makes as many passes as any other: gathering a layer takes them all
+            # all ranks make the same number of passes: gathering a layer is a collective
             rounds = -(-len(pending) // self.group.size)
             mine = pending[self.group.rank :: self.group.size]
             for i in range(rounds):
@@ -216,7 +217,7 @@ class Trainer:
         return kept + len(pack.tokens) <= kept_tokens_elsewhere
 
     def drop_graphs(self, weights: WeightSet | None = None) -> bool:
-        """Lets go of graphs, of given weights or all; their rows stay, so that backward can compute them anew."""
+        """Drops autograd graphs, of given weights or all; their rows stay, so that backward can recompute them."""
         dropped = 0
         for record in self.records.values():
             if weights is None or record.weights is weights:
@@ -235,7 +236,14 @@ class Trainer:
         self.records = {id: record for id, record in self.records.items() if record.weights is not weights}
 
 
-def _touched(rows: Rows, derivatives: dict[str, np.ndarray | None]) -> np.ndarray:
+def _check_derivatives(rows: TokenBatch, derivatives: dict[str, np.ndarray | None]) -> None:
+    for name, flat in derivatives.items():
+        expected = rows.total * (rows.candidate_count if name == "candidates" else 1)
+        if flat is not None and flat.size != expected:
+            raise LudusError("length-mismatch", f"derivatives of {name} of length {flat.size}", f"{expected}, as in the forward pass")
+
+
+def _touched(rows: TokenBatch, derivatives: dict[str, np.ndarray | None]) -> np.ndarray:
     """Where any derivative is not 0."""
     touched = np.zeros(rows.total, dtype=bool)
     for name, flat in derivatives.items():
@@ -246,7 +254,7 @@ def _touched(rows: Rows, derivatives: dict[str, np.ndarray | None]) -> np.ndarra
 
 
 class _Out:
-    def __init__(self, rows: Rows, alternatives: int, has_values: bool):
+    def __init__(self, rows: TokenBatch, alternatives: int, has_values: bool):
         n = rows.total
         self.logprobs = np.zeros(n, np.float32)
         self.entropies = np.zeros(n, np.float32)

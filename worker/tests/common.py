@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludus_worker.answer import Answer, Request
+from ludus_worker.active_request import ActiveRequest, Request
 from ludus_worker.engine import Engine, EngineOptions
-from ludus_worker.packing import Rows
+from ludus_worker.packing import TokenBatch
 
 config = {
     "model_type": "qwen2",
@@ -30,35 +30,35 @@ def make_engine(**options) -> Engine:
     return Engine(EngineOptions(config=raw, seed=3, device="cpu", threads=1, **options))
 
 
-def random_rows(seed: int, lengths: list[int], vocabulary: int = 300) -> Rows:
+def random_rows(seed: int, lengths: list[int], vocabulary: int = 300) -> TokenBatch:
     rng = np.random.default_rng(seed)
     total = sum(lengths)
-    return Rows(np.array(lengths), rng.integers(0, vocabulary, total), np.ones(total, np.uint8), 0, None)
+    return TokenBatch(np.array(lengths), rng.integers(0, vocabulary, total), np.ones(total, np.uint8), 0, None)
 
 
-def random_derivatives(seed: int, rows: Rows) -> dict:
+def random_derivatives(seed: int, rows: TokenBatch) -> dict:
     rng = np.random.default_rng(seed)
     logprobs = rng.normal(size=rows.total).astype(np.float32)
     return {"logprobs": np.where(rows.wanted, logprobs, 0).astype(np.float32)}
 
 
-def sample_all(engine: Engine, requests: list[Request]) -> list[Answer | Exception]:
-    results: dict[int, Answer | Exception] = {}
+def sample_all(engine: Engine, requests: list[Request]) -> list[ActiveRequest | Exception]:
+    results: dict[int, ActiveRequest | Exception] = {}
     for i, request in enumerate(requests):
-        engine.answer(request, lambda result, i=i: results.__setitem__(i, result))
+        engine.sample(request, lambda result, i=i: results.__setitem__(i, result))
     while engine.sampler.has_work:
         engine.sampler.step()
     return [results[i] for i in range(len(requests))]
 
 
 def logprobs_of(engine: Engine, tokens: list[int], weights: str = "policy", temperature: float = 1.0) -> np.ndarray:
-    rows = Rows(np.array([len(tokens)]), np.array(tokens), np.ones(len(tokens), np.uint8), 0, None)
+    rows = TokenBatch(np.array([len(tokens)]), np.array(tokens), np.ones(len(tokens), np.uint8), 0, None)
     out = engine.forward(-1, rows, weights, temperature, 0, False).logprobs
     engine.release("", "", [-1])
     return out
 
 
-def train_once(engine: Engine, weights: str = "policy", rows: Rows | None = None, **options) -> tuple[float, bool, bool]:
+def train_once(engine: Engine, weights: str = "policy", rows: TokenBatch | None = None, **options) -> tuple[float, bool, bool]:
     from ludus_worker.weight_set import StepOptions
 
     rows = rows or random_rows(1, [7, 12, 3])

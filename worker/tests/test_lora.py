@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from common import config, logprobs_of, make_engine, random_rows, sample_all, train_once
 
-from ludus_worker.answer import Request
+from ludus_worker.active_request import Request
 from ludus_worker.model import Lora
 
 tokens = [5, 9, 200, 17, 3, 3, 80]
@@ -40,9 +40,9 @@ class LoraTest(unittest.TestCase):
         engine.snapshot("opponent", "", True)
         train_once(engine, "opponent")
         for name in ("policy", "opponent", "reference"):
-            [answer] = sample_all(engine, [Request(tokens, 6, seed=1, weights=name)])
-            known = logprobs_of(engine, tokens + answer.tokens, name)[len(tokens) :]
-            np.testing.assert_allclose(known, answer.logprobs, atol=1e-5)
+            [sample] = sample_all(engine, [Request(tokens, 6, seed=1, weights=name)])
+            known = logprobs_of(engine, tokens + sample.tokens, name)[len(tokens) :]
+            np.testing.assert_allclose(known, sample.logprobs, atol=1e-5)
         [again] = sample_all(engine, [Request(tokens, 5, seed=1, weights="reference")])
         self.assertEqual(again.tokens, first.tokens)
 

@@ -3,7 +3,7 @@ import unittest
 import numpy as np
 from common import logprobs_of, make_engine, sample_all, train_once
 
-from ludus_worker.answer import Request
+from ludus_worker.active_request import Request
 from ludus_worker.errors import LudusError
 
 
@@ -19,12 +19,12 @@ class SamplerTest(unittest.TestCase):
 
     def test_log_probabilities_are_those_of_the_forward_pass(self):
         engine = make_engine()
-        for request, answer in zip(self.requests(), sample_all(engine, self.requests())):
-            known = logprobs_of(engine, request.tokens + answer.tokens, temperature=request.temperature)
-            np.testing.assert_allclose(known[len(request.tokens) :], answer.logprobs, atol=1e-5)
+        for request, sample in zip(self.requests(), sample_all(engine, self.requests())):
+            known = logprobs_of(engine, request.tokens + sample.tokens, temperature=request.temperature)
+            np.testing.assert_allclose(known[len(request.tokens) :], sample.logprobs, atol=1e-5)
 
     def test_running_ahead_few_rows_and_a_small_cache_change_nothing(self):
-        expected = [answer.tokens for answer in sample_all(make_engine(), self.requests())]
+        expected = [sample.tokens for sample in sample_all(make_engine(), self.requests())]
         # one slot of 128 positions takes 2 * 2 layers * 2 heads * 8 * 4 bytes * 128
         per_slot = 2 * 2 * 2 * 8 * 4 * 128
         for options in (
@@ -34,28 +34,28 @@ class SamplerTest(unittest.TestCase):
             {"max_cache_bytes": 2 * per_slot},
             {"attention": "matmul", "run_ahead": True},
         ):
-            got = [answer.tokens for answer in sample_all(make_engine(**options), self.requests())]
+            got = [sample.tokens for sample in sample_all(make_engine(**options), self.requests())]
             self.assertEqual(got, expected, options)
 
     def test_a_group_computes_its_prompt_once(self):
         engine = make_engine()
         [tokens] = prompts(1, [50])
-        answers = sample_all(engine, [Request(tokens, 5, seed=i) for i in range(8)])
-        self.assertEqual(engine.sampler.computed_prompt_tokens, 49)
-        self.assertGreater(len({tuple(answer.tokens) for answer in answers}), 1)
-        for answer in answers:
-            np.testing.assert_allclose(logprobs_of(engine, tokens + answer.tokens)[50:], answer.logprobs, atol=1e-5)
+        samples = sample_all(engine, [Request(tokens, 5, seed=i) for i in range(8)])
+        self.assertEqual(engine.sampler.prefilled_tokens, 49)
+        self.assertGreater(len({tuple(sample.tokens) for sample in samples}), 1)
+        for sample in samples:
+            np.testing.assert_allclose(logprobs_of(engine, tokens + sample.tokens)[50:], sample.logprobs, atol=1e-5)
 
     def test_a_later_turn_computes_only_what_is_new(self):
         for ahead in (False, True):
             engine = make_engine(run_ahead=ahead)
             [tokens, observation] = prompts(1, [40, 7])
             [first] = sample_all(engine, [Request(tokens, 5, seed=1, rollout="a")])
-            self.assertEqual(engine.sampler.computed_prompt_tokens, 39)
+            self.assertEqual(engine.sampler.prefilled_tokens, 39)
             turn = tokens + first.tokens + observation
             [second] = sample_all(engine, [Request(turn, 5, seed=2, rollout="a")])
             # the last sampled token and all but the last of the observation
-            self.assertEqual(engine.sampler.computed_prompt_tokens, 39 + 1 + 6)
+            self.assertEqual(engine.sampler.prefilled_tokens, 39 + 1 + 6)
             [fresh] = sample_all(make_engine(), [Request(turn, 5, seed=2)])
             self.assertEqual(second.tokens, fresh.tokens)
             engine.release("", "a", [])
@@ -68,10 +68,10 @@ class SamplerTest(unittest.TestCase):
 
         def next_turn(first):
             turn = tokens + first.tokens + observation
-            engine.answer(Request(turn, 5, seed=2, rollout="a"), lambda second: done.append((turn, second)))
+            engine.sample(Request(turn, 5, seed=2, rollout="a"), lambda second: done.append((turn, second)))
 
-        engine.answer(Request(other, 60, seed=5), lambda _: None)
-        engine.answer(Request(tokens, 5, seed=1, rollout="a"), next_turn)
+        engine.sample(Request(other, 60, seed=5), lambda _: None)
+        engine.sample(Request(tokens, 5, seed=1, rollout="a"), next_turn)
         while engine.sampler.has_work:
             engine.sampler.step()
         [(turn, second)] = done
@@ -82,34 +82,34 @@ class SamplerTest(unittest.TestCase):
         engine = make_engine(run_ahead=True)
         [tokens] = prompts(1, [20])
         done = []
-        engine.answer(Request(tokens, 12, seed=1), done.append)
+        engine.sample(Request(tokens, 12, seed=1), done.append)
         for _ in range(5):
             engine.sampler.step()
         train_once(engine)
         while engine.sampler.has_work:
             engine.sampler.step()
-        [answer] = done
-        self.assertEqual(sorted(answer.versions), answer.versions)
-        self.assertEqual(set(answer.versions), {0, 1})
-        known = logprobs_of(engine, tokens + answer.tokens)[20:]
-        later = answer.versions.index(1)
-        np.testing.assert_allclose(known[later:], answer.logprobs[later:], atol=1e-5)
+        [sample] = done
+        self.assertEqual(sorted(sample.versions), sample.versions)
+        self.assertEqual(set(sample.versions), {0, 1})
+        known = logprobs_of(engine, tokens + sample.tokens)[20:]
+        later = sample.versions.index(1)
+        np.testing.assert_allclose(known[later:], sample.logprobs[later:], atol=1e-5)
 
     def test_stragglers_move_down(self):
         engine = make_engine()
         made = prompts(2, [4] * 40)
         requests = [Request(tokens, 40 if i == 39 else 2, seed=i) for i, tokens in enumerate(made)]
         expected = sample_all(make_engine(), requests[39:])[0].tokens
-        answers = sample_all(engine, requests)
-        self.assertEqual(answers[39].tokens, expected)
+        samples = sample_all(engine, requests)
+        self.assertEqual(samples[39].tokens, expected)
 
     def test_aborted_rows_leave_their_slot(self):
         engine = make_engine(max_rows=2)
         [tokens] = prompts(1, [5])
-        doomed = [engine.answer(Request(tokens, 80, seed=i), lambda _: self.fail("finished")) for i in range(2)]
+        doomed = [engine.sample(Request(tokens, 80, seed=i), lambda _: self.fail("finished")) for i in range(2)]
         engine.sampler.step()
-        for answer in doomed:
-            engine.sampler.abort(answer)
+        for sample in doomed:
+            engine.sampler.abort(sample)
         self.assertEqual(len(sample_all(engine, [Request(tokens, 3, seed=1)])[0].tokens), 3)
 
     def test_a_sequence_that_cannot_fit_is_refused(self):

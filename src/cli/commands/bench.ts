@@ -55,7 +55,7 @@ export const bench: Command = {
 };
 
 async function openEngine(kind: string, size: "tiny" | "small" | "base", sizes: BenchSizes): Promise<Engine> {
-  const models = await import("../../engine/embedded/model-config.ts");
+  const models = await import("../../engine/model/model-config.ts");
   const contextLength = sizes.prompt + sizes.fresh + 1;
   const model = models[size]({ vocabularySize: 320, contextLength });
   if (kind === "torch") return (await import("../../engine/torch/torch.ts")).torch({ model });

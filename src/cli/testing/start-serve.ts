@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { embedded } from "../../engine/embedded/embedded.ts";
-import { tiny } from "../../engine/embedded/model-config.ts";
+import { tiny } from "../../engine/model/model-config.ts";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { serve } from "../commands/serve.ts";
 

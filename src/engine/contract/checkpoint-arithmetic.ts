@@ -1,7 +1,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { createRng } from "../../random.ts";
-import { readSafetensors, writeSafetensors } from "../embedded/safetensors.ts";
+import { readSafetensors, writeSafetensors } from "../model/safetensors.ts";
 
 const weightsFile = "model.safetensors";
 

@@ -16,7 +16,7 @@ export class ComputePool {
     return Promise.all(this.workers.map((worker) => worker.call<Result>(method, argument)));
   }
 
-  /** One call per thread, with an argument of its own; threads without one rest. */
+  /** One call per thread, each with its own argument; threads without one are idle. */
   async each<Argument, Result>(
     method: ThreadMethod,
     argumentsOf: readonly (Argument | undefined)[],
@@ -28,7 +28,7 @@ export class ComputePool {
     );
   }
 
-  /** The thread that keeps a rollout's cache, or else the one with the least to do. */
+  /** The thread with a rollout's KV cache, or else the one with the fewest pending calls. */
   forRollout(rollout: string | undefined): ComputeWorker {
     const known = rollout === undefined ? undefined : this.#rollouts.get(rollout);
     if (known !== undefined) return known;
@@ -43,7 +43,7 @@ export class ComputePool {
     await worker?.call("release", { rollout });
   }
 
-  /** Everything but sampling happens one after another. */
+  /** Runs everything but sampling in sequence. */
   exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => {});

@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { defined } from "../../defined.ts";
 import { errorText, LudusError } from "../../errors.ts";
 import type { OptimizerOptions, SampleRequest } from "../engine.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import { adamw, type Range, reduceGradients, type TrainState } from "./adamw.ts";
 import type { Decoder } from "./decoder.ts";
 import { decodingPiece, type TrainingGraphOptions } from "./graphs.ts";
@@ -11,9 +12,8 @@ import { addressableBytes, KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, kernelShape } from "./kernels/kernel-shape.ts";
 import { Kernels } from "./kernels/kernels.ts";
 import { PackedWeights } from "./kernels/packed-weights.ts";
-import type { ModelConfig } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
-import { mostStepTokens, Sampler } from "./sampler.ts";
+import { maxStepTokens, Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession, takesSharedMemory } from "./session.ts";
 import { SessionDecoder } from "./session-decoder.ts";
 import { TrainingThread, type WorkBatch, type WorkOptions } from "./training-thread.ts";
@@ -25,7 +25,7 @@ export interface ThreadSetup {
   valueHead: boolean;
   intraThreads: number;
   kernels: CompiledKernels;
-  /** What computes samples: kernels of our own, or sessions that use more than one core. */
+  /** What decodes: WebAssembly kernels, or ONNX Runtime sessions that use more than one core. */
   decoding: "kernels" | "sessions";
   maxCacheBytes: number;
   maxRows: number;
@@ -36,13 +36,13 @@ export interface ThreadSetup {
 type Shared = Float32Array<SharedArrayBuffer>;
 
 /**
- * What of the keys and values stays in a core's part of the cache: of 2 to 12 MiB, 3 were fastest on a processor with 4 MiB for each core.
- * Weights that do not stay there themselves are read anew in each step, and the more rows a step has the better; so it is for sessions,
- * whose calls cost the same for few rows.
+ * KV cache of a decode group, so that it stays in a core's share of the processor's cache: of 2 to 12 MiB, 3 were fastest on a processor with
+ * 4 MiB per core. Larger models read their weights from memory at each step, so more rows a step are better; the same goes for
+ * sessions, whose calls cost the same for few rows.
  */
-const cohortBytes = 3 * 2 ** 20;
+const decodeGroupBytes = 3 * 2 ** 20;
 const cachedWeightBytes = 6 * 2 ** 20;
-/** Of the memory that kernels can address, so many sets of weights are not given to the cache. */
+/** Room for this many sets of weights is kept free of KV cache in the memory that kernels can address. */
 const reservedSets = 16;
 
 export interface Work {
@@ -61,14 +61,14 @@ interface NamedWeights {
   feeds: Feeds;
 }
 
-/** What the engine can ask of a thread. Calls are answered in the order they are made, but for `sample`. */
+/** The calls that a thread serves, in the order they are made except for `sample`. */
 export class ComputeThread {
   readonly #setup: ThreadSetup;
   readonly #layout: WeightLayout;
   readonly #weights = new Map<string, NamedWeights>();
   readonly #training: TrainingThread;
   readonly #rotations: Rotations;
-  readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
+  readonly #samples = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
   #sampler: Promise<Sampler> | undefined;
 
   constructor(setup: ThreadSetup) {
@@ -149,15 +149,15 @@ export class ComputeThread {
   async sample({ id, request }: { id: number; request: SampleRequest }): Promise<unknown> {
     const sampler = await this.#openSampler();
     return await new Promise((resolve, reject) => {
-      this.#answers.set(id, { resolve, reject });
+      this.#samples.set(id, { resolve, reject });
       sampler.add(id, request);
     });
   }
 
   async abort({ id }: { id: number }): Promise<void> {
     (await this.#sampler)?.abort(id);
-    this.#answers.get(id)?.resolve(undefined);
-    this.#answers.delete(id);
+    this.#samples.get(id)?.resolve(undefined);
+    this.#samples.delete(id);
   }
 
   async release({ rollout }: { rollout: string }): Promise<void> {
@@ -189,24 +189,24 @@ export class ComputeThread {
     const memory = new KernelMemory();
     const weightBytes = PackedWeights.size(shape);
     const reserved = decoding === "kernels" ? reservedSets * weightBytes : 0;
-    const takesTurns = decoding === "kernels" && weightBytes <= cachedWeightBytes;
-    const room = { stepTokens: mostStepTokens(maxRows), maxAnswers: decoding === "kernels" ? maxRows : 0 };
-    const kernels = new Kernels(shape, { module: compiled.module, memory, ...room });
+    const usesDecodeGroups = decoding === "kernels" && weightBytes <= cachedWeightBytes;
+    const limits = { stepTokens: maxStepTokens(maxRows), logitRows: decoding === "kernels" ? maxRows : 0 };
+    const kernels = new Kernels(shape, { module: compiled.module, memory, ...limits });
     return new Sampler({
       shape,
       memory,
       decoder: await this.#makeDecoder(shape, kernels),
-      cohortBytes: takesTurns ? cohortBytes : Number.POSITIVE_INFINITY,
+      decodeGroupBytes: usesDecodeGroups ? decodeGroupBytes : Number.POSITIVE_INFINITY,
       rotations: this.#rotations,
       maxCacheBytes: Math.min(maxCacheBytes, addressableBytes - reserved),
       maxRows,
       tokenBytes,
       version: (name) => this.#weights.get(name)!.version,
       finish: (id, result) => {
-        const answer = this.#answers.get(id);
-        this.#answers.delete(id);
-        if (result instanceof LudusError) answer?.reject(result);
-        else answer?.resolve(result);
+        const sample = this.#samples.get(id);
+        this.#samples.delete(id);
+        if (result instanceof LudusError) sample?.reject(result);
+        else sample?.resolve(result);
       },
     });
   }

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { LudusError } from "../../errors.ts";
 import type { ThreadMethod, ThreadReply, ThreadSetup } from "./compute-thread.ts";
 
-/** One compute thread, seen from the engine: a call is a message, an answer a promise. */
+/** A compute thread as the engine sees it: a call is a message, its reply settles a promise. */
 export class ComputeWorker {
   readonly #worker: Worker;
   readonly #calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: LudusError) => void }>();
@@ -44,7 +44,7 @@ export class ComputeWorker {
       expected: "an open engine",
       hint: "close() was called.",
     });
-    // an idle thread does not keep the program running; its end is waited for all the same, whatever answers still come
+    // an idle thread does not keep the program running, but close() waits for its end, whatever replies still come
     this.#isClosing = true;
     this.#worker.ref();
     await this.#worker.terminate();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../../random.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
+import { checkModelConfig, type ModelConfig, tiny } from "../model/model-config.ts";
 import { ComputeThread } from "./compute-thread.ts";
 import { embedded } from "./embedded.ts";
 import { compileKernels } from "./kernels/compile-kernels.ts";
-import { checkModelConfig, type ModelConfig, tiny } from "./model-config.ts";
 import { initialiseWeights, sharedFloats, weightLayout } from "./weights.ts";
 
 const common = { vocabularySize: 70, layers: 2, contextLength: 400, initializerRange: 0.3 };

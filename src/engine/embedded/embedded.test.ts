@@ -1,6 +1,6 @@
 import { engineContract } from "../engine.contract.ts";
+import { tiny } from "../model/model-config.ts";
 import { embedded } from "./embedded.ts";
-import { tiny } from "./model-config.ts";
 
 const model = tiny({
   vocabularySize: 24,

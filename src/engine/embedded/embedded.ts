@@ -17,15 +17,15 @@ import {
   type StepReport,
   type TokenBatch,
 } from "../engine.ts";
+import { checkModelConfig, type ModelConfig } from "../model/model-config.ts";
+import { readModelFolder, writeModelFolder } from "../model/model-folder.ts";
 import { ComputePool } from "./compute-pool.ts";
 import type { ThreadSetup, Work } from "./compute-thread.ts";
 import { compileKernels } from "./kernels/compile-kernels.ts";
 import { type MicroBatch, planMicroBatches } from "./micro-batches.ts";
-import { checkModelConfig, type ModelConfig } from "./model-config.ts";
-import { readModelFolder, writeModelFolder } from "./model-folder.ts";
 import type { RowNumbers, WorkBatch, WorkRow } from "./training-thread.ts";
 import { WeightSets } from "./weight-sets.ts";
-import { initialiseWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
+import { initialiseWeights, readWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
 import { backwardRow, forwardRow, joinNumbers } from "./work-rows.ts";
 
 export interface EmbeddedOptions {
@@ -40,9 +40,9 @@ export interface EmbeddedOptions {
   seed?: number;
   /** Processor cores to use; all by default. */
   threads?: number;
-  /** Limit of the key/value caches of all threads together; a quarter of the free memory by default. */
+  /** Limit of the KV caches of all threads together; a quarter of the free memory by default. */
   maxCacheBytes?: number;
-  /** Sequences decoded at the same time, all threads together. */
+  /** Sequences decoded concurrently, all threads together. */
   maxRows?: number;
   /** Padded tokens computed at once by one thread while training: more is faster up to a point and takes more memory. */
   microBatchTokens?: number;
@@ -52,10 +52,10 @@ export interface EmbeddedOptions {
 
 const defaultMicroBatchTokens = 1152;
 
-/** Models up to this size train fastest as independent threads, each with rows of its own; larger ones share each product. */
-const independentThreads = 12_000_000;
+/** Models up to this size are data parallel over threads, each with rows of its own; in larger ones each product is split over the cores. */
+const maxDataParallelParameters = 12_000_000;
 
-/** V8 13, that of Node 24, computes a product and a sum at once; in Node 22 kernels had half the speed, and ONNX Runtime is the faster one. */
+/** V8 13, in Node 24, has fused multiply-add; in Node 22 kernels had half the speed, and ONNX Runtime is faster. */
 const hasFusedVectors = Number.parseInt(process.versions.v8, 10) >= 13;
 
 interface ForwardRecord {
@@ -98,7 +98,7 @@ class EmbeddedEngine implements Engine {
     this.#valueHead = options.valueHead ?? savedValueHead;
     this.#layout = weightLayout(config, this.#valueHead);
     const cores = options.threads ?? availableParallelism();
-    const isSmall = this.#layout.size <= independentThreads;
+    const isSmall = this.#layout.size <= maxDataParallelParameters;
     const count = isSmall ? cores : 1;
     const { tokenizer } = options;
     const setup: ThreadSetup = {
@@ -141,11 +141,11 @@ class EmbeddedEngine implements Engine {
     signal?.throwIfAborted();
     const id = this.#nextId++;
     const worker = this.#pool.forRollout(request.rollout);
-    const answer = worker.call<Sample | undefined>("sample", { id, request });
+    const sampling = worker.call<Sample | undefined>("sample", { id, request });
     const abort = () => void worker.call("abort", { id }).catch(() => {});
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      const sample = await answer;
+      const sample = await sampling;
       if (sample === undefined) throw signal?.reason;
       return sample;
     } finally {
@@ -257,7 +257,6 @@ class EmbeddedEngine implements Engine {
       writeModelFolder(directory, {
         config: this.#config,
         valueHead: this.#valueHead,
-        layout: this.#layout,
         sets: this.#sets.toSave(),
         ...defined({ tokenizer }),
       });
@@ -266,7 +265,9 @@ class EmbeddedEngine implements Engine {
 
   async load(directory: string): Promise<void> {
     const folder = readModelFolder(directory);
-    await this.#pool.exclusive(() => this.#sets.replace(() => folder.readSets(this.#config, this.#layout)));
+    await this.#pool.exclusive(() =>
+      this.#sets.replace(() => folder.readSets(this.#config, (tensors) => readWeights(tensors, this.#layout))),
+    );
   }
 
   async close(): Promise<void> {
@@ -275,5 +276,5 @@ class EmbeddedEngine implements Engine {
 }
 
 function workBatches(rows: readonly (WorkRow | undefined)[], batches: readonly MicroBatch[]): WorkBatch[] {
-  return batches.map((batch) => ({ root: batch.root, rows: batch.rows.map((row) => rows[row]!) }));
+  return batches.map((batch) => ({ sharedPrefix: batch.sharedPrefix, rows: batch.rows.map((row) => rows[row]!) }));
 }

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ModelConfig, tiny } from "../model/model-config.ts";
 import { embedded } from "./embedded.ts";
 import { exportOnnx } from "./export-onnx.ts";
-import { type ModelConfig, tiny } from "./model-config.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ludus-onnx-"));
 afterAll(() => rmSync(folder, { recursive: true }));

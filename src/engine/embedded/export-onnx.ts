@@ -1,12 +1,12 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Stored, toOnnx } from "../../tensor/index.ts";
-import type { ModelConfig } from "./model-config.ts";
-import { readModelFolder } from "./model-folder.ts";
+import type { ModelConfig } from "../model/model-config.ts";
+import { readModelFolder } from "../model/model-folder.ts";
+import { openCheckpoint, type TensorSource } from "../model/safetensors.ts";
+import { writeBytes } from "../model/write-file.ts";
 import { onnxGraph, rotationTables } from "./onnx-graph.ts";
 import { Rotations } from "./rotations.ts";
-import { openCheckpoint, type TensorSource } from "./safetensors.ts";
-import { writeBytes } from "./write-file.ts";
 
 export interface OnnxOptions {
   /** Weights of more bytes than this go into `model.onnx_data`, beside the graph: one file may have 2 GiB at most. */

@@ -17,7 +17,7 @@ import {
   unpadRows,
   type Value,
 } from "../../tensor/index.ts";
-import type { ModelConfig } from "./model-config.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import {
   blockedLength,
   causalAttention,
@@ -45,9 +45,9 @@ export interface TrainingGraphOptions {
   recompute: "nothing" | "attention" | "layers";
   /** Into how many blocks attention cuts a row; its length must be a multiple of this. */
   blocks: number;
-  /** What all rows begin with is an input of its own, `root`, and computed once. */
-  root: boolean;
-  /** Rows lie one behind the other, without padding. */
+  /** The prefix that all rows share is an input of its own and computed once. */
+  sharedPrefix: boolean;
+  /** Sequence packing: rows are one sequence without padding. */
   packed: boolean;
 }
 
@@ -106,23 +106,23 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
 function readRows(
   config: ModelConfig,
   graph: Graph,
-  { blocks, recompute, root: hasRoot, packed }: TrainingGraphOptions,
+  { blocks, recompute, sharedPrefix: hasPrefix, packed }: TrainingGraphOptions,
 ) {
   const length = blockedLength(blocks);
   const options = { blocks, recompute: recompute === "attention" };
-  if (!hasRoot && !packed) {
+  if (!hasPrefix && !packed) {
     const tokens = graph.input("tokens", "int64", ["B", length]);
     return { tokens, attention: causalAttention(config, graph, options) };
   }
   const rows = packed ? packedRows(graph, length) : paddedRows(graph, length);
-  const root = hasRoot ? graph.input("root", "int64", [1, "R"]) : undefined;
-  const flat = root === undefined ? rows.tokens : concat([root, rows.tokens], 1);
-  // a row each: ONNX Runtime turns no row that is longer than the table of its rotations
+  const prefix = hasPrefix ? graph.input("sharedPrefix", "int64", [1, "R"]) : undefined;
+  const flat = prefix === undefined ? rows.tokens : concat([prefix, rows.tokens], 1);
+  // one row per token: ONNX Runtime applies rope to no row that is longer than its tables
   const tokens = reshape(flat, [flat.shape[1], 1]);
-  return { tokens, attention: flatAttention(config, graph, { ...options, root, rows }) };
+  return { tokens, attention: flatAttention(config, graph, { ...options, prefix, rows }) };
 }
 
-/** Rows side by side, of one length. */
+/** Rows padded to one length. */
 function paddedRows(graph: Graph, length: string): FlatRows {
   const rows = graph.input("tokens", "int64", ["B", length]);
   return {
@@ -133,23 +133,23 @@ function paddedRows(graph: Graph, length: string): FlatRows {
   };
 }
 
-/** Rows one behind the other, each as long as it is; only attention sees them padded. */
+/** Rows packed into one sequence; only attention sees them padded. */
 function packedRows(graph: Graph, length: string): FlatRows {
   const tokens = graph.input("tokens", "int64", [1, "N"]);
-  const places = graph.input("places", "int64", ["B", length]);
-  const back = graph.input("back", "int64", ["N"]);
+  const packedIndex = graph.input("packedIndex", "int64", ["B", length]);
+  const paddedIndex = graph.input("paddedIndex", "int64", ["N"]);
   return {
     tokens,
-    like: places,
-    toRows: (x) => padRows(reshape(x, ["N", x.shape[2]]), places, back),
-    toFlat: (x) => reshape(unpadRows(x, places, back), [1, "N", x.shape[2]]),
+    like: packedIndex,
+    toRows: (x) => padRows(reshape(x, ["N", x.shape[2]]), packedIndex, paddedIndex),
+    toFlat: (x) => reshape(unpadRows(x, packedIndex, paddedIndex), [1, "N", x.shape[2]]),
   };
 }
 
 /**
  * Decoding is cut at every attention, which the kernel computes: piece 0 ends with the queries, keys and values of the first
  * layer, piece i finishes layer i - 1 and ends with those of layer i, the last one gives the probabilities of the next token.
- * All tokens of a step, of prompts or sampled, are rows of one matrix.
+ * All tokens of a step, prefilled or sampled, are rows of one matrix.
  */
 export function decodingPiece(config: ModelConfig, piece: number): Uint8Array {
   const graph = new Graph();

@@ -18,7 +18,7 @@ interface PackedSet {
   isCurrent: boolean;
 }
 
-/** Decoding in kernels of our own from the first number to the last: for models whose products are too small for a session. */
+/** Decoding in WebAssembly kernels alone: for models whose products are too small for a session to be fast. */
 export class KernelDecoder implements Decoder {
   readonly #options: KernelDecoderOptions;
   readonly #sets = new Map<string, PackedSet>();
@@ -44,14 +44,14 @@ export class KernelDecoder implements Decoder {
   async run(step: DecodeStep): Promise<readonly Float32Array[]> {
     const { shape, kernels } = this.#options;
     const { places } = this.#packed(step.weights);
-    const [written, answers] = [step.tokens.length, step.temperatures.length];
+    const [written, sampled] = [step.tokens.length, step.temperatures.length];
     this.#prepare(step);
     const { at } = kernels;
     for (const [i, layer] of places.layers.entries()) {
-      const count = i === places.layers.length - 1 ? answers : written;
+      const count = i === places.layers.length - 1 ? sampled : written;
       kernels.norm(layer.inputNorm, written);
       this.#product(layer.projected, at.normal, at.projected, written);
-      kernels.turn(layer, written);
+      kernels.rope(layer, written);
       kernels.attend(i, { count, written });
       if (count === 0) return [];
       this.#product(layer.output, at.attended, at.states, count);
@@ -60,11 +60,11 @@ export class KernelDecoder implements Decoder {
       kernels.gate(count);
       this.#product(layer.down, at.gated, at.states, count);
     }
-    kernels.norm(places.norm, answers);
-    this.#product(places.head, at.normal, at.logits, answers);
-    kernels.softmax(answers);
+    kernels.norm(places.norm, sampled);
+    this.#product(places.head, at.normal, at.logits, sampled);
+    kernels.softmax(sampled);
     const { config, rows } = shape;
-    const all = kernels.memory.floats(at.logits, answers * rows.vocabulary);
+    const all = kernels.memory.floats(at.logits, sampled * rows.vocabulary);
     return step.temperatures.map((_, b) =>
       all.subarray(b * rows.vocabulary, b * rows.vocabulary + config.vocabularySize),
     );
@@ -90,17 +90,17 @@ export class KernelDecoder implements Decoder {
     tokens.forEach((token, t) => {
       states.set(embeddings.subarray(token * width, (token + 1) * width), t * shape.rows.states);
     });
-    this.#turnTables(rotation, positions);
+    this.#writeRopeTables(rotation, positions);
   }
 
-  #turnTables({ cos, sin }: Rotation, positions: readonly number[]): void {
+  #writeRopeTables({ cos, sin }: Rotation, positions: readonly number[]): void {
     const { shape, kernels } = this.#options;
     const half = shape.config.headWidth / 2;
-    const tables = kernels.memory.floats(kernels.at.rotations, positions.length * shape.headRoom);
+    const tables = kernels.memory.floats(kernels.at.rotations, positions.length * shape.paddedHeadWidth);
     positions.forEach((position, t) => {
       const [start, end] = [position * half, (position + 1) * half];
-      tables.set(cos.subarray(start, end), t * shape.headRoom);
-      tables.set(sin.subarray(start, end), t * shape.headRoom + shape.halfRoom);
+      tables.set(cos.subarray(start, end), t * shape.paddedHeadWidth);
+      tables.set(sin.subarray(start, end), t * shape.paddedHeadWidth + shape.paddedHalfWidth);
     });
   }
 

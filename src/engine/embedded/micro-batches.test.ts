@@ -20,7 +20,7 @@ const groupOf = (rng: Rng, size: number, prompt: number, length: number) => {
 
 const lengthOf = ({ wanted }: PlannedRow) => wanted.at(-1)!;
 const paddedWork = (batches: readonly MicroBatch[]) =>
-  batches.reduce((sum, { root, rows, length }) => sum + root + rows.length * length, 0);
+  batches.reduce((sum, { sharedPrefix, rows, length }) => sum + sharedPrefix + rows.length * length, 0);
 
 /** What every plan must keep to. */
 function checkPlan(rows: readonly PlannedRow[], plan: readonly (readonly MicroBatch[])[], maxTokens: number): void {
@@ -28,11 +28,11 @@ function checkPlan(rows: readonly PlannedRow[], plan: readonly (readonly MicroBa
   expect(planned.toSorted((a, b) => a - b)).toEqual(rows.map((_, row) => row));
   for (const batch of plan.flat()) {
     const members = batch.rows.map((row) => rows[row]);
-    expect(batch.length).toBe(Math.max(...members.map(lengthOf)) - batch.root);
-    expect(Math.min(...members.map(lengthOf))).toBeGreaterThan(batch.root);
-    expect(batch.tokens).toBe(members.reduce((sum, member) => sum + lengthOf(member) - batch.root, 0));
-    const roots = members.map(({ tokens }) => tokens.subarray(0, batch.root).join());
-    expect(new Set(roots).size).toBe(1);
+    expect(batch.length).toBe(Math.max(...members.map(lengthOf)) - batch.sharedPrefix);
+    expect(Math.min(...members.map(lengthOf))).toBeGreaterThan(batch.sharedPrefix);
+    expect(batch.tokens).toBe(members.reduce((sum, member) => sum + lengthOf(member) - batch.sharedPrefix, 0));
+    const prefixes = members.map(({ tokens }) => tokens.subarray(0, batch.sharedPrefix).join());
+    expect(new Set(prefixes).size).toBe(1);
     if (members.length > 1) expect(paddedWork([batch])).toBeLessThanOrEqual(maxTokens);
   }
 }
@@ -72,7 +72,7 @@ describe("the prompt of a group", () => {
     const rows = Array.from({ length: 8 }, () => groupOf(rng, 8, 32, 150)).flat();
     const plan = planMicroBatches(rows, options);
     expect(plan.map((batches) => batches.length)).toEqual([4, 4]);
-    for (const batch of plan.flat()) expect(batch.root).toBeGreaterThanOrEqual(32);
+    for (const batch of plan.flat()) expect(batch.sharedPrefix).toBeGreaterThanOrEqual(32);
     expect(paddedWork(plan.flat())).toBeLessThan(0.85 * 64 * 150);
   });
 
@@ -84,8 +84,10 @@ describe("the prompt of a group", () => {
 
   test("is not looked at where there is next to none", () => {
     const rows = Array.from({ length: 8 }, () => groupOf(createRng(5), 8, 4, 150)).flat();
-    const roots = planMicroBatches(rows, options).flatMap((batches) => batches.map(({ root }) => root));
-    expect(new Set(roots)).toEqual(new Set([0]));
+    const prefixes = planMicroBatches(rows, options).flatMap((batches) =>
+      batches.map(({ sharedPrefix }) => sharedPrefix),
+    );
+    expect(new Set(prefixes)).toEqual(new Set([0]));
   });
 });
 
@@ -96,7 +98,7 @@ test("rows of a group stay together though they end at different lengths", () =>
     return Array.from({ length: 8 }, (_, i) => rowOf(rng, prompt, 120 + 15 * i));
   }).flat();
   const plan = planMicroBatches(rows, { maxTokens: 1152, threads: 2 });
-  for (const batch of plan.flat()) expect(batch.root).toBeGreaterThanOrEqual(100);
+  for (const batch of plan.flat()) expect(batch.sharedPrefix).toBeGreaterThanOrEqual(100);
   // padded, they would be a quarter more
   const batches = plan
     .flat()

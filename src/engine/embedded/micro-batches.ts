@@ -7,13 +7,13 @@ export interface PlannedRow {
   readonly wanted: Int32Array;
 }
 
-/** A set of rows computed together: padded to the longest of them, or, where that pays, one behind the other. */
+/** Rows computed in one run: padded to the longest of them, or packed where that is faster. */
 export interface MicroBatch {
   /** Numbers of the rows in the caller's order. */
   rows: readonly number[];
-  /** Tokens that all rows begin with and that are computed once; 0 where that does not pay. */
-  root: number;
-  /** Tokens of the longest row, and of all rows, behind the root. */
+  /** Tokens of the prefix that all rows share and that is computed once; 0 where sharing is not worth it. */
+  sharedPrefix: number;
+  /** Tokens of the longest row, and of all rows, after the shared prefix. */
   length: number;
   tokens: number;
 }
@@ -24,79 +24,79 @@ export interface MicroBatchOptions {
   threads: number;
 }
 
-/** What a run costs besides its tokens, in tokens: calls of operators, and gradients that are copied and added up. */
-const runTokens = 64;
-/** Shorter beginnings are not worth the operators that sharing takes. */
-const leastRoot = 8;
-/** Sharing must save so much. */
-const leastSaving = 0.05;
+/** Fixed cost of a run, in tokens: operator calls, and gradients that are copied and accumulated. */
+const runCost = 64;
+/** Shorter prefixes are not worth the operators that sharing takes. */
+const minSharedPrefix = 8;
+/** Sharing must save at least this share of the slowest thread's work. */
+const minSaving = 0.05;
 
 /**
- * Rows cut into micro-batches and dealt to threads. The prompt that attempts of a group have in common is computed once where that
- * makes the slowest thread faster; other rows are sorted by length. The result depends on the rows alone, never on timing, so that
- * sums of gradients are the same bits every time.
+ * Cuts rows into micro-batches and assigns them to threads. A prefix that several rows share, such as the prompt of a group, is computed
+ * once where that makes the slowest thread faster; other rows are sorted by length. The result depends on the rows alone, never on
+ * timing, so accumulated gradients have the same bits every time.
  */
 export function planMicroBatches(rows: readonly PlannedRow[], options: MicroBatchOptions): MicroBatch[][] {
   const all = rows.map((_, row) => row);
-  const plain = deal(separate(rows, all, options), options.threads);
-  const families = familiesOf(rows);
-  if (families.length === 0) return plain;
-  const inFamily = new Set(families.flatMap(({ members }) => members));
-  const others = separate(
+  const plain = assign(batchByLength(rows, all, options), options.threads);
+  const groups = findPrefixGroups(rows);
+  if (groups.length === 0) return plain;
+  const grouped = new Set(groups.flatMap(({ members }) => members));
+  const others = batchByLength(
     rows,
-    all.filter((row) => !inFamily.has(row)),
+    all.filter((row) => !grouped.has(row)),
     options,
   );
-  // families are cut smaller too, lest there be fewer batches than threads
+  // groups are also cut into parts, or there might be fewer batches than threads
   const plans = [1, 2, options.threads].map((parts) => {
-    const together = families.flatMap((family) => cutFamily(rows, family, options.maxTokens, parts));
-    return deal([...together, ...others], options.threads);
+    const batches = groups.flatMap((group) => cutPrefixGroup(rows, group, options.maxTokens, parts));
+    return assign([...batches, ...others], options.threads);
   });
   const best = plans.reduce((least, plan) => (slowest(plan) < slowest(least) ? plan : least));
-  return slowest(best) < (1 - leastSaving) * slowest(plain) ? best : plain;
+  return slowest(best) < (1 - minSaving) * slowest(plain) ? best : plain;
 }
 
-/** Padding must be so much of the tokens that rows without it are faster, though they are rearranged around every attention. */
-const leastPadding = 0.08;
-/** What rearranging costs, as a share of the tokens. */
+/** Share of padding from which sequence packing is faster, although packed rows are padded and unpadded around every attention. */
+const minPadding = 0.08;
+/** What that costs, as a share of the tokens. */
 const packingCost = 0.04;
 
 export function packingPays(tokens: number, padded: number): boolean {
-  return padded - tokens > leastPadding * padded;
+  return padded - tokens > minPadding * padded;
 }
 
 const lengthOf = ({ wanted }: PlannedRow) => wanted.at(-1)!;
 
 /** What a batch costs, in tokens. */
-export function workOf({ rows, root, length, tokens }: MicroBatch): number {
+export function workOf({ rows, sharedPrefix, length, tokens }: MicroBatch): number {
   const padded = rows.length * length;
-  return root + (packingPays(tokens, padded) ? (1 + packingCost) * tokens : padded);
+  return sharedPrefix + (packingPays(tokens, padded) ? (1 + packingCost) * tokens : padded);
 }
 
 function slowest(plan: readonly (readonly MicroBatch[])[]): number {
-  return Math.max(...plan.map((batches) => batches.reduce((sum, batch) => sum + runTokens + workOf(batch), 0)));
+  return Math.max(...plan.map((batches) => batches.reduce((sum, batch) => sum + runCost + workOf(batch), 0)));
 }
 
-interface Family {
+/** Rows with the same prompt, longest first, and the length of their common prefix, which may be longer than the prompt. */
+interface PrefixGroup {
   members: readonly number[];
-  root: number;
+  sharedPrefix: number;
 }
 
-/** Rows with the same prompt, longest first, and how many tokens all of them begin with. */
-function familiesOf(rows: readonly PlannedRow[]): Family[] {
-  const groups = Map.groupBy(
+function findPrefixGroups(rows: readonly PlannedRow[]): PrefixGroup[] {
+  const byPrompt = Map.groupBy(
     rows.map((_, row) => row),
     (row) => rows[row].tokens.subarray(0, rows[row].wanted[0]).join(),
   );
-  return [...groups.values()].flatMap((members) => {
+  return [...byPrompt.values()].flatMap((members) => {
     const sorted = byLength(rows, members);
     const first = rows[members[0]];
-    // something is left of every row, so that no batch is empty behind its root
-    const root = Math.min(
+    // every row keeps at least one token of its own, so that no batch is empty after its prefix
+    const sharedPrefix = Math.min(
       ...members.map((row) => lengthOf(rows[row]) - 1),
       ...members.slice(1).map((row) => commonPrefix(first.tokens, rows[row].tokens)),
     );
-    return members.length > 1 && root >= leastRoot ? [{ members: sorted, root }] : [];
+    return members.length > 1 && sharedPrefix >= minSharedPrefix ? [{ members: sorted, sharedPrefix }] : [];
   });
 }
 
@@ -104,25 +104,25 @@ function byLength(rows: readonly PlannedRow[], members: readonly number[]): numb
   return members.toSorted((a, b) => lengthOf(rows[b]) - lengthOf(rows[a]) || a - b);
 }
 
-function cutFamily(
+function cutPrefixGroup(
   rows: readonly PlannedRow[],
-  { members, root }: Family,
+  { members, sharedPrefix }: PrefixGroup,
   maxTokens: number,
   parts: number,
 ): MicroBatch[] {
-  const behind = (row: number) => lengthOf(rows[row]) - root;
-  const most = Math.max(1, Math.floor((maxTokens - root) / behind(members[0])));
+  const ownTokens = (row: number) => lengthOf(rows[row]) - sharedPrefix;
+  const most = Math.max(1, Math.floor((maxTokens - sharedPrefix) / ownTokens(members[0])));
   const count = Math.min(members.length, Math.max(parts, Math.ceil(members.length / most)));
   return Array.from({ length: count }, (_, i) => {
     const [start, end] = [i, i + 1].map((part) => Math.round((part * members.length) / count));
     const chosen = members.slice(start, end);
-    const tokens = chosen.reduce((sum, row) => sum + behind(row), 0);
-    return { rows: chosen, root, length: behind(chosen[0]), tokens };
+    const tokens = chosen.reduce((sum, row) => sum + ownTokens(row), 0);
+    return { rows: chosen, sharedPrefix, length: ownTokens(chosen[0]), tokens };
   });
 }
 
-/** Batches of rows that share nothing, of about equal length. */
-function separate(
+/** Batches of rows of about equal length that share no prefix. */
+function batchByLength(
   rows: readonly PlannedRow[],
   members: readonly number[],
   { maxTokens, threads }: MicroBatchOptions,
@@ -130,7 +130,7 @@ function separate(
   const order = byLength(rows, members);
   const lengths = rows.map(lengthOf);
   const fewest = cut(order, lengths, maxTokens, Number.POSITIVE_INFINITY).length;
-  // as many batches as fill whole rounds of the threads, so that none waits for the others at the end
+  // a multiple of the threads, so that none is idle at the end
   const count = Math.ceil(fewest / threads) * threads;
   const total = order.reduce((sum, row) => sum + lengths[row], 0);
   return cut(order, lengths, maxTokens, total / count);
@@ -152,19 +152,19 @@ function cut(order: readonly number[], lengths: readonly number[], maxTokens: nu
     }
     const chosen = order.slice(i, i + rows);
     const tokens = chosen.reduce((sum, row) => sum + lengths[row], 0);
-    batches.push({ rows: chosen, root: 0, length, tokens });
+    batches.push({ rows: chosen, sharedPrefix: 0, length, tokens });
     i += rows;
   }
   return batches;
 }
 
 /** Longest work first, each to the thread with the least so far. */
-function deal(batches: readonly MicroBatch[], threads: number): MicroBatch[][] {
-  const hands = Array.from({ length: threads }, () => ({ work: 0, batches: [] as MicroBatch[] }));
+function assign(batches: readonly MicroBatch[], threads: number): MicroBatch[][] {
+  const loads = Array.from({ length: threads }, () => ({ work: 0, batches: [] as MicroBatch[] }));
   for (const batch of batches.toSorted((a, b) => workOf(b) - workOf(a))) {
-    const hand = hands.reduce((least, other) => (other.work < least.work ? other : least));
-    hand.batches.push(batch);
-    hand.work += workOf(batch);
+    const lightest = loads.reduce((least, other) => (other.work < least.work ? other : least));
+    lightest.batches.push(batch);
+    lightest.work += workOf(batch);
   }
-  return hands.map((hand) => hand.batches);
+  return loads.map((load) => load.batches);
 }

@@ -24,10 +24,10 @@ import {
   transpose,
   type Value,
 } from "../../tensor/index.ts";
-import type { ModelConfig } from "./model-config.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import { joinedProjections, weightLayout } from "./weights.ts";
 
-// Axes: B rows, S tokens of a row (n·C in blocks of C), R tokens that all rows begin with where those are computed once,
+// Axes: B rows, S tokens of a row (n·C in blocks of C), R tokens of the prefix that all rows share,
 // P positions a head is wanted at, K candidates of a position.
 
 export interface ParametersOptions {
@@ -78,7 +78,7 @@ export class Parameters {
   }
 }
 
-/** Queries, keys and values of one layer, turned by their positions: `[B, S, heads·headWidth]`. */
+/** Queries, keys and values of one layer, rotated by their positions: `[B, S, heads·headWidth]`. */
 interface Heads {
   query: Value;
   key: Value;
@@ -156,17 +156,17 @@ function projectHeads(
   const at = `model.layers.${layer}`;
   const normal = rmsNorm(states, parameters.get(`${at}.input_layernorm.weight`), config.normEpsilon);
   const [query, key, value] = parameters.linears(normal, at, "self_attn.qkv_proj") as [Value, Value, Value];
-  const turned = (projected: Value, name: "q" | "k", heads: number) => {
+  const rotated = (projected: Value, name: "q" | "k", heads: number) => {
     const scaled = config.queryKeyNorm
       ? headNorm(projected, parameters.get(`${at}.self_attn.${name}_norm.weight`), heads, config)
       : projected;
     return rotary(scaled, rotation.positions, rotation.cos, rotation.sin);
   };
-  return { query: turned(query, "q", config.heads), key: turned(key, "k", config.keyValueHeads), value };
+  return { query: rotated(query, "q", config.heads), key: rotated(key, "k", config.keyValueHeads), value };
 }
 
 /**
- * For one token per row: queries and keys turned together, `[B, heads + keyValueHeads, 1, headWidth]`, and values
+ * For one token per row: queries and keys rotated together, `[B, heads + keyValueHeads, 1, headWidth]`, and values
  * `[B, keyValueHeads, 1, headWidth]`.
  */
 export function projectSingleHeads(
@@ -181,15 +181,15 @@ export function projectSingleHeads(
   const normal = rmsNorm(states, parameters.get(`${at}.input_layernorm.weight`), config.normEpsilon);
   const projected = parameters.linear(normal, `${at}.self_attn.qkv_proj`);
   const all = reshape(projected, ["B", heads + 2 * keyValueHeads, 1, headWidth]);
-  const turn = (x: Value) => rotary(x, rotation.positions, rotation.cos, rotation.sin);
+  const rotate = (x: Value) => rotary(x, rotation.positions, rotation.cos, rotation.sin);
   if (!config.queryKeyNorm) {
-    const [turning, values] = split(all, [heads + keyValueHeads, keyValueHeads], 1) as [Value, Value];
-    return { queryKeys: turn(turning), values };
+    const [queryKeys, values] = split(all, [heads + keyValueHeads, keyValueHeads], 1) as [Value, Value];
+    return { queryKeys: rotate(queryKeys), values };
   }
   const [query, key, values] = split(all, [heads, keyValueHeads, keyValueHeads], 1) as [Value, Value, Value];
   const scaled = (x: Value, name: string) =>
     rmsNorm(x, parameters.get(`${at}.self_attn.${name}_norm.weight`), config.normEpsilon);
-  return { queryKeys: turn(concat([scaled(query, "q"), scaled(key, "k")], 1)), values };
+  return { queryKeys: rotate(concat([scaled(query, "q"), scaled(key, "k")], 1)), values };
 }
 
 function headNorm(x: Value, weight: Value, heads: number, config: ModelConfig): Value {
@@ -203,7 +203,7 @@ export function splitHeads(x: Value, heads: number, config: ModelConfig): Value 
   return transpose(reshape(x, [rows, length, heads, config.headWidth]), [0, 2, 1, 3]);
 }
 
-/** Query heads that share a key/value head stand one under the other, so that no key is ever repeated. */
+/** Query heads of one key/value head become rows of one matrix, so that keys are not repeated (grouped-query attention). */
 export function groupQueries(query: Value, config: ModelConfig): Value {
   const split = splitHeads(query, config.heads, config);
   const group = config.heads / config.keyValueHeads;
@@ -250,34 +250,34 @@ export interface FlatRows {
 }
 
 /**
- * Attention of rows whose tokens are one list, `[R + N, 1]`: the first R, if there are any, are the `root`, `[1, R]`, that all rows
- * begin with, the others the `rows`. A row sees the root and itself; `mask.before` is `[C, R]` of zeros.
+ * Attention of rows whose tokens are one list, `[R + N, 1]`: the first R, if there are any, are the shared `prefix`, `[1, R]`, the others
+ * the `rows`. A row attends to the prefix and to itself; `mask.toPrefix` is `[C, R]` of zeros.
  */
 export function flatAttention(
   config: ModelConfig,
   graph: Graph,
-  { blocks, recompute, root, rows }: AttentionOptions & { root: Value | undefined; rows: FlatRows },
+  { blocks, recompute, prefix, rows }: AttentionOptions & { prefix: Value | undefined; rows: FlatRows },
 ): Attention {
   const masks = blockMasks(graph, blocks);
-  const ofRoot = root && {
-    mask: graph.input("mask.root", "float32", ["R", "R"]),
-    unseen: graph.input("mask.before", "float32", ["C", "R"]),
+  const prefixMasks = prefix && {
+    inPrefix: graph.input("mask.inPrefix", "float32", ["R", "R"]),
+    toPrefix: graph.input("mask.toPrefix", "float32", ["C", "R"]),
   };
   return ({ query, key, value }) => {
     const flat = [query, key, value].map((x) => reshape(x, [1, x.shape[0], x.shape[2]]));
-    const parts = flat.map((x) => (root === undefined ? [x] : split(x, [root, rows.tokens], 1)));
+    const parts = flat.map((x) => (prefix === undefined ? [x] : split(x, [prefix, rows.tokens], 1)));
     const heads = (which: number, to: (x: Value) => Value): Heads => {
       const [q, k, v] = parts.map((part) => to(part.at(which)!)) as [Value, Value, Value];
       return { query: q, key: k, value: v };
     };
     const own = heads(-1, rows.toRows);
-    if (ofRoot === undefined)
+    if (prefixMasks === undefined)
       return reshape(rows.toFlat(attendInBlocks(config, own, { masks, recompute })), query.shape);
-    const common = heads(0, (x) => x);
+    const shared = heads(0, (x) => x);
     const forEach = (x: Value) => repeatLike(splitHeads(x, config.keyValueHeads, config), rows.like);
-    const before = { key: forEach(common.key), value: forEach(common.value), mask: ofRoot.unseen };
+    const before = { key: forEach(shared.key), value: forEach(shared.value), mask: prefixMasks.toPrefix };
     const attended = [
-      attendInBlocks(config, common, { masks: [ofRoot.mask], recompute }),
+      attendInBlocks(config, shared, { masks: [prefixMasks.inPrefix], recompute }),
       rows.toFlat(attendInBlocks(config, own, { masks, recompute, before })),
     ];
     return reshape(concat(attended, 1), query.shape);
@@ -291,7 +291,7 @@ function blockMasks(graph: Graph, blocks: number): Value[] {
 interface BlocksOptions {
   masks: readonly Value[];
   recompute: boolean;
-  /** Keys and values that all queries see, `[B, keyValueHeads, R, headWidth]`, and their mask. */
+  /** Keys and values that all queries attend to, `[B, keyValueHeads, R, headWidth]`, and their mask. */
   before?: { key: Value; value: Value; mask: Value };
 }
 

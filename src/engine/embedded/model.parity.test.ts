@@ -7,13 +7,13 @@ import { defined } from "../../defined.ts";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { createRng } from "../../random.ts";
 import type { Derivatives, Engine, TokenBatch } from "../engine.ts";
+import { readModelFolder } from "../model/model-folder.ts";
+import { openCheckpoint, readSafetensors, type TensorSource } from "../model/safetensors.ts";
 import { embedded } from "./embedded.ts";
-import { readModelFolder } from "./model-folder.ts";
 import { Rotations } from "./rotations.ts";
-import { openCheckpoint, readSafetensors, type TensorSource } from "./safetensors.ts";
 import { type Feeds, floats } from "./session.ts";
 import { TrainingThread, type WorkRow } from "./training-thread.ts";
-import { sharedFloats, slice, type WeightLayout, weightLayout } from "./weights.ts";
+import { readWeights, sharedFloats, slice, type WeightLayout, weightLayout } from "./weights.ts";
 import { backwardRow } from "./work-rows.ts";
 
 const tokenizer = byteTokenizer();
@@ -268,7 +268,7 @@ async function gradientOf(
   const model = readModelFolder(folder);
   const { config } = model;
   const layout = weightLayout(config, false);
-  const { weights } = model.readSets(config, layout)[0];
+  const { weights } = model.readSets(config, (tensors) => readWeights(tensors, layout))[0];
   const feeds: Feeds = Object.fromEntries(
     layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter), parameter.shape)]),
   );
@@ -281,7 +281,7 @@ async function gradientOf(
   const gradient = sharedFloats(layout.size);
   const options = { temperature, candidates: 0, alternatives: 0 };
   for (const batch of [work.filter(isLong), work.filter((row) => !isLong(row))]) {
-    await thread.backward(feeds, { rows: batch, root: 0 }, options, gradient, batch.every(isLong));
+    await thread.backward(feeds, { rows: batch, sharedPrefix: 0 }, options, gradient, batch.every(isLong));
   }
   return { gradient, layout };
 }

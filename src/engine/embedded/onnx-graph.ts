@@ -1,5 +1,5 @@
 import { add, concat, Graph, matmul, type Operator, reshape, softmax, type Value } from "../../tensor/index.ts";
-import type { ModelConfig } from "./model-config.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import { type Attention, decoderBody, groupQueries, joinHeads, Parameters, splitHeads } from "./model-graph.ts";
 import { hidden } from "./session.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { tiny } from "../model/model-config.ts";
 import { KernelMemory } from "./kernels/kernel-memory.ts";
 import { kernelShape } from "./kernels/kernel-shape.ts";
-import { tiny } from "./model-config.ts";
 import { PageCache, pageBytes } from "./page-cache.ts";
 
 test("pages are shared, given back and limited", () => {

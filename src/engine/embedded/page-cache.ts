@@ -2,19 +2,19 @@ import { layerBytes, pageTokens, usedPieces } from "./kernels/attention-kernel.t
 import type { KernelMemory } from "./kernels/kernel-memory.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 
-/** Bytes of the keys and values of one page, all layers. */
+/** Bytes of KV cache of one page, all layers. */
 export function pageBytes(shape: KernelShape): number {
   return shape.config.layers * layerBytes(shape);
 }
 
-/** Bytes of the keys and values of one token, all layers. */
+/** Bytes of KV cache of one token, all layers. */
 export function tokenBytes(shape: KernelShape): number {
   return pageBytes(shape) / pageTokens;
 }
 
 /**
- * Keys and values in pages of 256 tokens, in the memory of the kernels. Rows hold lists of pages; rows that begin alike
- * share pages, and a page goes back when the last row has let it go. Memory is taken as it is needed, up to a limit.
+ * The KV cache in pages of 256 tokens, in the memory of the kernels. Rows hold lists of pages; rows with a common prefix share
+ * pages, and a page is free again when no row uses it. Memory is allocated on demand, up to a limit.
  */
 export class PageCache {
   readonly #shape: KernelShape;

@@ -1,8 +1,8 @@
-import type { ModelConfig } from "./model-config.ts";
-import { ropeTables } from "./rope.ts";
+import type { ModelConfig } from "../model/model-config.ts";
+import { ropeTables } from "../model/rope.ts";
 import { type Feeds, floats } from "./session.ts";
 
-/** Tables of cosines and sines for sequences up to a length. */
+/** Rope tables, cosines and sines, for sequences up to a length. */
 export interface Rotation {
   readonly maxLength: number;
   /** `[maxLength, headWidth / 2]` each. */
@@ -13,9 +13,9 @@ export interface Rotation {
 }
 
 /**
- * The rotation a sequence of a given length gets. It is one table for all, but for longrope, whose frequencies are others
- * beyond the original context: such rows are never computed together with shorter ones, and a row that grows past that
- * length is computed again, so that sampling and training always mean the same model.
+ * The rope tables for a sequence of a given length. All lengths share one table, except with longrope, whose frequencies change
+ * beyond the original context: such rows are never batched with shorter ones, and a row that grows past that length is prefilled
+ * again, so that sampling and training use the same model.
  */
 export class Rotations {
   readonly #tables: Rotation[];

@@ -1,5 +1,5 @@
 import { LudusError } from "../../errors.ts";
-import type { Answer } from "../answer.ts";
+import type { ActiveRequest } from "../active-request.ts";
 import { policyWeights } from "../engine.ts";
 import { commonPrefix } from "./common-prefix.ts";
 import { pageTokens } from "./kernels/attention-kernel.ts";
@@ -8,36 +8,36 @@ import type { KernelShape } from "./kernels/kernel-shape.ts";
 import { PageCache, pageBytes } from "./page-cache.ts";
 import type { Rotation } from "./rotations.ts";
 
-/** A token sequence and how many of its tokens the cache holds. */
+/** A token sequence and how many of its tokens the KV cache holds. */
 export interface Row {
   readonly weights: string;
-  /** How its keys and queries were turned: with longrope that depends on the row's length. */
+  /** The rope tables of its keys and queries: with longrope they depend on the row's length. */
   rotation: Rotation;
   tokens: number[];
   cached: number;
   pages: number[];
-  /** Which list of pages is this row's, and where it lies. */
+  /** The number of this row's page list, and its address. */
   readonly list: number;
   address: number;
-  /** Absent while the rollout is elsewhere, between two turns. */
-  answer: Answer | undefined;
+  /** Absent between two turns of the rollout. */
+  active: ActiveRequest | undefined;
   readonly rollout: string | undefined;
-  /** When it was last used, in steps of the sampler; the longest idle goes first. */
+  /** When it was last used, in steps of the sampler: idle rows are evicted least recently used first. */
   used: number;
 }
 
 export interface RowsOptions {
   shape: KernelShape;
   memory: KernelMemory;
-  /** Limit of the key/value cache. */
+  /** Limit of the KV cache. */
   maxCacheBytes: number;
   maxRows: number;
 }
 
-/** So many tokens are worth a copy, or a wait. */
-const worthSharing = 8;
+/** Shorter common prefixes are neither copied nor waited for. */
+const minSharedTokens = 8;
 
-/** The rows of a thread and their pages: who gets memory, who shares it, who gives way. */
+/** The rows of a thread and their pages of KV cache: allocation, prefix sharing, eviction and preemption. */
 export class Rows {
   readonly cache: PageCache;
   readonly #options: RowsOptions;
@@ -58,34 +58,34 @@ export class Rows {
   }
 
   /**
-   * Finds a row for a request: its rollout's own or a new one, which shares the pages of another with the same beginning.
-   * "later" when another row is just computing what this one could share; "full" when there is no room until something ends.
+   * Finds a row for a request: its rollout's own or a new one, which shares the pages of another row with the same prefix.
+   * "later" while another row is computing a prefix that this one can share; "full" until another request ends.
    */
-  place(answer: Answer, rotation: Rotation, clock: number): "placed" | "later" | "full" {
-    const weights = answer.request.weights ?? policyWeights;
-    const tokens = answer.allTokens;
-    const own = this.#ownRow(weights, answer.request.rollout);
+  place(active: ActiveRequest, rotation: Rotation, clock: number): "placed" | "later" | "full" {
+    const weights = active.request.weights ?? policyWeights;
+    const tokens = active.allTokens;
+    const own = this.#ownRow(weights, active.request.rollout);
     if (own !== undefined) {
       this.#truncate(own, Math.min(commonPrefix(own.tokens, tokens, own.cached), tokens.length - 1));
-      Object.assign(own, { tokens, answer, used: clock });
+      Object.assign(own, { tokens, active, used: clock });
       return "placed";
     }
     const kind = { weights, rotation };
-    const known = this.#longestShare(kind, tokens, (row) => row.cached);
-    const coming = this.#longestShare(kind, tokens, (row) =>
-      row.answer === undefined ? row.cached : row.tokens.length,
+    const cached = this.#longestPrefix(kind, tokens, (row) => row.cached);
+    const pending = this.#longestPrefix(kind, tokens, (row) =>
+      row.active === undefined ? row.cached : row.tokens.length,
     );
-    if ((coming?.length ?? 0) >= (known?.length ?? 0) + worthSharing) return "later";
-    const list = this.cache.takeList() ?? (this.#evictIdle(known?.row) ? this.cache.takeList() : undefined);
+    if ((pending?.length ?? 0) >= (cached?.length ?? 0) + minSharedTokens) return "later";
+    const list = this.cache.takeList() ?? (this.#evictIdle(cached?.row) ? this.cache.takeList() : undefined);
     if (list === undefined) return "full";
-    const shared = known === undefined ? { pages: [], cached: 0 } : this.#share(known);
-    const { rollout } = answer.request;
-    const row: Row = { weights, rotation, tokens, ...shared, list, address: 0, answer, rollout, used: clock };
+    const shared = cached === undefined ? { pages: [], cached: 0 } : this.#share(cached);
+    const { rollout } = active.request;
+    const row: Row = { weights, rotation, tokens, ...shared, list, address: 0, active, rollout, used: clock };
     this.#rows.add(row);
     return "placed";
   }
 
-  /** Whole pages are shared, the last one, which both rows will write to, is copied. */
+  /** Whole pages are shared; the last one, which both rows will write to, is copied. */
   #share({ row, length }: { row: Row; length: number }): { pages: number[]; cached: number } {
     const whole = Math.floor(length / pageTokens);
     const pages = row.pages.slice(0, whole);
@@ -100,13 +100,13 @@ export class Rows {
   #ownRow(weights: string, rollout: string | undefined): Row | undefined {
     if (rollout === undefined) return undefined;
     for (const row of this.#rows) {
-      if (row.rollout === rollout && row.weights === weights && row.answer === undefined) return row;
+      if (row.rollout === rollout && row.weights === weights && row.active === undefined) return row;
     }
     return undefined;
   }
 
-  /** The row with the longest common beginning, of whose tokens so many count. The last token is always computed. */
-  #longestShare(
+  /** The row with the longest common prefix among its first `counts` tokens. The last token is always computed. */
+  #longestPrefix(
     kind: Pick<Row, "weights" | "rotation">,
     tokens: readonly number[],
     counts: (row: Row) => number,
@@ -115,12 +115,12 @@ export class Rows {
     for (const row of this.#rows) {
       if (row.weights !== kind.weights || row.rotation !== kind.rotation) continue;
       const length = commonPrefix(row.tokens, tokens, Math.min(counts(row), tokens.length - 1));
-      if (length >= worthSharing && length > (best?.length ?? 0)) best = { row, length };
+      if (length >= minSharedTokens && length > (best?.length ?? 0)) best = { row, length };
     }
     return best;
   }
 
-  /** Keeps the first tokens of a row. A page that others use too must not be written to again: it is let go whole. */
+  /** Keeps the first tokens of a row. A page that other rows share must not be written to: it is released whole. */
   #truncate(row: Row, cached: number): void {
     if (cached === row.cached) return;
     const whole = Math.floor(cached / pageTokens);
@@ -130,7 +130,7 @@ export class Rows {
     row.cached = keepsLast ? cached : whole * pageTokens;
   }
 
-  /** Forgets what the row holds; it will be computed again. */
+  /** Drops the KV cache of a row; it will be prefilled again. */
   reset(row: Row): void {
     for (const page of row.pages.splice(0)) this.cache.giveBack(page);
     row.cached = 0;
@@ -147,33 +147,33 @@ export class Rows {
   }
 
   /**
-   * Pages for a row up to a length. Idle rows go first, then the youngest active one, whose answer is handed to `displaced`
-   * and computed again later. False when the row itself had to give way or cannot ever fit.
+   * Allocates pages for a row up to a length. Idle rows are evicted first, then the newest active row is preempted: its request goes
+   * to `preempted` and is prefilled again later. False when the row itself is the newest, or can never fit.
    */
-  reserve(row: Row, length: number, displaced: (answer: Answer) => void): boolean {
+  reserve(row: Row, length: number, preempted: (active: ActiveRequest) => void): boolean {
     const needed = Math.ceil(length / pageTokens);
     while (row.pages.length < needed) {
       const page = this.cache.takePage();
       if (page !== undefined) row.pages.push(page);
-      else if (!this.#evictIdle() && !this.#displaceYoungest(row, displaced)) return false;
+      else if (!this.#evictIdle() && !this.#preemptNewest(row, preempted)) return false;
     }
     row.address = this.cache.writeList(row.list, row.pages);
     return true;
   }
 
-  #displaceYoungest(row: Row, displaced: (answer: Answer) => void): boolean {
-    const youngest = [...this.#rows].findLast((other) => other.answer !== undefined);
-    if (youngest === undefined || youngest === row) return false;
-    displaced(youngest.answer!);
-    this.free(youngest);
+  #preemptNewest(row: Row, preempted: (active: ActiveRequest) => void): boolean {
+    const newest = [...this.#rows].findLast((other) => other.active !== undefined);
+    if (newest === undefined || newest === row) return false;
+    preempted(newest.active!);
+    this.free(newest);
     return true;
   }
 
-  /** Lets go of the row that has been idle longest; not of the one to be spared. */
+  /** Evicts the least recently used idle row, except for `spared`. */
   #evictIdle(spared?: Row): boolean {
     let oldest: Row | undefined;
     for (const row of this.#rows) {
-      if (row.answer === undefined && row !== spared && row.used < (oldest?.used ?? Number.POSITIVE_INFINITY))
+      if (row.active === undefined && row !== spared && row.used < (oldest?.used ?? Number.POSITIVE_INFINITY))
         oldest = row;
     }
     if (oldest !== undefined) this.free(oldest);
@@ -184,7 +184,7 @@ export class Rows {
     const { shape, maxCacheBytes } = this.#options;
     const need = Math.ceil(length / pageTokens) * pageBytes(shape);
     return new LudusError("cache-too-small", {
-      got: `a sequence of ${length} tokens, whose keys and values take ${(need / 2 ** 20).toFixed(1)} MiB`,
+      got: `a sequence of ${length} tokens, whose KV cache takes ${(need / 2 ** 20).toFixed(1)} MiB`,
       expected: `at most ${(maxCacheBytes / 2 ** 20).toFixed(1)} MiB, the cache of one thread`,
       hint: "Raise `maxCacheBytes`, or shorten the sequence.",
     });

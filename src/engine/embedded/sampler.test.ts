@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { LudusError } from "../../errors.ts";
 import type { Sample } from "../engine.ts";
+import { tiny } from "../model/model-config.ts";
 import type { Decoder } from "./decoder.ts";
 import { KernelMemory } from "./kernels/kernel-memory.ts";
 import { kernelShape } from "./kernels/kernel-shape.ts";
-import { tiny } from "./model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { Sampler } from "./sampler.ts";
 
@@ -27,7 +27,7 @@ function setUp() {
     shape: kernelShape(config),
     memory: new KernelMemory(),
     decoder,
-    cohortBytes: Number.POSITIVE_INFINITY,
+    decodeGroupBytes: Number.POSITIVE_INFINITY,
     rotations: new Rotations(config),
     maxCacheBytes: 2 ** 24,
     maxRows: 4,

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
-import { Answer } from "../answer.ts";
+import { ActiveRequest } from "../active-request.ts";
 import type { Sample, SampleRequest } from "../engine.ts";
-import { Cohort } from "./cohort.ts";
+import { DecodeGroups } from "./decode-groups.ts";
 import type { Decoder } from "./decoder.ts";
 import { tokenBytes as cacheBytes } from "./page-cache.ts";
 import type { Rotation, Rotations } from "./rotations.ts";
@@ -10,8 +10,8 @@ import { type Row, Rows, type RowsOptions } from "./rows.ts";
 
 export interface SamplerOptions extends RowsOptions {
   decoder: Decoder;
-  /** Keys and values that rows may have to go on together. */
-  cohortBytes: number;
+  /** The most bytes of KV cache that the rows of a decode group may have. */
+  decodeGroupBytes: number;
   rotations: Rotations;
   tokenBytes: readonly Uint8Array[] | undefined;
   /** The version of the weights of a name. */
@@ -19,16 +19,16 @@ export interface SamplerOptions extends RowsOptions {
   finish(id: number, result: Sample | LudusError): void;
 }
 
-/** Tokens of prompts computed in one step: enough to be efficient, few enough that decoding rows do not wait long. */
-const promptTokens = 512;
+/** Tokens prefilled in one step: enough to be efficient, few enough that decoding rows do not wait long. */
+const prefillTokensPerStep = 512;
 
-/** The most tokens of a step: one of each row, and those of prompts. */
-export function mostStepTokens(maxRows: number): number {
-  return maxRows + promptTokens;
+/** The most tokens of a step: one of each decoding row, and those of prefill. */
+export function maxStepTokens(maxRows: number): number {
+  return maxRows + prefillTokensPerStep;
 }
 
-/** Time that a thread computes without looking for messages. */
-const listenMs = 2;
+/** How long a thread computes before it yields to the event loop. */
+const yieldEveryMs = 2;
 
 /** One token to be computed. */
 interface StepToken {
@@ -36,7 +36,7 @@ interface StepToken {
   position: number;
 }
 
-/** Rows that can be computed together: same weights, same rotation. */
+/** Rows that can be computed together: same weights, same rope tables. */
 interface Batch {
   name: string;
   rotation: Rotation;
@@ -44,17 +44,17 @@ interface Batch {
 }
 
 /**
- * Continuous batching on one thread. Every row is a token list and a count of the tokens its cache holds; whatever is missing
- * is computed next, tokens of all rows together. Prompts, later turns, shared beginnings and rows whose weights have changed
- * all differ only in how much is missing, and a token's numbers depend on nothing but the tokens before it.
+ * Continuous batching on one thread. A row is a token sequence and the count of its tokens that the KV cache holds; a step computes
+ * missing tokens of all rows together. Prefill, later turns, shared prefixes and rows whose weights have changed differ only in how
+ * many tokens are missing, and a token's numbers depend on nothing but the tokens before it.
  */
 export class Sampler {
   readonly #options: SamplerOptions;
   readonly #rows: Rows;
-  readonly #cohort: Cohort<Row>;
-  #waiting: Answer[] = [];
+  readonly #groups: DecodeGroups<Row>;
+  #waiting: ActiveRequest[] = [];
   #clock = 0;
-  #heard = 0;
+  #yieldedAt = 0;
   #running = false;
   #held: { promise: Promise<void>; resume: () => void } | undefined;
   #paused: (() => void) | undefined;
@@ -63,7 +63,7 @@ export class Sampler {
     this.#options = options;
     this.#rows = new Rows(options);
     const perToken = cacheBytes(options.shape);
-    this.#cohort = new Cohort(options.cohortBytes, (row) => row.tokens.length * perToken);
+    this.#groups = new DecodeGroups(options.decodeGroupBytes, (row) => row.tokens.length * perToken);
   }
 
   add(id: number, request: SampleRequest): void {
@@ -77,18 +77,18 @@ export class Sampler {
       this.#options.finish(id, new LudusError("no-tokenizer", error));
       return;
     }
-    this.#waiting.push(new Answer(id, request, tokenBytes));
+    this.#waiting.push(new ActiveRequest(id, request, tokenBytes));
     void this.#run();
   }
 
-  /** Forgets a request; its row is free at once. */
+  /** Drops a request and frees its row at once. */
   abort(id: number): void {
-    this.#waiting = this.#waiting.filter((answer) => answer.id !== id);
-    this.#rows.freeWhere((row) => row.answer?.id === id);
+    this.#waiting = this.#waiting.filter((request) => request.id !== id);
+    this.#rows.freeWhere((row) => row.active?.id === id);
   }
 
   release(rollout: string): void {
-    this.#rows.freeWhere((row) => row.rollout === rollout && row.answer === undefined);
+    this.#rows.freeWhere((row) => row.rollout === rollout && row.active === undefined);
   }
 
   forgetWeights(name: string): void {
@@ -96,7 +96,7 @@ export class Sampler {
     this.#options.decoder.forget(name);
   }
 
-  /** Resolves once no computation is under way; nothing starts until `resume`. */
+  /** Resolves once no computation is running; none starts until `resume`. */
   async hold(): Promise<void> {
     let resume = () => {};
     const promise = new Promise<void>((resolve) => {
@@ -109,9 +109,9 @@ export class Sampler {
     });
   }
 
-  /** Goes on. What the cache holds for weights that changed is worthless: idle rows go, active ones are computed again. */
+  /** Resumes. KV caches made with weights that changed are stale: idle rows are freed, active ones are prefilled again. */
   resume(changed: readonly string[]): void {
-    this.#rows.freeWhere((row) => changed.includes(row.weights) && row.answer === undefined);
+    this.#rows.freeWhere((row) => changed.includes(row.weights) && row.active === undefined);
     for (const row of this.#rows) if (changed.includes(row.weights)) this.#rows.reset(row);
     this.#options.decoder.changed(changed);
     this.#held?.resume();
@@ -124,7 +124,7 @@ export class Sampler {
     this.#running = true;
     try {
       while (true) {
-        await this.#listen();
+        await this.#yield();
         if (this.#held !== undefined) await this.#pause(this.#held.promise);
         this.#clock++;
         this.#admit();
@@ -139,11 +139,11 @@ export class Sampler {
     }
   }
 
-  /** Now and then requests and aborts are heard; to do so at every step would take longer than a small step itself. */
-  async #listen(): Promise<void> {
-    if (performance.now() - this.#heard < listenMs) return;
+  /** Lets new requests and aborts in. Not at every step: yielding takes longer than a step of a small model. */
+  async #yield(): Promise<void> {
+    if (performance.now() - this.#yieldedAt < yieldEveryMs) return;
     await setImmediate();
-    this.#heard = performance.now();
+    this.#yieldedAt = performance.now();
   }
 
   async #pause(until: Promise<void>): Promise<void> {
@@ -153,25 +153,25 @@ export class Sampler {
   }
 
   #admit(): void {
-    const stillWaiting: Answer[] = [];
+    const stillWaiting: ActiveRequest[] = [];
     let isFull = false;
-    for (const answer of this.#waiting) {
-      const outcome: "placed" | "later" | "full" = isFull ? "full" : this.#place(answer);
+    for (const request of this.#waiting) {
+      const outcome: "placed" | "later" | "full" = isFull ? "full" : this.#place(request);
       isFull = outcome === "full";
-      if (outcome !== "placed") stillWaiting.push(answer);
+      if (outcome !== "placed") stillWaiting.push(request);
     }
     this.#waiting = stillWaiting;
   }
 
-  #place(answer: Answer): "placed" | "later" | "full" {
-    const rotation = this.#options.rotations.for(answer.allTokens.length);
-    return this.#rows.place(answer, rotation, this.#clock);
+  #place(active: ActiveRequest): "placed" | "later" | "full" {
+    const rotation = this.#options.rotations.for(active.allTokens.length);
+    return this.#rows.place(active, rotation, this.#clock);
   }
 
   #batches(): Batch[] {
     const batches: Batch[] = [];
-    const active = [...this.#rows].filter((row) => row.answer !== undefined);
-    for (const row of this.#cohort.next(active)) {
+    const active = [...this.#rows].filter((row) => row.active !== undefined);
+    for (const row of this.#groups.next(active)) {
       const rotation = this.#options.rotations.for(row.tokens.length);
       if (rotation !== row.rotation) {
         this.#rows.reset(row);
@@ -184,38 +184,38 @@ export class Sampler {
     return batches;
   }
 
-  /** What the rows lack, up to a limit: first the tokens that an answer waits for, then parts of prompts. */
-  #tokens(rows: readonly Row[]): { answering: StepToken[]; others: StepToken[] } {
-    const answering: StepToken[] = [];
-    const others: StepToken[] = [];
-    let left = promptTokens;
+  /** The missing tokens of the rows, up to a limit: those that a next token is drawn after, then those of prefill. */
+  #tokens(rows: readonly Row[]): { decoded: StepToken[]; prefilled: StepToken[] } {
+    const decoded: StepToken[] = [];
+    const prefilled: StepToken[] = [];
+    let left = prefillTokensPerStep;
     for (const row of rows) {
       const end = Math.min(row.tokens.length, row.cached + 1 + left);
       if (!this.#reserve(row, end)) continue;
       left -= end - row.cached - 1;
       for (let position = row.cached; position < end; position++) {
-        (position === row.tokens.length - 1 ? answering : others).push({ row, position });
+        (position === row.tokens.length - 1 ? decoded : prefilled).push({ row, position });
       }
     }
-    // a row may have given way to a later one
-    const isThere = ({ row }: StepToken) => this.#rows.has(row);
-    return { answering: answering.filter(isThere), others: others.filter(isThere) };
+    // reserving pages for one row may have preempted another
+    const isPlaced = ({ row }: StepToken) => this.#rows.has(row);
+    return { decoded: decoded.filter(isPlaced), prefilled: prefilled.filter(isPlaced) };
   }
 
   #reserve(row: Row, end: number): boolean {
     if (!this.#rows.has(row)) return false;
-    if (this.#rows.reserve(row, end, (answer) => this.#waiting.unshift(answer))) return true;
-    const answer = row.answer!;
-    const isAlone = ![...this.#rows].some((other) => other !== row && other.answer !== undefined);
+    if (this.#rows.reserve(row, end, (preempted) => this.#waiting.unshift(preempted))) return true;
+    const active = row.active!;
+    const isAlone = ![...this.#rows].some((other) => other !== row && other.active !== undefined);
     this.#rows.free(row);
-    if (isAlone) this.#options.finish(answer.id, this.#rows.tooSmall(end));
-    else this.#waiting.unshift(answer);
+    if (isAlone) this.#options.finish(active.id, this.#rows.tooSmall(end));
+    else this.#waiting.unshift(active);
     return false;
   }
 
   async #step(batch: Batch): Promise<void> {
-    const { answering, others } = this.#tokens(batch.rows);
-    const tokens = [...answering, ...others];
+    const { decoded, prefilled } = this.#tokens(batch.rows);
+    const tokens = [...decoded, ...prefilled];
     if (tokens.length === 0) return;
     const { decoder, version } = this.#options;
     const step = {
@@ -224,7 +224,7 @@ export class Sampler {
       tokens: tokens.map(({ row, position }) => row.tokens[position]),
       positions: tokens.map(({ position }) => position),
       lists: tokens.map(({ row }) => row.address),
-      temperatures: answering.map(({ row }) => row.answer?.request.temperature ?? 1),
+      temperatures: decoded.map(({ row }) => row.active?.request.temperature ?? 1),
     };
     let probabilities_B: readonly Float32Array[];
     try {
@@ -237,30 +237,30 @@ export class Sampler {
     for (const { row, position } of tokens) {
       if (this.#rows.has(row)) row.cached = Math.max(row.cached, position + 1);
     }
-    answering.forEach(({ row }, b) => {
-      // a row that was aborted meanwhile is not there any more
+    decoded.forEach(({ row }, b) => {
+      // a row that was aborted during the step has been freed
       if (this.#rows.has(row)) this.#draw(row, probabilities_B[b], version(batch.name));
     });
   }
 
-  /** Ends what cannot be computed; other rows go on. */
+  /** Fails the requests of a batch that cannot be computed; other batches continue. */
   #refuse({ rows }: Batch, error: LudusError): void {
     for (const row of rows) {
-      const { answer } = row;
+      const { active } = row;
       this.#rows.free(row);
-      if (answer !== undefined) this.#options.finish(answer.id, error);
+      if (active !== undefined) this.#options.finish(active.id, error);
     }
   }
 
   #draw(row: Row, probabilities: Float32Array, version: number): void {
-    const answer = row.answer!;
+    const active = row.active!;
     row.used = this.#clock;
-    const token = answer.draw(probabilities, row.tokens.length, version);
+    const token = active.draw(probabilities, row.tokens.length, version);
     row.tokens.push(token);
-    const stop = answer.stopAt(token, row.tokens.length, this.#options.shape.config.contextLength);
+    const stop = active.stopAt(token, row.tokens.length, this.#options.shape.config.contextLength);
     if (stop === undefined) return;
-    row.answer = undefined;
+    row.active = undefined;
     if (row.rollout === undefined) this.#rows.free(row);
-    this.#options.finish(answer.id, answer.toSample(stop));
+    this.#options.finish(active.id, active.toSample(stop));
   }
 }

@@ -2,9 +2,9 @@ import { afterAll, describe, expect, test } from "vitest";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { createRng } from "../../random.ts";
 import type { Engine, Sample, SampleRequest } from "../engine.ts";
+import { type ModelConfig, tiny } from "../model/model-config.ts";
 import { type EmbeddedOptions, embedded } from "./embedded.ts";
 import { kernelShape } from "./kernels/kernel-shape.ts";
-import { type ModelConfig, tiny } from "./model-config.ts";
 import { pageBytes } from "./page-cache.ts";
 
 const model = tiny({
@@ -114,7 +114,7 @@ test("turns of a rollout have the same bits alone and among others", async () =>
 });
 
 describe("memory", () => {
-  test("is bounded: what does not fit waits, and what gives way is computed again", async () => {
+  test("is bounded: requests that do not fit wait, and preempted ones are prefilled again", async () => {
     const all = requests(7, 4, 100).map((request) => ({ ...request, maxTokens: 250 })); // more than a page each
     const free = await together(await make(), all);
     const tight = await make({ maxCacheBytes: pageBytes(kernelShape(model)) * 4 });
@@ -133,7 +133,7 @@ describe("memory", () => {
     expect((await engine.sample({ tokens: [1], maxTokens: 5, seed: 0 })).tokens.length).toBe(5);
   });
 
-  test("of idle rollouts is given up first", async () => {
+  test("of idle rollouts is evicted first", async () => {
     const engine = await make({ maxRows: 2 });
     for (let i = 0; i < 6; i++)
       await engine.sample({ tokens: [1, 2, i], maxTokens: 3, seed: i, rollout: `rollout ${i}` });

@@ -1,6 +1,6 @@
 import type { InferenceSession } from "onnxruntime-node";
 import type { Decoder, DecodeStep } from "./decoder.ts";
-import { type KernelShape, placeInHead } from "./kernels/kernel-shape.ts";
+import { type KernelShape, offsetInHead } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
 import { type Feeds, floats, integers } from "./session.ts";
 
@@ -12,7 +12,7 @@ export interface SessionDecoderOptions {
   weights(name: string): Feeds;
 }
 
-/** Decoding in ONNX Runtime, which splits the products of large models over all cores; attention is our own. */
+/** Decoding in ONNX Runtime, which splits the products of large models over all cores; attention is a WebAssembly kernel. */
 export class SessionDecoder implements Decoder {
   readonly #options: SessionDecoderOptions;
 
@@ -36,7 +36,7 @@ export class SessionDecoder implements Decoder {
       twice(step.lists),
       twice(step.temperatures),
     ];
-    const [written, answers] = [tokens.length, Math.min(tokens.length, temperatures.length)];
+    const [written, sampled] = [tokens.length, Math.min(tokens.length, temperatures.length)];
     kernels.memory.integers(kernels.at.pageLists, written).set(lists);
     kernels.memory.integers(kernels.at.positions, written).set(positions);
     const { rotation } = step;
@@ -48,7 +48,7 @@ export class SessionDecoder implements Decoder {
     };
     for (let layer = 0; layer < layers; layer++) {
       const output = await pieces[layer].run(feeds);
-      const count = layer === layers - 1 ? answers : written;
+      const count = layer === layers - 1 ? sampled : written;
       this.#writeProjected(output.queryKeys.data as Float32Array, output.values.data as Float32Array, written);
       kernels.attend(layer, { count, written });
       if (count === 0) return [];
@@ -58,7 +58,7 @@ export class SessionDecoder implements Decoder {
     }
     feeds.inverseTemperature = floats(
       Float32Array.from(temperatures, (temperature) => 1 / (temperature || 1)),
-      [answers, 1],
+      [sampled, 1],
     );
     const { probabilities } = await pieces[layers].run(feeds);
     const all = probabilities.data as Float32Array;
@@ -82,13 +82,13 @@ export class SessionDecoder implements Decoder {
     const out = new Float32Array(count * size);
     for (let i = 0; i < out.length; i++) {
       const [row, head, d] = [Math.floor(i / size), Math.floor((i % size) / headWidth), i % headWidth];
-      out[i] = rows[row * shape.rows.attended + head * shape.headRoom + placeInHead(shape, d)];
+      out[i] = rows[row * shape.rows.attended + head * shape.paddedHeadWidth + offsetInHead(shape, d)];
     }
     return out;
   }
 }
 
-/** Rows of heads into the rows of projections, each head into its room. */
+/** Copies rows of heads into rows of projections, where each head is padded. */
 function copyHeads(
   shape: KernelShape,
   {
@@ -99,15 +99,15 @@ function copyHeads(
     first,
   }: { from: Float32Array; to: Float32Array; count: number; heads: number; first: number },
 ): void {
-  const { headRoom, config, rows } = shape;
+  const { paddedHeadWidth, config, rows } = shape;
   const size = heads * config.headWidth;
   for (let row = 0; row < count; row++) {
-    const start = row * rows.projected + first * headRoom;
-    if (headRoom === config.headWidth) to.set(from.subarray(row * size, (row + 1) * size), start);
+    const start = row * rows.projected + first * paddedHeadWidth;
+    if (paddedHeadWidth === config.headWidth) to.set(from.subarray(row * size, (row + 1) * size), start);
     else {
       for (let i = 0; i < size; i++) {
         const head = Math.floor(i / config.headWidth);
-        to[start + head * headRoom + placeInHead(shape, i % config.headWidth)] = from[row * size + i];
+        to[start + head * paddedHeadWidth + offsetInHead(shape, i % config.headWidth)] = from[row * size + i];
       }
     }
   }

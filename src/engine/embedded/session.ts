@@ -14,9 +14,9 @@ export async function openSession(graph: Uint8Array, threads: number): Promise<I
       executionMode: "sequential",
       graphOptimizationLevel: "all",
       logSeverityLevel: 3,
-      // plans of memory, one for each shape that ever came: nothing is faster with them, and a third more memory is held
+      // a memory plan per input shape makes nothing faster and holds a third more memory
       enableMemPattern: false,
-      // each session has threads of its own; left to spin between runs, those of one would take the cores from the next
+      // each session has its own threads; if they spun between runs they would take the cores from the next session
       extra: { session: { force_spinning_stop: "1" } },
     });
   } catch (cause) {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { createRng } from "../../random.ts";
-import { type ModelConfig, tiny } from "./model-config.ts";
+import { type ModelConfig, tiny } from "../model/model-config.ts";
 import { Rotations } from "./rotations.ts";
 import { type Feeds, floats } from "./session.ts";
 import { type RowNumbers, TrainingThread, type WorkBatch, type WorkRow } from "./training-thread.ts";
 import { initialiseWeights, sharedFloats, slice, weightLayout } from "./weights.ts";
 
-// What rows begin with, computed once, and rows without padding give the numbers and gradients of rows that are computed one by one.
+// A shared prefix that is computed once and packed rows give the numbers and gradients of rows that are computed one by one.
 
 const sizes = { vocabularySize: 24, width: 32, headWidth: 8, layers: 2, contextLength: 512, initializerRange: 0.15 };
 const models: Record<string, ModelConfig> = {
@@ -75,16 +75,16 @@ test.each(
   const rows = attempts(prompt, longest);
   const alone = await compute(
     models[name],
-    rows.map((row) => ({ rows: [row], root: 0 })),
+    rows.map((row) => ({ rows: [row], sharedPrefix: 0 })),
     recompute,
   );
-  // with a root the last row's only token is predicted by the prompt's last, which so stays behind it
+  // the last row's only token is predicted by the last one of the prompt, so that is not part of the shared prefix
   const ways: WorkBatch[][] = [
-    [{ rows, root: prompt - 1 }],
-    [{ rows, root: 0 }],
+    [{ rows, sharedPrefix: prompt - 1 }],
+    [{ rows, sharedPrefix: 0 }],
     [
-      { rows: rows.slice(0, 1), root: prompt - 1 },
-      { rows: rows.slice(1), root: 0 },
+      { rows: rows.slice(0, 1), sharedPrefix: prompt - 1 },
+      { rows: rows.slice(1), sharedPrefix: 0 },
     ],
   ];
   for (const batches of ways) {

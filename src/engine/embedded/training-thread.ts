@@ -1,15 +1,15 @@
 import type { InferenceSession } from "onnxruntime-node";
 import { defined } from "../../defined.ts";
+import type { ModelConfig } from "../model/model-config.ts";
 import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
 import { packingPays } from "./micro-batches.ts";
-import type { ModelConfig } from "./model-config.ts";
 import type { Rotations } from "./rotations.ts";
 import { causalMask, type Feeds, floats, fromIntegers, integers, openSession } from "./session.ts";
 import type { WeightLayout } from "./weights.ts";
 
 /** One row as a thread gets it: the tokens that are read, and the positions numbers are wanted at. */
 export interface WorkRow {
-  /** All but what lies behind the last wanted position. */
+  /** Up to the last wanted position. */
   tokens: Int32Array;
   /** How long the row was before it was cut: with longrope its rotation depends on that. */
   length: number;
@@ -41,8 +41,8 @@ export interface RowNumbers {
 /** Rows computed in one run. */
 export interface WorkBatch {
   rows: readonly WorkRow[];
-  /** So many tokens at the beginning of all rows are the same, and are computed once; 0 where that does not pay. */
-  root: number;
+  /** Tokens of the prefix that all rows share and that is computed once; 0 where sharing is not worth it. */
+  sharedPrefix: number;
 }
 
 export interface WorkOptions {
@@ -81,8 +81,8 @@ export class TrainingThread {
     this.#options = options;
   }
 
-  async forward(weights: Feeds, { rows, root }: WorkBatch, work: WorkOptions): Promise<RowNumbers[]> {
-    const batch = this.#blocked(rows, root);
+  async forward(weights: Feeds, { rows, sharedPrefix }: WorkBatch, work: WorkOptions): Promise<RowNumbers[]> {
+    const batch = this.#blocked(rows, sharedPrefix);
     const session = await this.#session(
       {
         gradient: false,
@@ -102,12 +102,12 @@ export class TrainingThread {
   /** Adds the gradient of these rows to `gradient`, or writes it where `isFirst`. */
   async backward(
     weights: Feeds,
-    { rows, root }: WorkBatch,
+    { rows, sharedPrefix }: WorkBatch,
     work: WorkOptions,
     gradient: Float32Array,
     isFirst: boolean,
   ): Promise<void> {
-    const batch = this.#blocked(rows, root);
+    const batch = this.#blocked(rows, sharedPrefix);
     const has = (name: keyof RowDerivatives) => rows.some(({ derivatives }) => derivatives?.[name] !== undefined);
     const session = await this.#session(
       {
@@ -144,15 +144,22 @@ export class TrainingThread {
   }
 
   #session(
-    want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks" | "root" | "packed">,
+    want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks" | "sharedPrefix" | "packed">,
     batch: Blocked,
   ): Promise<InferenceSession> {
     const { config, valueHead, intraThreads } = this.#options;
-    const kept = 4 * config.layers * batch.rows * config.heads * batch.length * (batch.length / 2 + batch.root);
+    const kept = 4 * config.layers * batch.rows * config.heads * batch.length * (batch.length / 2 + batch.sharedPrefix);
     const automatic = want.gradient && kept > keptAttentionBytes ? "attention" : "nothing";
     const recompute = this.#options.recompute === "automatic" ? automatic : this.#options.recompute;
-    const { blocks, root, packed } = batch;
-    const options: TrainingGraphOptions = { ...want, valueHead, recompute, blocks, root: root > 0, packed };
+    const { blocks, packed } = batch;
+    const options: TrainingGraphOptions = {
+      ...want,
+      valueHead,
+      recompute,
+      blocks,
+      sharedPrefix: batch.sharedPrefix > 0,
+      packed,
+    };
     const key = JSON.stringify(options);
     let session = this.#sessions.get(key);
     if (session === undefined) {
@@ -166,26 +173,26 @@ export class TrainingThread {
    * How many tokens are read, the last wanted one being only predicted, padded to whole blocks of attention. A row of the whole
    * context has fewer blocks where padding would not fit into the table of rotations.
    */
-  #blocked(rows: readonly WorkRow[], root: number): Blocked {
+  #blocked(rows: readonly WorkRow[], sharedPrefix: number): Blocked {
     const { maxLength } = this.#options.rotations.for(rows[0].length);
-    const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!)) - root;
+    const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!)) - sharedPrefix;
     const padded = (blocks: number) => Math.ceil(longest / blocks) * blocks;
     let { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
-    while (root + padded(blocks) > maxLength) blocks /= 2;
+    while (sharedPrefix + padded(blocks) > maxLength) blocks /= 2;
     const length = padded(blocks);
-    const tokens = rows.reduce((sum, row) => sum + row.wanted.at(-1)! - root, 0);
-    return { rows: rows.length, length, blocks, root, packed: packingPays(tokens, rows.length * length) };
+    const tokens = rows.reduce((sum, row) => sum + row.wanted.at(-1)! - sharedPrefix, 0);
+    return { rows: rows.length, length, blocks, sharedPrefix, packed: packingPays(tokens, rows.length * length) };
   }
 
   #rowFeeds(rows: readonly WorkRow[], batch: Blocked, work: WorkOptions): Feeds {
-    const { length, blocks, root } = batch;
+    const { length, blocks, sharedPrefix: prefix } = batch;
     const { feeds: laidOut, starts } = layOutRows(rows, batch);
     const wanted: number[] = [];
     const chosen: number[] = [];
     rows.forEach((row, b) => {
       for (const t of row.wanted) {
         // the state before a token predicts it
-        wanted.push(t <= root ? t - 1 : root + starts[b] + (t - 1 - root));
+        wanted.push(t <= prefix ? t - 1 : prefix + starts[b] + (t - 1 - prefix));
         chosen.push(row.tokens[t]);
       }
     });
@@ -198,10 +205,10 @@ export class TrainingThread {
     };
     const size = length / blocks;
     for (let i = 0; i < blocks; i++) feeds[`mask.${i}`] = floats(causalMask(size, i * size), [size, (i + 1) * size]);
-    if (root > 0) {
-      feeds.root = integers(rows[0].tokens.subarray(0, root), [1, root]).tensor;
-      feeds["mask.root"] = floats(causalMask(root), [root, root]);
-      feeds["mask.before"] = floats(new Float32Array(size * root), [size, root]);
+    if (prefix > 0) {
+      feeds.sharedPrefix = integers(rows[0].tokens.subarray(0, prefix), [1, prefix]).tensor;
+      feeds["mask.inPrefix"] = floats(causalMask(prefix), [prefix, prefix]);
+      feeds["mask.toPrefix"] = floats(new Float32Array(size * prefix), [size, prefix]);
     }
     if (work.candidates > 0) {
       const all = rows.flatMap((row) => Array.from(row.candidates!));
@@ -212,54 +219,57 @@ export class TrainingThread {
 }
 
 /**
- * The tokens that are read, behind the root, with their positions: side by side and padded, or one behind the other with the tables that
- * lead to rows and back. `starts` says where each row begins.
+ * The tokens that are read, after the shared prefix, with their positions: padded rows, or one packed sequence with the indices from packed
+ * to padded tokens and back. `starts` has the first token of each row.
  */
-function layOutRows(rows: readonly WorkRow[], { length, root, packed }: Blocked): { feeds: Feeds; starts: number[] } {
-  const lengths = rows.map((row) => (packed ? row.wanted.at(-1)! - root : length));
+function layOutRows(
+  rows: readonly WorkRow[],
+  { length, sharedPrefix: prefix, packed }: Blocked,
+): { feeds: Feeds; starts: number[] } {
+  const lengths = rows.map((row) => (packed ? row.wanted.at(-1)! - prefix : length));
   let count = 0;
   const starts = lengths.map((size) => {
     count += size;
     return count - size;
   });
   const tokens = new Int32Array(count);
-  const positions = Int32Array.from({ length: root + count }, (_, i) => i);
+  const positions = Int32Array.from({ length: prefix + count }, (_, i) => i);
   rows.forEach((row, b) => {
     const [start, size] = [starts[b], lengths[b]];
-    tokens.set(row.tokens.subarray(root, Math.min(row.tokens.length, root + size)), start);
-    for (let t = 0; t < size; t++) positions[root + start + t] = root + t;
+    tokens.set(row.tokens.subarray(prefix, Math.min(row.tokens.length, prefix + size)), start);
+    for (let t = 0; t < size; t++) positions[prefix + start + t] = prefix + t;
   });
   if (!packed) {
-    const shape = root > 0 ? [positions.length, 1] : [rows.length, length];
+    const shape = prefix > 0 ? [positions.length, 1] : [rows.length, length];
     const feeds = {
       tokens: integers(tokens, [rows.length, length]).tensor,
       positions: integers(positions, shape).tensor,
     };
     return { feeds, starts };
   }
-  const places = new Int32Array(rows.length * length).fill(count);
-  const back = new Int32Array(count);
+  const packedIndex = new Int32Array(rows.length * length).fill(count);
+  const paddedIndex = new Int32Array(count);
   starts.forEach((start, b) => {
     for (let t = 0; t < lengths[b]; t++) {
-      places[b * length + t] = start + t;
-      back[start + t] = b * length + t;
+      packedIndex[b * length + t] = start + t;
+      paddedIndex[start + t] = b * length + t;
     }
   });
   const feeds = {
     tokens: integers(tokens, [1, count]).tensor,
     positions: integers(positions, [positions.length, 1]).tensor,
-    places: integers(places, [rows.length, length]).tensor,
-    back: integers(back, [count]).tensor,
+    packedIndex: integers(packedIndex, [rows.length, length]).tensor,
+    paddedIndex: integers(paddedIndex, [count]).tensor,
   };
   return { feeds, starts };
 }
 
 interface Blocked {
   rows: number;
-  /** Of each row, behind the root. */
+  /** Of each row, after the shared prefix. */
   length: number;
   blocks: number;
-  root: number;
+  sharedPrefix: number;
   packed: boolean;
 }
 

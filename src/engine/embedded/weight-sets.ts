@@ -1,10 +1,10 @@
-import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type OptimizerOptions, policyWeights, type StepReport } from "../engine.ts";
+import type { SavedSet } from "../model/model-folder.ts";
+import type { NamedTensor } from "../model/safetensors.ts";
 import type { Range } from "./adamw.ts";
 import type { ComputePool } from "./compute-pool.ts";
-import type { SavedSet } from "./model-folder.ts";
-import { sharedFloats, type WeightLayout } from "./weights.ts";
+import { namedTensors, sharedFloats, type WeightLayout } from "./weights.ts";
 
 type Shared = Float32Array<SharedArrayBuffer>;
 
@@ -149,7 +149,8 @@ export class WeightSets {
   }
 
   /** Everything a checkpoint holds. */
-  toSave(): SavedSet[] {
+  toSave(): SavedSet<readonly NamedTensor[]>[] {
+    const tensors = (all: Shared) => namedTensors(all, this.#layout);
     return [...this.#sets].map(([name, { weights, training, version, gradients }]) => {
       if (gradients.some((gradient) => gradient !== undefined)) {
         throw new LudusError("gradient-pending", {
@@ -158,12 +159,17 @@ export class WeightSets {
           hint: "Call step() first: a checkpoint holds weights and optimizer, not half a step.",
         });
       }
-      return { name, weights, version, ...defined({ training }) };
+      const saved: SavedSet<readonly NamedTensor[]> = { name, weights: tensors(weights), version };
+      if (training !== undefined) {
+        const { firstMoments, secondMoments, steps } = training;
+        saved.training = { firstMoments: tensors(firstMoments), secondMoments: tensors(secondMoments), steps };
+      }
+      return saved;
     });
   }
 
   /** Puts saved sets in place of all there are. */
-  async replace(read: () => SavedSet[]): Promise<void> {
+  async replace(read: () => SavedSet<Shared>[]): Promise<void> {
     await this.#pool.whileHeld(this.names, async () => {
       const loaded = read();
       for (const name of this.names) if (!loaded.some((set) => set.name === name)) await this.forget(name);

@@ -1,5 +1,7 @@
+import { LudusError } from "../../errors.ts";
 import { createRng } from "../../random.ts";
-import { type ModelConfig, type ParameterShape, parameterShapes } from "./model-config.ts";
+import { type ModelConfig, type ParameterShape, parameterShapes } from "../model/model-config.ts";
+import type { NamedTensor, TensorSource } from "../model/safetensors.ts";
 
 /** Where each parameter lies in the one flat array that holds a set of weights, a gradient or optimizer state. */
 export interface ParameterSlice extends ParameterShape {
@@ -9,7 +11,7 @@ export interface ParameterSlice extends ParameterShape {
 
 export interface WeightLayout {
   readonly slices: readonly ParameterSlice[];
-  /** Parameters that lie one behind the other and are used as one matrix: views of the same memory, not copies. */
+  /** Parameters that are contiguous and are used as one matrix: views of the same memory, not copies. */
   readonly joined: readonly ParameterSlice[];
   readonly size: number;
 }
@@ -89,4 +91,31 @@ export function initialiseWeights(
     else if (parameter.shape.length === 1 || parameter.name === "value_head.weight") values.fill(0);
     else for (let i = 0; i < values.length; i++) values[i] = rng.normal() * config.initializerRange;
   }
+}
+
+/** Copies the tensors of a checkpoint into one flat array. */
+export function readWeights(source: TensorSource, layout: WeightLayout): Float32Array<SharedArrayBuffer> {
+  const all = sharedFloats(layout.size);
+  for (const parameter of layout.slices) {
+    // a model saved by another program has no value head: it starts at 0, as a fresh one does
+    if (parameter.name === "value_head.weight" && !source.tensors.has(parameter.name)) continue;
+    const data = source.tensor(parameter.name);
+    if (data.length !== parameter.size) {
+      throw new LudusError("other-model", {
+        got: `${parameter.name} with ${data.length} numbers`,
+        expected: `${parameter.size}, [${parameter.shape.join(", ")}]`,
+      });
+    }
+    slice(all, parameter).set(data);
+  }
+  return all;
+}
+
+/** The flat array as named tensors; views, not copies. */
+export function namedTensors(all: Float32Array, layout: WeightLayout): NamedTensor[] {
+  return layout.slices.map((parameter) => ({
+    name: parameter.name,
+    shape: parameter.shape,
+    data: slice(all, parameter),
+  }));
 }

@@ -24,8 +24,8 @@ export interface ConnectionOptions {
   tls?: TlsOptions | undefined;
   /** Plain text beyond loopback. */
   insecure: boolean;
-  /** For a worker of our own: how its death is told from a broken connection. */
-  process?: { hasEnded(): Promise<boolean>; death(during: string): LudusError } | undefined;
+  /** The worker process, if this engine started it: tells an exit from a broken connection. */
+  process?: { hasEnded(): Promise<boolean>; exitError(during: string): LudusError } | undefined;
 }
 
 export interface TlsOptions {
@@ -44,7 +44,7 @@ const WorkerError = z.object({
 
 export type WorkerClient = Client<typeof EngineService>;
 
-/** The line to a worker: who may speak, and what went wrong in words of ours. */
+/** The gRPC connection to a worker, with its token; errors become `LudusError`s. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #sessions: Http2SessionManager;
@@ -110,7 +110,7 @@ export class Connection {
     }
   }
 
-  /** What went wrong, in words of ours. */
+  /** The `LudusError` for what went wrong. */
   async explain(error: unknown, name: string): Promise<unknown> {
     if (!(error instanceof ConnectError)) return error;
     const details = error.metadata.get("ludus-error-bin");
@@ -119,7 +119,7 @@ export class Connection {
     }
     if (this.#closed) return closedError(name);
     const worker = this.#options.process;
-    if (worker !== undefined && (await worker.hasEnded())) return worker.death(`${name}()`);
+    if (worker !== undefined && (await worker.hasEnded())) return worker.exitError(`${name}()`);
     const isGone = [Code.Unavailable, Code.Aborted, Code.Canceled, Code.Internal, Code.Unknown].includes(error.code);
     return new LudusError(isGone ? "connection-lost" : "worker-error", {
       got: error.rawMessage,

@@ -6,8 +6,8 @@ import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { checkpointDifference } from "../contract/checkpoint-arithmetic.ts";
 import { backward, dot, expectClose, plainGradient, randomBatch, randomRows } from "../contract/context.ts";
 import { embedded } from "../embedded/embedded.ts";
-import { type ModelConfig, tiny } from "../embedded/model-config.ts";
 import type { Engine } from "../engine.ts";
+import { type ModelConfig, tiny } from "../model/model-config.ts";
 import { torch } from "./torch.ts";
 
 const tokenizer = byteTokenizer();

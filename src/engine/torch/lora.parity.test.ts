@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tiny } from "../embedded/model-config.ts";
 import type { Engine, SampleRequest } from "../engine.ts";
+import { tiny } from "../model/model-config.ts";
 import type { PolicyAdapter, RemoteSampler } from "./remote-sampler.ts";
 import { torch } from "./torch.ts";
 

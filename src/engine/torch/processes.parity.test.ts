@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkpointDifference } from "../contract/checkpoint-arithmetic.ts";
 import { backward, plainGradient, randomBatch, randomRows } from "../contract/context.ts";
-import { tiny } from "../embedded/model-config.ts";
 import type { Engine } from "../engine.ts";
+import { tiny } from "../model/model-config.ts";
 import { torch } from "./torch.ts";
 
 const model = tiny({

@@ -7,20 +7,21 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-interface Crowd {
+/** What is sent in one message. */
+interface Batch {
   requests: NumberedSample[];
   aborted: bigint[];
 }
 
 /**
- * Requests for samples over one lasting call: those of one turn of the event loop travel together, and so do answers. A call
- * that breaks fails what was waiting; the next request opens another.
+ * Batched sample requests on one stream: requests of one tick of the event loop are one message, and so are replies that are ready
+ * together. A stream that breaks fails the requests waiting on it; the next request opens another.
  */
 export class SampleStream {
   readonly #connection: Connection;
   readonly #waiting = new Map<bigint, Waiting>();
   #next = 0n;
-  #crowd: Crowd = { requests: [], aborted: [] };
+  #batch: Batch = { requests: [], aborted: [] };
   #wake: (() => void) | undefined;
   #isOpen = false;
 
@@ -33,15 +34,15 @@ export class SampleStream {
     const { promise, resolve, reject } = Promise.withResolvers<SampleReply>();
     const abort = () => {
       if (!this.#waiting.delete(number)) return;
-      this.#crowd.aborted.push(number);
+      this.#batch.aborted.push(number);
       this.#send();
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", abort, { once: true });
     this.#waiting.set(number, { resolve, reject });
-    this.#crowd.requests.push(create(NumberedSampleSchema, { number, request }));
+    this.#batch.requests.push(create(NumberedSampleSchema, { number, request }));
     if (this.#isOpen) this.#send();
-    else void this.#converse();
+    else void this.#openStream();
     return promise.finally(() => signal?.removeEventListener("abort", abort));
   }
 
@@ -49,15 +50,15 @@ export class SampleStream {
     this.#wake?.();
   }
 
-  async #converse(): Promise<void> {
+  async #openStream(): Promise<void> {
     this.#isOpen = true;
     const stop = new AbortController();
     try {
-      const answers = this.#connection.open("sample").sampleMany(this.#crowds(stop.signal), { signal: stop.signal });
-      for await (const { replies } of answers) {
+      const incoming = this.#connection.open("sample").sampleMany(this.#batches(stop.signal), { signal: stop.signal });
+      for await (const { replies } of incoming) {
         for (const { number, reply, errorJson } of replies) {
           const waiting = this.#waiting.get(number);
-          // else it was aborted meanwhile
+          // undefined: it was aborted meanwhile
           if (waiting === undefined) continue;
           this.#waiting.delete(number);
           if (reply === undefined) waiting.reject(workerError(errorJson));
@@ -72,28 +73,28 @@ export class SampleStream {
     }
   }
 
-  /** Yields what has come together since the last time, until the call is over. */
-  async *#crowds(over: AbortSignal): AsyncGenerator<Crowd> {
-    while (!over.aborted) {
-      if (this.#crowd.requests.length === 0 && this.#crowd.aborted.length === 0) {
+  /** Yields the requests and aborts of each tick, until the stream is closed. */
+  async *#batches(closed: AbortSignal): AsyncGenerator<Batch> {
+    while (!closed.aborted) {
+      if (this.#batch.requests.length === 0 && this.#batch.aborted.length === 0) {
         const { promise, resolve } = Promise.withResolvers<void>();
         this.#wake = resolve;
-        over.addEventListener("abort", () => resolve(), { once: true });
+        closed.addEventListener("abort", () => resolve(), { once: true });
         await promise;
         this.#wake = undefined;
       }
-      // one turn of the event loop, for those who ask at the same time
+      // one tick of the event loop, so that requests made together are sent together
       await new Promise((resolve) => setImmediate(resolve));
-      const crowd = this.#crowd;
-      this.#crowd = { requests: [], aborted: [] };
-      yield crowd;
+      const batch = this.#batch;
+      this.#batch = { requests: [], aborted: [] };
+      yield batch;
     }
   }
 
   async #fail(error: unknown): Promise<void> {
     const lost = [...this.#waiting.values()];
     this.#waiting.clear();
-    this.#crowd = { requests: [], aborted: [] };
+    this.#batch = { requests: [], aborted: [] };
     this.#isOpen = false;
     const explained = await this.#connection.explain(error, "sample");
     for (const { reject } of lost) reject(explained);

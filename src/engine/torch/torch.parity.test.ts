@@ -1,6 +1,6 @@
 import { describe } from "vitest";
-import { tiny } from "../embedded/model-config.ts";
 import { engineContract } from "../engine.contract.ts";
+import { tiny } from "../model/model-config.ts";
 import { torch } from "./torch.ts";
 
 const model = tiny({

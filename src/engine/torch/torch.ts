@@ -6,7 +6,6 @@ import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
-import { type ModelConfig, toHuggingFaceConfig } from "../embedded/model-config.ts";
 import {
   type Derivatives,
   type Engine,
@@ -21,6 +20,7 @@ import {
   type StepReport,
   type TokenBatch,
 } from "../engine.ts";
+import { type ModelConfig, toHuggingFaceConfig } from "../model/model-config.ts";
 import { Connection, type TlsOptions } from "./connection.ts";
 import type { State } from "./engine_pb.ts";
 import { findPython } from "./find-python.ts";
@@ -210,7 +210,7 @@ class TorchEngine implements Engine {
     };
   }
 
-  /** Paths of a worker of our own are seen from here; those of another machine are its own business. */
+  /** Paths are resolved here for a worker that this engine started; on another machine they are relative to the worker. */
   #path(directory: string): string {
     return this.#worker === undefined ? directory : resolve(directory);
   }
@@ -262,7 +262,7 @@ class TorchEngine implements Engine {
     return { gradientNorm, applied, clipped, policyVersion };
   }
 
-  /** Hands the policy's adapter to the server that samples from it. */
+  /** Loads the policy's adapter into the server that samples from it. */
   async #publish(): Promise<void> {
     const { sampler } = this.#options;
     if (sampler === undefined) return;

@@ -8,7 +8,7 @@ interface Call {
   body: Record<string, unknown>;
 }
 
-/** Speaks the part of vLLM's API that is used: completions over token ids, adapters loaded and unloaded. */
+/** A fake of the part of vLLM's API that is used: completions over token ids, adapters loaded and unloaded. */
 class FakeVllm {
   readonly calls: Call[] = [];
   readonly adapters = new Map<string, string>();

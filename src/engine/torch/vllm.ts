@@ -85,7 +85,7 @@ class VllmSampler implements RemoteSampler {
     }
   }
 
-  /** What the server cannot say in the words of the contract. */
+  /** Refuses options that the server cannot report as the contract asks. */
   #check({ temperature = 1, topP = 1, topK }: SampleRequest): void {
     if (topP < 1 || topK !== undefined) {
       throw new LudusError("bad-option", {

@@ -27,7 +27,7 @@ export class WorkerProcess {
     const args = [...(processes > 1 ? launcher : []), "-m", "ludus_worker", "--parent"];
     const own = { PYTHONUNBUFFERED: "1", TOKENIZERS_PARALLELISM: "false", LUDUS_WORKER_TOKEN: token };
     this.#child = spawn(python.python, args, { env: { ...process.env, ...python.env, ...own } });
-    // a worker that is gone cannot be written to; its end is told by "close"
+    // writing to a worker that has exited fails; "close" reports the exit
     this.#child.stdin.on("error", () => {});
     createInterface(this.#child.stderr).on("line", (line) => {
       this.#lines.push(line);
@@ -58,11 +58,11 @@ export class WorkerProcess {
       });
     });
     const first = await Promise.race([found, this.#exited.then(() => undefined)]);
-    if (first === undefined) throw this.death("start()");
+    if (first === undefined) throw this.exitError("start()");
     return first;
   }
 
-  /** Waits a moment for the end that a broken connection announces. */
+  /** Whether the process exits within a second: a broken connection often means that it has. */
   async hasEnded(): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
@@ -73,12 +73,12 @@ export class WorkerProcess {
     return this.#end !== undefined;
   }
 
-  death(during: string): LudusError {
+  exitError(during: string): LudusError {
     const last = this.#lines.filter((line) => line.trim() !== "").slice(-8);
     return new LudusError("worker-died", {
       got: `a worker that ${this.#end ?? "is gone"} during ${during}`,
       expected: "one that runs until close()",
-      hint: `Make a new engine and load the last checkpoint.${last.length > 0 ? ` Its last words:\n${last.join("\n")}` : ""}`,
+      hint: `Make a new engine and load the last checkpoint.${last.length > 0 ? ` The last lines of its log:\n${last.join("\n")}` : ""}`,
     });
   }
 

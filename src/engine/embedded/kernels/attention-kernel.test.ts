@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { createRng } from "../../../random.ts";
-import { type ModelConfig, tiny } from "../model-config.ts";
+import { type ModelConfig, tiny } from "../../model/model-config.ts";
 import { PageCache } from "../page-cache.ts";
 import { pageTokens } from "./attention-kernel.ts";
 import { compileKernels } from "./compile-kernels.ts";
 import { KernelMemory } from "./kernel-memory.ts";
-import { kernelShape, placeInHead } from "./kernel-shape.ts";
+import { kernelShape, offsetInHead } from "./kernel-shape.ts";
 import { Kernels } from "./kernels.ts";
 
 const shapes = [
@@ -26,10 +26,10 @@ function setUp(config: ModelConfig, maxRows: number) {
   const shape = kernelShape(config);
   const memory = new KernelMemory();
   const { module } = compileKernels(config);
-  const kernels = new Kernels(shape, { module, memory, stepTokens: 8, maxAnswers: 8 });
+  const kernels = new Kernels(shape, { module, memory, stepTokens: 8, logitRows: 8 });
   const cache = new PageCache(shape, memory, { maxBytes: 2 ** 26, maxRows });
   const { headWidth, heads, keyValueHeads } = config;
-  const place = (i: number) => Math.floor(i / headWidth) * shape.headRoom + placeInHead(shape, i % headWidth);
+  const place = (i: number) => Math.floor(i / headWidth) * shape.paddedHeadWidth + offsetInHead(shape, i % headWidth);
   function attend(
     layer: number,
     tokens: { lists: number[]; positions: number[]; rows: Float32Array[] },

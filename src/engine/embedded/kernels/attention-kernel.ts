@@ -32,7 +32,7 @@ import {
   when,
 } from "./wasm-code.ts";
 
-/** Tokens that are computed at a time. Their keys lie `[headRoom, 16]`: one load brings the same number of four keys. */
+/** Tokens that are computed at a time. Their keys lie `[paddedHeadWidth, 16]`: one load brings the same number of four keys. */
 const blockTokens = 16;
 /** Tokens of a page. Long pieces of memory are read faster: of 16, 64, 128 and 256 tokens, 256 were best, by a tenth or more. */
 export const pageTokens = 256;
@@ -43,7 +43,7 @@ const unrolledTokens = 4;
 
 /** Bytes of the keys, or of the values, of one head in a block, and of all heads. */
 function headBytes(shape: KernelShape): number {
-  return blockTokens * shape.headRoom * bytes;
+  return blockTokens * shape.paddedHeadWidth * bytes;
 }
 
 function blockBytes(shape: KernelShape): number {
@@ -68,13 +68,13 @@ export function scoreFloats(shape: KernelShape, length: number): number {
 
 /** Addresses in the kernel's memory, and counts. */
 export interface AttentionCall {
-  /** How many tokens, of those given first, want an answer; all of them write their keys and values. */
+  /** How many tokens, the first of them, attend; all of them write their keys and values. */
   count: number;
   written: number;
   /** Per token: the address of its row's list of page addresses, and its position. */
   pageLists: number;
   positions: number;
-  /** Per token the queries, keys and values of all heads, and per answer what the heads give. */
+  /** Queries, keys and values of all heads per written token, and the output of all heads per attending token. */
   projected: number;
   out: number;
   /** Room for the scores of all heads, `scoreFloats` for a length. */
@@ -120,7 +120,7 @@ function blockAddress(shape: KernelShape, list: Code, block: Code): Code {
 
 /** Puts the new keys and values of every token into its page. */
 function writeEntries(shape: KernelShape, locals: Locals): Code {
-  const { headRoom, config } = shape;
+  const { paddedHeadWidth, config } = shape;
   const { heads, keyValueHeads } = config;
   const { token, position, page, row, column, entry } = locals.named(
     "integer",
@@ -136,9 +136,9 @@ function writeEntries(shape: KernelShape, locals: Locals): Code {
   for (let head = 0; head < keyValueHeads; head++) {
     const keys = head * headBytes(shape);
     const values = layerBytes(shape) / 2 + keys;
-    for (let d = 0; d < headRoom; d++) {
-      const [key, value] = [heads + head, heads + keyValueHeads + head].map((room) =>
-        loadFloat(get(row), (room * headRoom + d) * bytes),
+    for (let d = 0; d < paddedHeadWidth; d++) {
+      const [key, value] = [heads + head, heads + keyValueHeads + head].map((part) =>
+        loadFloat(get(row), (part * paddedHeadWidth + d) * bytes),
       ) as [Code, Code];
       copies.push(
         storeFloat(get(column), key, keys + d * blockTokens * bytes),
@@ -151,7 +151,7 @@ function writeEntries(shape: KernelShape, locals: Locals): Code {
     set(page, blockAddress(shape, listOf(token), shiftRight(get(position), 4))),
     set(row, projectedRow(shape, token)),
     set(column, add(get(page), shiftLeft(inBlock, 2))),
-    set(entry, add(get(page), multiply(inBlock, integer(headRoom * bytes)))),
+    set(entry, add(get(page), multiply(inBlock, integer(paddedHeadWidth * bytes)))),
     ...copies,
   );
   return countTo(token, parameter.written, body);
@@ -210,14 +210,14 @@ function eachBlock(
 
 /** q·k of all heads, block by block: the keys of a page lie together, so memory is read in long pieces. */
 function scoreKeys(shape: KernelShape, locals: Locals, work: Work): Code {
-  const { headRoom, config } = shape;
+  const { paddedHeadWidth, config } = shape;
   const { heads, keyValueHeads } = config;
   const { page, head, query, to } = locals.named("integer", "page", "head", "query", "to");
   // two sums of every second number: one alone would wait for each product
   const chains = [0, 1].map(() => locals.many("vector", blockTokens / 4));
   const factor = locals.make("vector");
   const products: Code[] = [];
-  for (let d = 0; d < headRoom; d++) {
+  for (let d = 0; d < paddedHeadWidth; d++) {
     products.push(set(factor, loadSplat(get(query), d * bytes)));
     chains[d % 2].forEach((sum, i) => {
       const keys = load(get(page), (d * blockTokens + i * 4) * bytes);
@@ -231,7 +231,7 @@ function scoreKeys(shape: KernelShape, locals: Locals, work: Work): Code {
       get(to),
       chains[0].map((sum, i) => addVector(get(sum), get(chains[1][i]))),
     ),
-    set(query, add(get(query), integer(headRoom * bytes))),
+    set(query, add(get(query), integer(paddedHeadWidth * bytes))),
     set(to, add(get(to), get(work.scoreBytes))),
   );
   // query heads of a group use the same keys
@@ -280,7 +280,7 @@ function softmaxScores(shape: KernelShape, locals: Locals, work: Work, constants
  * sums, of every second token.
  */
 function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
-  const { headRoom, config } = shape;
+  const { paddedHeadWidth, config } = shape;
   const { heads, keyValueHeads } = config;
   const { page, head, inGroup, value, weights, end, out, first } = locals.named(
     "integer",
@@ -294,11 +294,11 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
     "first",
   );
   const weight = locals.make("vector");
-  const allSums = [0, 1].map(() => locals.many("vector", Math.min(8, headRoom / 4)));
+  const allSums = [0, 1].map(() => locals.many("vector", Math.min(8, paddedHeadWidth / 4)));
   const parts: Code[] = [];
-  for (let start = 0; start < headRoom; start += 32) {
-    const vectors = Math.min(8, (headRoom - start) / 4);
-    const at = (token: number, i: number) => (token * headRoom + start) * bytes + i * 16;
+  for (let start = 0; start < paddedHeadWidth; start += 32) {
+    const vectors = Math.min(8, (paddedHeadWidth - start) / 4);
+    const at = (token: number, i: number) => (token * paddedHeadWidth + start) * bytes + i * 16;
     const chains = allSums.map((sums) => sums.slice(0, vectors));
     const someTokens = Array.from({ length: unrolledTokens }, (_, token) => [
       set(weight, loadSplat(get(weights), token * bytes)),
@@ -313,7 +313,7 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
       repeatWhile(
         join(
           ...someTokens.flat(),
-          set(value, add(get(value), integer(unrolledTokens * headRoom * bytes))),
+          set(value, add(get(value), integer(unrolledTokens * paddedHeadWidth * bytes))),
           set(weights, add(get(weights), integer(unrolledTokens * bytes))),
         ),
         isLess(get(weights), get(end)),
@@ -328,7 +328,7 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
   }
   const queryHead = join(
     ...parts,
-    set(out, add(get(out), integer(headRoom * bytes))),
+    set(out, add(get(out), integer(paddedHeadWidth * bytes))),
     set(first, add(get(first), get(work.scoreBytes))),
   );
   const keyHead = join(
@@ -341,7 +341,7 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
       set(first, add(parameter.scores, shiftLeft(get(index), 6))),
       countTo(head, integer(keyValueHeads), keyHead),
     );
-  const vectors = headRoom / 4;
+  const vectors = paddedHeadWidth / 4;
   const clear = Array.from({ length: heads * vectors }, (_, i) => store(get(work.out), splat(0), i * 16));
   const scaleHead = join(
     set(weight, loadSplat(add(get(first), shiftLeft(get(work.blocks), 6)))),
@@ -350,7 +350,7 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work): Code {
       get(out),
       Array.from({ length: vectors }, (_, i) => multiplyVector(load(get(out), i * 16), get(weight))),
     ),
-    set(out, add(get(out), integer(headRoom * bytes))),
+    set(out, add(get(out), integer(paddedHeadWidth * bytes))),
     set(first, add(get(first), get(work.scoreBytes))),
   );
   return join(

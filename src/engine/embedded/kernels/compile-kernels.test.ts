@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { small, tiny } from "../model-config.ts";
+import { small, tiny } from "../../model/model-config.ts";
 import { compileBoth } from "./compile-kernels.ts";
 import { kernelShape } from "./kernel-shape.ts";
 import { tryKernels } from "./try-kernels.ts";

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from "node:v8";
-import type { ModelConfig } from "../model-config.ts";
+import type { ModelConfig } from "../../model/model-config.ts";
 import { attentionKernel } from "./attention-kernel.ts";
 import { type KernelShape, kernelShape } from "./kernel-shape.ts";
 import { modelProducts } from "./model-products.ts";
 import { productArguments, productKernel, productName } from "./product-kernel.ts";
-import { gateKernel, normKernel, softmaxKernel, turnKernel } from "./row-kernels.ts";
+import { gateKernel, normKernel, ropeKernel, softmaxKernel } from "./row-kernels.ts";
 import { tryKernels } from "./try-kernels.ts";
 import { assemble, Constants, withNote } from "./wasm-code.ts";
 
@@ -65,7 +65,7 @@ export function compileBoth(
   const kernels = [
     ...[...products.values()].map((product) => productKernel(product, panelWidth)),
     normKernel(shape),
-    turnKernel(shape),
+    ropeKernel(shape),
     gateKernel(shape, constants),
     softmaxKernel(shape, constants),
     attentionKernel(shape, constants),

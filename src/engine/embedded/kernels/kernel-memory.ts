@@ -6,7 +6,7 @@ const wasmPage = 65_536;
 export const addressableBytes = 2 ** 32 - 2 ** 26;
 const alignment = 64;
 
-/** The memory of a thread's kernels: places are handed out once, and it grows as they are. */
+/** The memory of a thread's kernels: addresses are allocated once and never freed, and it grows on demand. */
 export class KernelMemory {
   readonly memory = new WebAssembly.Memory({ initial: 1 });
   #end = constantsEnd;

@@ -1,4 +1,4 @@
-import type { ModelConfig } from "../model-config.ts";
+import type { ModelConfig } from "../../model/model-config.ts";
 
 /** Rows of numbers are as long as a multiple of this, with zeros behind what counts. */
 const rowMultiple = 16;
@@ -8,14 +8,14 @@ export function paddedRow(size: number): number {
 }
 
 /**
- * A model as the kernels see it. Heads take `headRoom` numbers: each half, which rope turns against the other, is filled up with zeros
+ * A model as the kernels see it. Heads take `paddedHeadWidth` numbers: each half, which rope rotates against the other, is padded with zeros
  * to whole vectors. `rows` are the lengths of rows in memory: of states, of queries, keys and values together, of what attention
  * gives, of gate and up together, of one of them, and of the vocabulary.
  */
 export interface KernelShape {
   readonly config: ModelConfig;
-  readonly halfRoom: number;
-  readonly headRoom: number;
+  readonly paddedHalfWidth: number;
+  readonly paddedHeadWidth: number;
   readonly rows: {
     readonly states: number;
     readonly projected: number;
@@ -28,16 +28,16 @@ export interface KernelShape {
 
 export function kernelShape(config: ModelConfig): KernelShape {
   const { heads, keyValueHeads, headWidth, width, feedForwardWidth, vocabularySize } = config;
-  const halfRoom = Math.ceil(headWidth / 8) * 4;
-  const headRoom = 2 * halfRoom;
+  const paddedHalfWidth = Math.ceil(headWidth / 8) * 4;
+  const paddedHeadWidth = 2 * paddedHalfWidth;
   return {
     config,
-    halfRoom,
-    headRoom,
+    paddedHalfWidth,
+    paddedHeadWidth,
     rows: {
       states: paddedRow(width),
-      projected: paddedRow((heads + 2 * keyValueHeads) * headRoom),
-      attended: paddedRow(heads * headRoom),
+      projected: paddedRow((heads + 2 * keyValueHeads) * paddedHeadWidth),
+      attended: paddedRow(heads * paddedHeadWidth),
       gateUp: 2 * paddedRow(feedForwardWidth),
       gated: paddedRow(feedForwardWidth),
       vocabulary: paddedRow(vocabularySize),
@@ -45,8 +45,8 @@ export function kernelShape(config: ModelConfig): KernelShape {
   };
 }
 
-/** Where number d of a head lies in its room. */
-export function placeInHead({ config, halfRoom }: KernelShape, d: number): number {
+/** The offset of number `d` of a head, which is padded in two halves. */
+export function offsetInHead({ config, paddedHalfWidth }: KernelShape, d: number): number {
   const half = config.headWidth / 2;
-  return d < half ? d : halfRoom + d - half;
+  return d < half ? d : paddedHalfWidth + d - half;
 }

@@ -5,7 +5,7 @@ import type { PackedLayer, PackedProduct } from "./packed-weights.ts";
 import { productArguments, productName } from "./product-kernel.ts";
 
 const bytes = 4;
-/** Rows that a product goes over with one panel after another: the states of more would not stay in the cache. */
+/** Rows of a product computed with one panel after another: the states of more would not stay in the processor's cache. */
 const productRows = 192;
 
 type Kernel = (...addresses: number[]) => void;
@@ -13,12 +13,12 @@ type Kernel = (...addresses: number[]) => void;
 export interface KernelsOptions {
   module: WebAssembly.Module;
   memory: KernelMemory;
-  /** The most tokens of a step, and of those whose probabilities the kernels compute. */
+  /** The most tokens of a step, and the most of them whose logits the kernels compute. */
   stepTokens: number;
-  maxAnswers: number;
+  logitRows: number;
 }
 
-/** The kernels of a thread, and the places they work on in one step. */
+/** The kernels of a thread, and the buffers of one step. */
 export class Kernels {
   readonly memory: KernelMemory;
   /** Addresses, each of as many rows as a step may have tokens. */
@@ -38,7 +38,7 @@ export class Kernels {
   };
   readonly #kernels: Record<string, Kernel>;
 
-  constructor(shape: KernelShape, { module, memory, stepTokens, maxAnswers }: KernelsOptions) {
+  constructor(shape: KernelShape, { module, memory, stepTokens, logitRows }: KernelsOptions) {
     this.memory = memory;
     const rows = (size: number, count = stepTokens) => memory.demand(bytes * count * size, "the numbers of a step");
     this.at = {
@@ -47,11 +47,11 @@ export class Kernels {
       states: rows(shape.rows.states),
       normal: rows(shape.rows.states),
       projected: rows(shape.rows.projected),
-      rotations: rows(shape.headRoom),
+      rotations: rows(shape.paddedHeadWidth),
       attended: rows(shape.rows.attended),
       gateUp: rows(shape.rows.gateUp),
       gated: rows(shape.rows.gated),
-      logits: rows(shape.rows.vocabulary, maxAnswers),
+      logits: rows(shape.rows.vocabulary, logitRows),
       inverseTemperatures: rows(1),
       scores: rows(scoreFloats(shape, shape.config.contextLength), 1),
     };
@@ -63,9 +63,9 @@ export class Kernels {
     this.#kernels.norm(this.at.states, weight, this.at.normal, rows);
   }
 
-  /** Turns queries and keys, after norms of their own where the model has them. */
-  turn({ queryNorm, keyNorm }: Pick<PackedLayer, "queryNorm" | "keyNorm">, rows: number): void {
-    this.#kernels.turn(this.at.projected, this.at.rotations, rows, queryNorm, keyNorm);
+  /** Rotates queries and keys by their positions, after norms of their own where the model has them. */
+  rope({ queryNorm, keyNorm }: Pick<PackedLayer, "queryNorm" | "keyNorm">, rows: number): void {
+    this.#kernels.rope(this.at.projected, this.at.rotations, rows, queryNorm, keyNorm);
   }
 
   gate(rows: number): void {
@@ -87,7 +87,7 @@ export class Kernels {
     }
   }
 
-  /** Attention of one layer. Of `written` tokens the first `count` get an answer. */
+  /** Attention of one layer: keys and values of `written` tokens go to the cache, the first `count` of them attend. */
   attend(layer: number, tokens: Pick<AttentionCall, "count" | "written">): void {
     const { pageLists, positions, projected, attended: out, scores } = this.at;
     this.#kernels.attend(...attentionArguments({ ...tokens, pageLists, positions, projected, out, scores, layer }));

@@ -1,4 +1,4 @@
-import { type KernelShape, paddedRow, placeInHead } from "./kernel-shape.ts";
+import { type KernelShape, offsetInHead, paddedRow } from "./kernel-shape.ts";
 import type { ProductShape } from "./product-kernel.ts";
 
 /** Rows of one parameter that become columns of a product; -1 where there is only a place, filled with zeros. */
@@ -25,10 +25,10 @@ export function modelProducts(shape: KernelShape): ModelProduct[] {
   const { config, rows } = shape;
   const { width, feedForwardWidth, biases } = config;
   const ofHeads = (count: number): number[] => {
-    const places = new Array<number>(count * shape.headRoom).fill(-1);
+    const places = new Array<number>(count * shape.paddedHeadWidth).fill(-1);
     for (let head = 0; head < count; head++) {
       for (let d = 0; d < config.headWidth; d++)
-        places[head * shape.headRoom + placeInHead(shape, d)] = head * config.headWidth + d;
+        places[head * shape.paddedHeadWidth + offsetInHead(shape, d)] = head * config.headWidth + d;
     }
     return places;
   };

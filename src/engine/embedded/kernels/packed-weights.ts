@@ -1,6 +1,6 @@
 import type { ParameterSlice } from "../weights.ts";
 import type { KernelMemory } from "./kernel-memory.ts";
-import { type KernelShape, placeInHead } from "./kernel-shape.ts";
+import { type KernelShape, offsetInHead } from "./kernel-shape.ts";
 import { type ModelProduct, modelProducts } from "./model-products.ts";
 
 /** Where a product's panels and bias begin. */
@@ -62,8 +62,8 @@ export class PackedWeights {
       this.#packNorm(all, `${at}input_layernorm`, layer.inputNorm);
       this.#packNorm(all, `${at}post_attention_layernorm`, layer.middleNorm);
       if (this.#shape.config.queryKeyNorm) {
-        this.#packNorm(all, `${at}self_attn.q_norm`, layer.queryNorm, (d) => placeInHead(this.#shape, d));
-        this.#packNorm(all, `${at}self_attn.k_norm`, layer.keyNorm, (d) => placeInHead(this.#shape, d));
+        this.#packNorm(all, `${at}self_attn.q_norm`, layer.queryNorm, (d) => offsetInHead(this.#shape, d));
+        this.#packNorm(all, `${at}self_attn.k_norm`, layer.keyNorm, (d) => offsetInHead(this.#shape, d));
       }
       for (const name of ["projected", "output", "gateUp", "down"] as const) this.#packProduct(all, at, layer[name]);
     });
@@ -99,7 +99,7 @@ export class PackedWeights {
   }
 }
 
-/** Gives everything an address, one behind the other. Places without a number stay the zeros that new memory has. */
+/** Lays all weights out contiguously. Padding stays zero, as new memory is. */
 function layOut(shape: KernelShape, address: number): { places: PackedPlaces; end: number } {
   let end = address;
   const take = (floats: number): number => {
@@ -114,8 +114,8 @@ function layOut(shape: KernelShape, address: number): { places: PackedPlaces; en
   };
   const layers = Array.from({ length: shape.config.layers }, () => ({
     inputNorm: take(shape.rows.states),
-    queryNorm: take(shape.headRoom),
-    keyNorm: take(shape.headRoom),
+    queryNorm: take(shape.paddedHeadWidth),
+    keyNorm: take(shape.paddedHeadWidth),
     projected: place("projected"),
     output: place("output"),
     middleNorm: take(shape.rows.states),

@@ -88,20 +88,26 @@ export function normKernel({ config, rows }: KernelShape): KernelCode {
 const step = (address: number) => set(address, add(get(address), integer(vectorBytes)));
 
 /**
- * Queries and keys of each row, in place: norms of their own where the model has them, then the rotation of the row's position.
+ * Queries and keys of each row, in place: norms of their own where the model has them, then rope at the row's position.
  * Projected rows, cosines then sines of each row, rows, weights of the norms of queries and keys.
  */
-export function turnKernel(shape: KernelShape): KernelCode {
-  const { config, halfRoom, headRoom, rows } = shape;
+export function ropeKernel(shape: KernelShape): KernelCode {
+  const { config, paddedHalfWidth, paddedHeadWidth, rows } = shape;
   const locals = new Locals(5);
   const { row, head, at, table } = locals.named("integer", "row", "head", "at", "table");
-  const vectors = halfRoom / 4;
-  const turnHead = join(
-    ...Array.from({ length: vectors }, (_, i) => turnVector(locals, { at, table, low: i * vectorBytes, halfRoom })),
-    set(at, add(get(at), integer(headRoom * bytes))),
+  const vectors = paddedHalfWidth / 4;
+  const rotateHead = join(
+    ...Array.from({ length: vectors }, (_, i) =>
+      rotateVector(locals, { at, table, low: i * vectorBytes, paddedHalfWidth }),
+    ),
+    set(at, add(get(at), integer(paddedHeadWidth * bytes))),
   );
   const heads = (count: number, weight: Code) =>
-    countTo(head, integer(count), config.queryKeyNorm ? join(normHead(shape, locals, at, weight), turnHead) : turnHead);
+    countTo(
+      head,
+      integer(count),
+      config.queryKeyNorm ? join(normHead(shape, locals, at, weight), rotateHead) : rotateHead,
+    );
   const body = join(
     set(table, get(1)),
     set(at, get(0)),
@@ -111,17 +117,20 @@ export function turnKernel(shape: KernelShape): KernelCode {
       join(
         heads(config.heads, get(3)),
         heads(config.keyValueHeads, get(4)),
-        set(at, add(get(at), integer((rows.projected - (config.heads + config.keyValueHeads) * headRoom) * bytes))),
-        set(table, add(get(table), integer(headRoom * bytes))),
+        set(
+          at,
+          add(get(at), integer((rows.projected - (config.heads + config.keyValueHeads) * paddedHeadWidth) * bytes)),
+        ),
+        set(table, add(get(table), integer(paddedHeadWidth * bytes))),
       ),
     ),
   );
-  return { name: "turn", parameters: 5, locals, body };
+  return { name: "rope", parameters: 5, locals, body };
 }
 
-function normHead({ config, headRoom }: KernelShape, locals: Locals, at: number, weight: Code): Code {
+function normHead({ config, paddedHeadWidth }: KernelShape, locals: Locals, at: number, weight: Code): Code {
   const { squares, factor } = locals.named("vector", "squares", "factor");
-  const offsets = Array.from({ length: headRoom / 4 }, (_, i) => i * vectorBytes);
+  const offsets = Array.from({ length: paddedHeadWidth / 4 }, (_, i) => i * vectorBytes);
   return join(
     set(squares, splat(0)),
     ...offsets.map((offset) => set(squares, fused(load(get(at), offset), load(get(at), offset), get(squares)))),
@@ -133,12 +142,12 @@ function normHead({ config, headRoom }: KernelShape, locals: Locals, at: number,
 }
 
 /** One vector of a head's first half against the same of its second. */
-function turnVector(
+function rotateVector(
   locals: Locals,
-  { at, table, low, halfRoom }: { at: number; table: number; low: number; halfRoom: number },
+  { at, table, low, paddedHalfWidth }: { at: number; table: number; low: number; paddedHalfWidth: number },
 ): Code {
   const { first, second, cosine, sine } = locals.named("vector", "first", "second", "cosine", "sine");
-  const high = low + halfRoom * bytes;
+  const high = low + paddedHalfWidth * bytes;
   return join(
     set(first, load(get(at), low)),
     set(second, load(get(at), high)),

@@ -13,9 +13,9 @@ const columns = 32;
 /** Runs every kernel once on the same random numbers and gives all that was written. */
 export function tryKernels(shape: KernelShape, module: WebAssembly.Module, panelWidth: number): Uint8Array {
   const memory = new KernelMemory();
-  const kernels = new Kernels(shape, { module, memory, stepTokens: rows, maxAnswers: rows });
+  const kernels = new Kernels(shape, { module, memory, stepTokens: rows, logitRows: rows });
   const products = modelProducts(shape).map((product) => ({ ...product, columns }));
-  const longest = Math.max(...products.map(({ inner }) => inner.length), shape.rows.states, shape.headRoom);
+  const longest = Math.max(...products.map(({ inner }) => inner.length), shape.rows.states, shape.paddedHeadWidth);
   const { at } = kernels;
   const weights = memory.take(4 * longest * columns)!;
   const page = memory.take(layerBytes(shape))!;
@@ -34,7 +34,7 @@ export function tryKernels(shape: KernelShape, module: WebAssembly.Module, panel
   for (const product of products) {
     kernels.product({ product, weights, bias: weights }, panelWidth, at.normal, places[product.name], rows);
   }
-  kernels.turn({ queryNorm: weights, keyNorm: weights }, rows);
+  kernels.rope({ queryNorm: weights, keyNorm: weights }, rows);
   kernels.attend(0, { count: rows, written: rows });
   kernels.gate(rows);
   kernels.softmax(rows);

@@ -1,12 +1,11 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { loadTokenizer } from "../../policy/load-tokenizer.ts";
+import { tiny } from "../model/model-config.ts";
 import { embedded } from "./embedded.ts";
-import { tiny } from "./model-config.ts";
-import { writeFolderAtomically } from "./write-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ludus-folder-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -49,17 +48,4 @@ test("a folder of another model, without a model, or damaged is named", async ()
   await expect(embedded({ folder: damaged })).rejects.toMatchObject({ code: "bad-model-folder" });
   expect((await engine.sample({ tokens: [1], maxTokens: 2, seed: 0 })).tokens.length).toBe(2);
   await engine.close();
-});
-
-test("writing a folder that fails leaves the old one as it was", () => {
-  const path = join(folder, "kept");
-  writeFolderAtomically(path, (partial) => writeFileSync(join(partial, "a"), "old"));
-  expect(() =>
-    writeFolderAtomically(path, (partial) => {
-      writeFileSync(join(partial, "a"), "new");
-      mkdirSync(join(partial, "a")); // exists: the writing fails half way
-    }),
-  ).toThrow("checkpoint-not-written");
-  expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
-  expect(existsSync(join(path, "a"))).toBe(true);
 });

@@ -4,8 +4,8 @@ import { chooseToken, mostProbable } from "./choose-token.ts";
 import type { Sample, SampleRequest, SampleStop } from "./engine.ts";
 import { StopStringMatcher } from "./stop-strings.ts";
 
-/** A request being answered, with what has been sampled so far. */
-export class Answer {
+/** A sample request in progress, with the tokens drawn so far. */
+export class ActiveRequest {
   readonly id: number;
   readonly request: SampleRequest;
   readonly #tokens: number[] = [];
@@ -46,7 +46,7 @@ export class Answer {
     return token;
   }
 
-  /** Why the answer ends with the token just drawn, if it does. */
+  /** Why sampling stops at the token just drawn, if it does. */
   stopAt(token: number, length: number, contextLength: number): SampleStop | undefined {
     if (this.#stopTokens.has(token)) return "stop-token";
     if (this.#matcher?.push(token)) return "stop-string";

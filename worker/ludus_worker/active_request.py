@@ -1,4 +1,4 @@
-"""A request being answered, with what has been sampled so far."""
+"""A sample request in progress, with the tokens drawn so far."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class Request:
     alternatives: int = 0
 
 
-@dataclass
-class Answer:
+# compared by identity: two requests may ask for the same
+@dataclass(eq=False)
+class ActiveRequest:
     request: Request
-    #: Called once, with the answer itself or with what went wrong; not when it is aborted.
-    finish: Callable[[Answer | Exception], None]
+    #: Called once, with the finished request itself or with an error; not when it is aborted.
+    finish: Callable[[ActiveRequest | Exception], None]
     token_bytes: Callable[[int], bytes] | None = None
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -60,11 +61,11 @@ class Answer:
 
     @property
     def needs_logits(self) -> bool:
-        """The draw on the device is not enough."""
+        """The draw on the device is not enough: the host needs the logits."""
         return self.cuts or self.request.alternatives > 0
 
     def take(self, token: int, logprob: float, version: int, length: int, context: int) -> bool:
-        """Adds the token that makes the sequence `length` long; true when the answer ends with it."""
+        """Adds the token that makes the sequence `length` long; true when sampling stops at it."""
         self.tokens.append(token)
         self.logprobs.append(logprob)
         self.versions.append(version)
@@ -84,7 +85,7 @@ class Answer:
         return "context-full" if length >= context else None
 
     def choose(self, logits: Tensor, token: int, logprob: float, position: int) -> tuple[int, float]:
-        """What a row with a cut or with alternatives takes from its logits `[V]` instead of the device's draw."""
+        """The token and log-probability of a row with top-k, top-p or alternatives, from its logits `[V]` instead of the device's draw."""
         request = self.request
         scaled = logits.float() / (request.temperature or 1)
         logprobs = torch.log_softmax(scaled, -1)

@@ -23,7 +23,7 @@ export interface TensorSource {
 export interface NamedTensor {
   readonly name: string;
   readonly shape: readonly number[];
-  /** A function is called when its turn comes, so a model need not be in memory twice to be saved. */
+  /** A function is called when its tensor is written, so a model need not be in memory twice to be saved. */
   readonly data: Float32Array | (() => Float32Array);
 }
 

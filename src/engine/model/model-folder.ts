@@ -7,27 +7,32 @@ import { errorText, LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { policyWeights } from "../engine.ts";
 import { type ModelConfig, parseModelConfig, toHuggingFaceConfig } from "./model-config.ts";
-import { openCheckpoint, readSafetensors, type TensorSource, writeSafetensors } from "./safetensors.ts";
-import { sharedFloats, slice, type WeightLayout } from "./weights.ts";
+import {
+  type NamedTensor,
+  openCheckpoint,
+  readSafetensors,
+  type TensorSource,
+  writeSafetensors,
+} from "./safetensors.ts";
 import { writeFolderAtomically } from "./write-file.ts";
 
-type Shared = Float32Array<SharedArrayBuffer>;
-
-/** One named set of weights as it is saved. */
-export interface SavedSet {
+/** One named set of weights as it is saved. `Weights` is what an engine keeps a set of tensors in. */
+export interface SavedSet<Weights> {
   name: string;
-  weights: Shared;
+  weights: Weights;
   version: number;
-  training?: { firstMoments: Shared; secondMoments: Shared; steps: number };
+  /** Optimizer state; absent for frozen weights. */
+  training?: { firstMoments: Weights; secondMoments: Weights; steps: number };
 }
 
 export interface ModelFolder {
   config: ModelConfig;
   valueHead: boolean;
-  readSets(config: ModelConfig, layout: WeightLayout): SavedSet[];
+  /** Reads every saved set; refused when the folder holds another model than `config`. */
+  readSets<Weights>(config: ModelConfig, read: (tensors: TensorSource) => Weights): SavedSet<Weights>[];
 }
 
-/** Besides Hugging Face's files: what is needed to go on to the bit. Absent in a folder made by others. */
+/** Besides Hugging Face's files: what an exact resume needs. Absent in folders written by other programs. */
 const stateFile = "ludus.json";
 const State = z.object({
   format: z.literal(1),
@@ -53,6 +58,16 @@ function readJson(path: string): unknown {
   }
 }
 
+function readState(path: string): z.infer<typeof State> {
+  const state = State.safeParse(readJson(path));
+  if (state.success) return state.data;
+  throw new LudusError("bad-model-folder", {
+    got: `${path}: ${z.prettifyError(state.error)}`,
+    expected: "a file that save() of this version has written",
+    hint: `Without ${stateFile} the folder opens as a model that was never trained here.`,
+  });
+}
+
 /** Opens a Hugging Face folder; weights are read when asked for. */
 export function readModelFolder(directory: string): ModelFolder {
   if (!existsSync(join(directory, "config.json"))) {
@@ -64,14 +79,14 @@ export function readModelFolder(directory: string): ModelFolder {
   }
   const config = parseModelConfig(readJson(join(directory, "config.json")));
   const statePath = join(directory, stateFile);
-  const state = existsSync(statePath) ? State.parse(readJson(statePath)) : undefined;
+  const state = existsSync(statePath) ? readState(statePath) : undefined;
   return {
     config,
     valueHead: state?.valueHead ?? false,
-    readSets(wanted, layout) {
+    readSets(wanted, read) {
       checkSameModel(config, wanted, directory);
       const sets = state?.sets ?? [{ name: policyWeights, version: 0 }];
-      return sets.map((set) => readSet(directory, layout, set));
+      return sets.map((set) => readSet(directory, set, read));
     },
   };
 }
@@ -84,52 +99,34 @@ function checkSameModel(found: ModelConfig, wanted: ModelConfig, directory: stri
   throw new LudusError("other-model", {
     got: `a model in "${directory}" that differs in ${different.join(", ")}`,
     expected: "the model this engine was made with",
-    hint: "Make a new engine with embedded({ folder }).",
+    hint: "Make a new engine from the folder: embedded({ folder }) or torch({ folder }).",
   });
 }
 
-function readSet(
+function readSet<Weights>(
   directory: string,
-  layout: WeightLayout,
   set: { name: string; version: number; steps?: number | undefined },
-): SavedSet {
-  const from = (part: string): Shared => {
+  read: (tensors: TensorSource) => Weights,
+): SavedSet<Weights> {
+  const from = (part: string): Weights => {
     const path = join(directory, setFile(set.name, part));
     const source = part === "weights" && set.name === policyWeights ? openCheckpoint(directory) : readSafetensors(path);
     try {
-      return readInto(source, layout);
+      return read(source);
     } finally {
       source.close();
     }
   };
-  const saved: SavedSet = { name: set.name, version: set.version, weights: from("weights") };
+  const saved: SavedSet<Weights> = { name: set.name, version: set.version, weights: from("weights") };
   if (set.steps !== undefined)
     saved.training = { firstMoments: from("first-moments"), secondMoments: from("second-moments"), steps: set.steps };
   return saved;
 }
 
-function readInto(source: TensorSource, layout: WeightLayout): Shared {
-  const all = sharedFloats(layout.size);
-  for (const parameter of layout.slices) {
-    // a model made by others has no value head yet: it starts at 0, as a fresh one does
-    if (parameter.name === "value_head.weight" && !source.tensors.has(parameter.name)) continue;
-    const data = source.tensor(parameter.name);
-    if (data.length !== parameter.size) {
-      throw new LudusError("other-model", {
-        got: `${parameter.name} with ${data.length} numbers`,
-        expected: `${parameter.size}, [${parameter.shape.join(", ")}]`,
-      });
-    }
-    slice(all, parameter).set(data);
-  }
-  return all;
-}
-
 export interface FolderContents {
   config: ModelConfig;
   valueHead: boolean;
-  layout: WeightLayout;
-  sets: readonly SavedSet[];
+  sets: readonly SavedSet<readonly NamedTensor[]>[];
   tokenizer?: Tokenizer;
 }
 
@@ -138,7 +135,7 @@ export function writeModelFolder(directory: string, contents: FolderContents): v
   writeFolderAtomically(directory, (partial) => fillModelFolder(partial, contents));
 }
 
-function fillModelFolder(directory: string, { config, valueHead, layout, sets, tokenizer }: FolderContents): void {
+function fillModelFolder(directory: string, { config, valueHead, sets, tokenizer }: FolderContents): void {
   const json = (name: string, value: unknown) =>
     writeFileSync(join(directory, name), `${JSON.stringify(value, null, 2)}\n`);
   json("config.json", toHuggingFaceConfig(config));
@@ -150,14 +147,8 @@ function fillModelFolder(directory: string, { config, valueHead, layout, sets, t
   });
   for (const [name, content] of Object.entries(tokenizer?.files() ?? {})) writeFileSync(join(directory, name), content);
   for (const { name, weights, training } of sets) {
-    const write = (part: string, all: Shared) => {
-      const tensors = layout.slices.map((parameter) => ({
-        name: parameter.name,
-        shape: parameter.shape,
-        data: slice(all, parameter),
-      }));
+    const write = (part: string, tensors: readonly NamedTensor[]) =>
       writeSafetensors(join(directory, setFile(name, part)), tensors);
-    };
     write("weights", weights);
     if (training !== undefined) {
       write("first-moments", training.firstMoments);
@@ -170,7 +161,7 @@ function fillModelFolder(directory: string, { config, valueHead, layout, sets, t
     sets: sets.map(({ name, version, training }) => ({
       name,
       version,
-      ...defined({ steps: training === undefined ? undefined : training.steps }),
+      ...defined({ steps: training?.steps }),
     })),
   };
   json(stateFile, state);
