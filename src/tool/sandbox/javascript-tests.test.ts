@@ -83,8 +83,13 @@ test("a test that never ends does not take the others with it", async () => {
   );
   expect(report.results).toEqual([
     { name: "before", outcome: "passed" },
-    { name: "loop", outcome: "timeout", message: "took more than 300 ms" },
-    { name: "endless promises", outcome: "timeout", message: "took more than 300 ms" },
+    { name: "loop", outcome: "timeout", message: "took longer than 300 ms", end: { kind: "timeout", afterMs: 300 } },
+    {
+      name: "endless promises",
+      outcome: "timeout",
+      message: "took longer than 300 ms",
+      end: { kind: "timeout", afterMs: 300 },
+    },
     { name: "after", outcome: "passed" },
     { name: "again", outcome: "passed" },
   ]);
@@ -101,8 +106,18 @@ test("nor does one that takes too much", async () => {
     { testMs: 10_000 },
   );
   expect(report.results).toEqual([
-    { name: "heap", outcome: "error", message: "out of memory" },
-    { name: "result", outcome: "error", message: "printed or returned more than 1048576 bytes" },
+    {
+      name: "heap",
+      outcome: "error",
+      message: "needed more than 64 MB of memory",
+      end: { kind: "out-of-memory", limitMb: 64 },
+    },
+    {
+      name: "result",
+      outcome: "error",
+      message: expect.stringMatching(/^printed or returned too much, \d+ bytes$/),
+      end: { kind: "output-limit", bytes: expect.any(Number) },
+    },
     { name: "after", outcome: "passed" },
   ]);
 });
