@@ -184,6 +184,40 @@ test("code that looks through the stack does not find who reports", async () => 
   expect(await outcomes(code, { expression: "wrong()" })).toEqual(["failed"]);
 });
 
+test.each([
+  ["caller", "function f() { return eval(/===\\s*(.+)/.exec(f.caller)[1]); }"],
+  ["arguments.callee.caller", "function f() { return eval(/===\\s*(.+)/.exec(arguments.callee.caller)[1]); }"],
+  [
+    "call sites",
+    `Error.prepareStackTrace = (_, sites) => sites;
+    function f() {
+      for (const site of new Error().stack) {
+        const found = /= (42)/.exec(String(site.getFunction()) + String(site) + site.getEvalOrigin());
+        if (found) return eval(found[1]);
+      }
+    }`,
+  ],
+  [
+    "call sites of an async frame",
+    `Error.prepareStackTrace = (_, sites) => sites;
+    async function g() {
+      await 0;
+      for (const site of new Error().stack) {
+        const found = /= (42)/.exec(String(site.getFunction()) + String(site.getThis()));
+        if (found) return eval(found[1]);
+      }
+    }
+    function f() { return g(); }`,
+  ],
+])("code does not see the test that runs it: %s", async (_, code) => {
+  const tests = [
+    { expression: "await f() === 42" },
+    { expression: "[1].map(() => f())[0] === 42" },
+    { expression: "(function () { return f() === 42; })()" },
+  ];
+  expect(await outcomes(code, ...tests)).not.toContain("passed");
+});
+
 test("equal values have equal text, and others do not", () => {
   const cyclic: unknown[] = [];
   cyclic.push(cyclic);

@@ -7,7 +7,10 @@ import type { End } from "./sandbox.ts";
 
 export interface JavaScriptTest {
   name: string;
-  /** Evaluated after the code, in its global scope and in strict mode; a promise is awaited. */
+  /**
+   * Evaluated after the code, in its global scope and in strict mode; a promise is awaited. Compare through `expected` rather than
+   * here: the code may have replaced the built-ins that a comparison uses.
+   */
   expression: string;
   /** What it must give, `true` if left out. It never enters the process that runs the code. */
   expected?: unknown;
