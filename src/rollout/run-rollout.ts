@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { Env, Limits } from "../env/env.ts";
 import { Episode, type EpisodeEnd, type Move } from "../env/episode.ts";
 import { errorStack } from "../errors.ts";
@@ -47,7 +48,7 @@ export async function runTurns<Data, State>(
   const deadline = new DeadlineSignal(limits.episodeMs, options.signal);
   const { signal } = deadline;
   try {
-    const episode = new Episode(env, task, { signal, limits, format });
+    const episode = new Episode(env, task, { signal, limits, format, ...defined({ sandbox: options.sandbox }) });
     const hint = task.guidance === undefined ? {} : { guidance: task.guidance };
     const play = new Play(episode as Episode, renderContext, { ...options, format, limits, signal, ...hint }, speaker);
     const { turns, scores, ...end } = await episode.finish(await play.run());

@@ -15,6 +15,11 @@ export class EpisodeBox {
     this.#sandbox = sandbox;
   }
 
+  /** Whether a box was ever asked for, and so has to be closed. */
+  get isUsed(): boolean {
+    return this.#opening !== undefined;
+  }
+
   /** `spec` is that of the first call; a later one gets the same box, whatever it asks for. */
   async open(spec: BoxSpec = {}): Promise<Box> {
     if (this.#closing.signal.aborted) {
