@@ -37,6 +37,7 @@ async function play(sandbox: Sandbox, run: Run, texts: readonly string[], abort 
   const env = make({
     tools: { run: tool<z.ZodObject, State>({ input: z.object({}), run: (_, context) => run(context) }) },
     score: () => 1,
+    limits: { envMs: 200, toolMs: 200 },
   });
   const episode = new Episode(env, task, { signal: abort, sandbox });
   let move = await episode.start();

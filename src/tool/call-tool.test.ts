@@ -153,8 +153,8 @@ describe("the episode's box", () => {
       const { stdout } = await (await box()).exec("sh", { args: ["-c", "echo x >> log; cat log"], signal });
       return stdout;
     };
-    expect(observationOf(await callOf(run, context))).toBe("x\n");
-    expect(observationOf(await callOf(run, context))).toBe("x\nx\n");
+    expect(observationOf(await callOf(run, context, { toolMs: 30_000 }))).toBe("x\n");
+    expect(observationOf(await callOf(run, context, { toolMs: 30_000 }))).toBe("x\nx\n");
     await expect(late!()).rejects.toThrow("call-ended");
     await context.close();
   });

@@ -1,6 +1,7 @@
 export { describeEnd } from "./describe-end.ts";
 export { EpisodeBox } from "./episode-box.ts";
 export type { ErrorData } from "./error-data.ts";
+export { type FolderBoxHost, type FolderCommand, openFolderBox } from "./folder-box.ts";
 export type { IsolatedContext } from "./isolate.ts";
 export {
   type JavaScriptTest,

@@ -1,189 +1,22 @@
-import { mkdir, mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
-import { defined } from "../../defined.ts";
-import { LudusError } from "../../errors.ts";
-import { type BoxFiles, boxFiles, copyFolder, removeAtExit, removeFolder } from "./box-files.ts";
-import { checkLimits, defaultCommandLimits } from "./limits.ts";
-import { requireLevel } from "./require-level.ts";
-import { defaultProcessEnv, runProcess } from "./run-process.ts";
-import type { Box, BoxSpec, Ended, ExecOptions, Image, Sandbox } from "./sandbox.ts";
+import { openFolderBox } from "./folder-box.ts";
+import { runProcess } from "./run-process.ts";
+import type { Sandbox } from "./sandbox.ts";
 
 export interface ProcessSandboxOptions {
   /** Where the folders of boxes and images are made; the system's folder for temporary files, otherwise. */
   folder?: string;
 }
 
-const name = "process";
-
 /**
  * Commands in a process group, in a temporary folder that is removed on `close`. Needs nothing to be installed, and keeps code
  * that means well from doing harm by accident: see level `process` for what code can still do.
  */
 export function processSandbox({ folder = tmpdir() }: ProcessSandboxOptions = {}): Sandbox {
-  const sandbox: Sandbox = {
+  const [name, level] = ["process", "process"] as const;
+  return {
     name,
-    level: "process",
-    async open(spec = {}, signal) {
-      requireLevel(sandbox, spec.atLeast);
-      checkLimits({ ...defaultCommandLimits, ...spec.limits });
-      const source = imageFolder(spec.image);
-      signal?.throwIfAborted();
-      const home = await makeFolder(folder, "ludus-box-");
-      try {
-        if (source === undefined) await mkdir(join(home.path, "files"));
-        else await copyFolder(source, join(home.path, "files"));
-        await mkdir(join(home.path, "tmp"));
-        const files = boxFiles(join(home.path, "files"));
-        for (const [path, content] of Object.entries(spec.files ?? {})) await files.write(path, content);
-        signal?.throwIfAborted();
-        return new ProcessBox(home, files, spec, folder);
-      } catch (error) {
-        await home.remove();
-        throw error;
-      }
-    },
+    level,
+    open: (spec, signal) => openFolderBox({ name, level, folder, run: runProcess }, spec, signal),
   };
-  return sandbox;
-}
-
-class ProcessBox implements Box {
-  readonly #home: TemporaryFolder;
-  readonly #files: BoxFiles;
-  readonly #spec: BoxSpec;
-  readonly #imagesFolder: string;
-  readonly #running = new Set<Promise<Ended>>();
-  readonly #closing = new AbortController();
-  #closed: Promise<void> | undefined;
-
-  constructor(home: TemporaryFolder, files: BoxFiles, spec: BoxSpec, imagesFolder: string) {
-    this.#home = home;
-    this.#files = files;
-    this.#spec = spec;
-    this.#imagesFolder = imagesFolder;
-  }
-
-  async exec(command: string, options: ExecOptions = {}): Promise<Ended> {
-    this.#checkOpen();
-    const running = this.#exec(command, options);
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
-  }
-
-  async #exec(command: string, { args, input, cwd = ".", env, limits, signal }: ExecOptions): Promise<Ended> {
-    const [root, temporary] = [join(this.#home.path, "files"), join(this.#home.path, "tmp")];
-    const request = {
-      command,
-      cwd: await this.#files.folder(cwd),
-      env: { ...defaultProcessEnv, HOME: root, TMPDIR: temporary, ...this.#spec.env, ...env },
-      limits: { ...this.#spec.limits, ...limits },
-      ...defined({ args, input }),
-    };
-    // not `AbortSignal.any`: a signal that lives as long as the run would collect one listener for each command
-    const stop = new AbortController();
-    const onAbort = () => stop.abort();
-    const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
-    for (const each of signals) each.addEventListener("abort", onAbort, { once: true });
-    if (signals.some((each) => each.aborted)) stop.abort();
-    try {
-      return await runProcess(request, stop.signal);
-    } finally {
-      for (const each of signals) each.removeEventListener("abort", onAbort);
-    }
-  }
-
-  async read(path: string): Promise<Uint8Array> {
-    this.#checkOpen();
-    return await this.#files.read(path);
-  }
-
-  async write(path: string, content: string | Uint8Array): Promise<void> {
-    this.#checkOpen();
-    await this.#files.write(path, content);
-  }
-
-  async snapshot(): Promise<Image> {
-    this.#checkOpen();
-    if (this.#running.size > 0) {
-      throw new LudusError("box-busy", {
-        got: `a snapshot while ${this.#running.size} commands run`,
-        expected: "a box in which nothing runs",
-        hint: "Await every `exec` first.",
-      });
-    }
-    const image = await makeFolder(this.#imagesFolder, "ludus-image-");
-    try {
-      await copyFolder(join(this.#home.path, "files"), join(image.path, "files"));
-    } catch (error) {
-      await image.remove();
-      throw error;
-    }
-    return new ProcessImage(image);
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<void> {
-    this.#closing.abort();
-    await Promise.allSettled(this.#running);
-    await this.#home.remove();
-  }
-
-  #checkOpen(): void {
-    if (this.#closed === undefined) return;
-    throw new LudusError("box-closed", { got: "a call", expected: "an open box", hint: "Open another one." });
-  }
-}
-
-class ProcessImage implements Image {
-  readonly sandbox = name;
-  readonly id: string;
-  readonly #folder: TemporaryFolder;
-  #isRemoved = false;
-
-  constructor(folder: TemporaryFolder) {
-    this.id = basename(folder.path);
-    this.#folder = folder;
-  }
-
-  get files(): string {
-    if (!this.#isRemoved) return join(this.#folder.path, "files");
-    throw new LudusError("image-removed", { got: `image ${this.id}`, expected: "one that was not removed" });
-  }
-
-  async remove(): Promise<void> {
-    this.#isRemoved = true;
-    await this.#folder.remove();
-  }
-}
-
-function imageFolder(image: Image | undefined): string | undefined {
-  if (image === undefined) return undefined;
-  if (image instanceof ProcessImage) return image.files;
-  throw new LudusError("image-of-another-sandbox", {
-    got: `image ${image.id} of sandbox "${image.sandbox}"`,
-    expected: `an image that sandbox "${name}" made in this program`,
-  });
-}
-
-interface TemporaryFolder {
-  readonly path: string;
-  remove(): Promise<void>;
-}
-
-async function makeFolder(parent: string, prefix: string): Promise<TemporaryFolder> {
-  const path = await realpath(await mkdtemp(join(parent, prefix)));
-  const forget = removeAtExit(path);
-  const remove = async () => {
-    await removeFolder(path);
-    forget();
-  };
-  return { path, remove };
 }

@@ -88,7 +88,7 @@ export interface ExecOptions {
 
 /** How anything ended that ran behind a boundary. Only `not-started` is never the work of the code that was to run. */
 export type End =
-  /** `code` is 128 and more where `signal` names what ended it, as a shell puts it. */
+  /** Where a signal ended it, `code` is its number and 128, as a shell puts it, and `signal` its name, where it is known. */
   | { readonly kind: "exited"; readonly code: number; readonly signal?: string }
   | { readonly kind: "timeout"; readonly afterMs: number }
   | { readonly kind: "out-of-memory"; readonly limitMb: number }
