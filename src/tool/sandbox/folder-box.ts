@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type BoxFiles, boxFiles, copyFolder, removeAtExit, removeFolder } from "./box-files.ts";
-import { checkLimits, defaultCommandLimits } from "./limits.ts";
+import { commandLimits } from "./limits.ts";
 import { requireLevel } from "./require-level.ts";
 import { defaultProcessEnv, type ProcessRequest } from "./run-process.ts";
 import type { Box, BoxSpec, Ended, ExecOptions, Image, Sandbox } from "./sandbox.ts";
@@ -27,7 +27,7 @@ export interface FolderBoxHost extends Pick<Sandbox, "name" | "level"> {
 /** Opens a box whose files are a folder of this machine. Everything that a `Sandbox` owes, save for running commands, is done here. */
 export async function openFolderBox(host: FolderBoxHost, spec: BoxSpec = {}, signal?: AbortSignal): Promise<Box> {
   requireLevel(host, spec.atLeast);
-  checkLimits({ ...defaultCommandLimits, ...spec.limits });
+  commandLimits(spec.limits);
   const source = imageFolder(host.name, spec.image);
   signal?.throwIfAborted();
   const home = await makeFolder(host.folder, "ludus-box-");

@@ -55,7 +55,7 @@ export async function runJavaScriptTests(
   { code, tests, limits }: JavaScriptTestsOptions,
   signal?: AbortSignal,
 ): Promise<JavaScriptTestReport> {
-  const all = checkLimits({ ...defaultJavaScriptTestLimits, ...limits });
+  const all = checkLimits({ ...defaultJavaScriptTestLimits, ...limits }, Object.keys(defaultJavaScriptTestLimits));
   const wanted = tests.map((test) => ("expected" in test ? toComparable(test.expected) : "true"));
   const results: JavaScriptTestResult[] = [];
   let compile: JavaScriptTestReport["compile"] = "ok";

@@ -1,4 +1,6 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { nearestName } from "../nearest-name.ts";
 
 /** What one call may use. */
 export interface IsolatedLimits {
@@ -74,11 +76,39 @@ export const defaultJavaScriptTestLimits: Readonly<JavaScriptTestLimits> = {
 // beyond it, a timer of Node fires at once
 const maxLimit = 2 ** 31 - 1;
 
-/** Returns the limits it was given. No limit may be left out by a number that means nothing. */
-export function checkLimits<Limits extends object>(limits: Limits): Limits {
+/** Returns the limits it was given. No limit may be left out by a number that means nothing, or by a name that nobody reads. */
+export function checkLimits<Limits extends object>(
+  limits: Limits,
+  known: readonly string[] = Object.keys(limits),
+): Limits {
   for (const [name, value] of Object.entries(limits)) {
+    if (!known.includes(name)) throw unknownLimit(name, known);
     if (typeof value === "number" && value > 0 && value <= maxLimit) continue;
     throw new LudusError("invalid-limit", { got: `${name} ${value}`, expected: `0 < ${name} <= ${maxLimit}` });
   }
   return limits;
+}
+
+function unknownLimit(name: string, known: readonly string[]): LudusError {
+  const meant = nearestName(name, known);
+  return new LudusError("unknown-limit", {
+    got: `"${name}"`,
+    expected: `one of ${known.join(", ")}`,
+    ...defined({ hint: meant === undefined ? undefined : `Did you mean "${meant}"?` }),
+  });
+}
+
+const commandLimitNames = Object.keys({
+  timeoutMs: true,
+  outputBytes: true,
+  memoryMb: true,
+  cpuSeconds: true,
+  addressSpaceMb: true,
+  fileMb: true,
+  processes: true,
+} satisfies Record<keyof CommandLimits, true>);
+
+/** All limits of a command: those given, and the defaults. */
+export function commandLimits(limits: Partial<CommandLimits> = {}): CommandLimits {
+  return checkLimits({ ...defaultCommandLimits, ...limits }, commandLimitNames);
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually, isRunning } from "./fixtures/is-running.ts";
-import { retirement } from "./limits.ts";
+import { type IsolatedLimits, retirement } from "./limits.ts";
 import { type IsolatedOptions, type IsolatedRunner, isolated } from "./run-isolated.ts";
 import { runProcess } from "./run-process.ts";
 
@@ -270,6 +270,8 @@ describe("the pool", () => {
     expect(() => isolated({ module: fixture("missing"), export: "double" })).toThrow("module-not-found");
     expect(() => runner("double", { pool: 0 })).toThrow("invalid-pool");
     expect(() => runner("double", { limits: { timeoutMs: Number.POSITIVE_INFINITY } })).toThrow("invalid-limit");
+    const misspelt = { heapMB: 5 } as Partial<IsolatedLimits>;
+    expect(() => runner("double", { limits: misspelt })).toThrow(/unknown-limit.*Did you mean "heapMb"/);
     await expect(runner("double").run(() => 1)).rejects.toMatchObject({ code: "input-not-serializable" });
   });
 });

@@ -197,7 +197,7 @@ function toSetup({ module, export: name, limits, env }: IsolatedOptions): Isolat
       hint: 'Write new URL("./verify.ts", import.meta.url).',
     });
   }
-  const all = checkLimits({ ...defaultIsolatedLimits, ...limits });
+  const all = checkLimits({ ...defaultIsolatedLimits, ...limits }, Object.keys(defaultIsolatedLimits));
   const retireHeapBytes = all.heapMb * 2 ** 20 * retirement.heapShare;
   return { module: url.href, export: name, env: env ?? {}, limits: all, retireHeapBytes };
 }

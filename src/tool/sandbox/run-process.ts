@@ -1,5 +1,5 @@
 import { findCommand } from "./find-command.ts";
-import { type CommandLimits, checkLimits, defaultCommandLimits } from "./limits.ts";
+import { type CommandLimits, commandLimits } from "./limits.ts";
 import { notStarted, type ProcessGroup, spawnGroup } from "./process-group.ts";
 import { resourceLimits } from "./resource-limits.ts";
 import type { End, Ended } from "./sandbox.ts";
@@ -28,7 +28,7 @@ export const defaultProcessEnv: Readonly<Record<string, string>> = { PATH: "/usr
  */
 export async function runProcess(request: ProcessRequest, signal?: AbortSignal): Promise<Ended> {
   const { command, args = [], input = "", cwd = process.cwd(), env = defaultProcessEnv } = request;
-  const limits = checkLimits({ ...defaultCommandLimits, ...request.limits });
+  const limits = commandLimits(request.limits);
   const { prefix, notApplied } = await resourceLimits(limits);
   const file = await findCommand(command, env.PATH ?? "", cwd);
   const failed = (end: End): Ended => ({ ...end, stdout: "", stderr: "", notApplied });

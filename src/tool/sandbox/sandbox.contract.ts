@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { CommandLimits } from "./limits.ts";
 import { type Box, type BoxSpec, type ExecOptions, type Image, type Sandbox, sandboxLevels } from "./sandbox.ts";
 
 export interface SandboxContractOptions {
@@ -131,10 +132,12 @@ export function sandboxContract(
         expect(ended).toMatchObject([{ code: 1 }, { code: 2 }, { code: 3 }]);
       });
 
-      test("with a limit that is no number is misuse", async () => {
+      test("with a limit that is no number, or no limit, is misuse", async () => {
         const box = await open();
         await expect(sh(box, "true", { limits: { timeoutMs: Number.NaN } })).rejects.toThrow("invalid-limit");
         await expect(sandbox.open({ limits: { outputBytes: -1 } })).rejects.toThrow("invalid-limit");
+        const misspelt = { timeoutMS: 5 } as Partial<CommandLimits>;
+        await expect(sandbox.open({ limits: misspelt })).rejects.toThrow(/unknown-limit.*Did you mean "timeoutMs"/);
       });
     });
 
