@@ -33,7 +33,7 @@ export class EpisodeBox {
     try {
       return await this.#sandbox.open(spec, this.#closing.signal);
     } catch (cause) {
-      this.#opening = undefined; // the next call may have more luck
+      this.#opening = undefined; // so that the next call tries again
       if (cause instanceof LudusError) throw cause;
       throw new LudusError("box-not-opened", {
         got: errorText(cause),
