@@ -15,6 +15,8 @@ import { hashText } from "../task/seeds.ts";
 import { callTool } from "../tool/call-tool.ts";
 import { cutText } from "../tool/observation.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
+import { EpisodeBox } from "../tool/sandbox/episode-box.ts";
+import type { BoxSpec, Sandbox } from "../tool/sandbox/sandbox.ts";
 import type { Acted, Env, Start } from "./env.ts";
 import { withTurnRewards } from "./episode-score.ts";
 
@@ -38,6 +40,8 @@ export interface EpisodeOptions {
   readonly signal: AbortSignal;
   readonly limits?: Limits;
   readonly format?: Env["format"];
+  /** Where `box()` of a tool's context opens; `processSandbox()` by default. */
+  readonly sandbox?: Sandbox;
 }
 
 type Draft = { -readonly [Key in keyof EpisodeTurn]: EpisodeTurn[Key] };
@@ -61,6 +65,7 @@ export class Episode<Data = unknown, State = unknown> {
   readonly #limits: Limits;
   readonly #format: Env["format"];
   readonly #signal: AbortSignal;
+  readonly #box: EpisodeBox;
   readonly #rng: Rng;
   readonly #expertRng: Rng;
   readonly #turns: Draft[] = [];
@@ -77,6 +82,7 @@ export class Episode<Data = unknown, State = unknown> {
     this.#limits = options.limits ?? env.limits;
     this.#format = options.format ?? env.format;
     this.#signal = options.signal;
+    this.#box = new EpisodeBox(options.sandbox);
     this.#rng = createRng(task.seed);
     this.#expertRng = createRng(task.seed ^ hashText("expert"));
     this.#role = env.roles[0];
@@ -171,8 +177,22 @@ export class Episode<Data = unknown, State = unknown> {
 
   /** Scores and closes, once. Only what ended by the policy's own doing is scored. */
   finish(end: EpisodeEnd): Promise<EpisodeResult> {
-    this.#result ??= this.#finish(end);
+    this.#result ??= this.#finish(end).then((result) => this.#closeBox(result));
     return this.#result;
+  }
+
+  /** Last: scoring and `close` may still look into the box. */
+  async #closeBox(result: EpisodeResult): Promise<EpisodeResult> {
+    if (!this.#box.isUsed) return result;
+    const closed = await this.#call(() => this.#box.close(), neverAborted);
+    if (closed.how === "returned" || isInfrastructureStop(result.stop)) return result;
+    const why = closed.how === "threw" ? describe(closed.error) : "it took longer than limits.envMs";
+    return {
+      ...result,
+      stop: "tool-crash",
+      failure: `the episode's box was not closed: ${why}`,
+      scores: this.#noScores(),
+    };
   }
 
   async #finish(end: EpisodeEnd): Promise<EpisodeResult> {
@@ -230,6 +250,7 @@ export class Episode<Data = unknown, State = unknown> {
       state: this.#state!.value,
       rng: this.#rng,
       signal: this.#signal,
+      box: (spec?: BoxSpec) => this.#box.open(spec),
       reward: (value: number) => {
         draft.reward += value;
       },

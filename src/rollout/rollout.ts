@@ -5,6 +5,7 @@ import type { Tokenizer } from "../policy/tokenizer.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
+import type { Sandbox } from "../tool/sandbox/sandbox.ts";
 import type { Context } from "./context.ts";
 import type { Limits } from "./limits.ts";
 
@@ -36,6 +37,8 @@ export interface RolloutOptions {
   /** Override the environment's. */
   limits?: Partial<Limits>;
   format?: CallFormat;
+  /** Where tools open the episode's box; `processSandbox()` by default. */
+  sandbox?: Sandbox;
   /** What of the past the policy still sees; everything by default. */
   context?: Context;
   /** With this probability a turn begins with a call of a random tool. Those tokens were not sampled, so their mask is 0. */

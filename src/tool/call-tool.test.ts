@@ -144,6 +144,28 @@ describe("a fault of the tool ends the episode", () => {
   });
 });
 
+describe("the episode's box", () => {
+  test("is the same in every call, and refused once the call has ended", async () => {
+    const context = fakeContext(undefined);
+    let late: ToolContext["box"] | undefined;
+    const run: Tool["run"] = async (_, { box, signal }) => {
+      late = box;
+      const { stdout } = await (await box()).exec("sh", { args: ["-c", "echo x >> log; cat log"], signal });
+      return stdout;
+    };
+    expect(observationOf(await callOf(run, context, { toolMs: 30_000 }))).toBe("x\n");
+    expect(observationOf(await callOf(run, context, { toolMs: 30_000 }))).toBe("x\nx\n");
+    await expect(late!()).rejects.toThrow("call-ended");
+    await context.close();
+  });
+
+  test("that cannot be had is the tool's fault, and says what is missing", async () => {
+    const result = await callOf((_, { box }) => box({ atLeast: "virtual-machine" }));
+    expect(result).toMatchObject({ kind: "stopped", stop: "tool-crash" });
+    expect(failureOf(result)).toMatch(/sandbox-too-weak: got sandbox "process" .*"virtual-machine" or stronger/);
+  });
+});
+
 describe("time and cancellation", () => {
   const strays: unknown[] = [];
   const note = (error: unknown) => void strays.push(error);
@@ -162,6 +184,26 @@ describe("time and cancellation", () => {
     const result = await callOf(run, undefined, { toolMs: 20 });
     expect(result).toEqual({ kind: "stopped", stop: "tool-timeout", failure: 'tool "it": it took longer than 20 ms' });
     expect(seen).toMatchObject({ aborted: true, reason: { name: "TimeoutError" } });
+  });
+
+  test.each<[string, Tool["run"]]>([
+    ["returns", () => "computed"],
+    ["returns a promise", async () => "computed"],
+    ["tells the policy of a mistake", () => Promise.reject(new ToolError("no"))],
+    [
+      "throws",
+      () => {
+        throw new ToolError("no");
+      },
+    ],
+  ])("a tool that holds the thread for too long has not succeeded, even if it %s", async (_, run) => {
+    const compute: Tool["run"] = (input, context) => {
+      const until = performance.now() + 30;
+      while (performance.now() < until);
+      return run(input, context);
+    };
+    const result = await callOf(compute, undefined, { toolMs: 20 });
+    expect(result).toEqual({ kind: "stopped", stop: "tool-timeout", failure: 'tool "it": it took longer than 20 ms' });
   });
 
   test("a tool that asks for its signal when it is too late finds it aborted", async () => {

@@ -1,10 +1,23 @@
+import { LudusError } from "../errors.ts";
 import type { ToolCall } from "../schema/message.ts";
 import type { CallRecord } from "../schema/turn.ts";
 import { nearestName } from "./nearest-name.ts";
 import { cutText } from "./observation.ts";
 import { type LazySignal, lazySignal, runWithin } from "./run-within.ts";
+import type { FunctionRunner } from "./sandbox/sandbox.ts";
+import { checkState, replaceState } from "./state-copy.ts";
+import { runAsTool } from "./stray-rejections.ts";
 import type { CheckedInput, Tool, ToolContext } from "./tool.ts";
-import { cancelled, crashed, judgeEnd, judgeIsolated, type Stopped, told, type Verdict } from "./verdict.ts";
+import {
+  type CallFacts,
+  cancelled,
+  crashed,
+  judgeEnd,
+  judgeIsolated,
+  type Stopped,
+  told,
+  type Verdict,
+} from "./verdict.ts";
 
 /** What a policy asked for, as a call format understood it. */
 export type SaidToolCall =
@@ -64,14 +77,39 @@ async function judge<State>(
   const input = checked.value as CheckedInput;
   if (!input.ok) return told("bad-arguments", `wrong arguments for "${name}": ${input.problem}`);
 
-  if (tool.isolated !== undefined) {
-    const run = await tool.isolated.run(input.value, { signal: context.signal, timeoutMs: facts.timeoutMs });
-    return judgeIsolated(run, facts, tool.whenKilled);
-  }
+  if (tool.isolated !== undefined) return await runIsolated(tool, tool.isolated, input.value, context, facts);
   const guarded = guardContext(context, within.own);
-  const ended = await runWithin(() => tool.run(input.value, guarded.context), within);
+  let heldMs = 0;
+  const run = () => {
+    const began = performance.now();
+    try {
+      return runAsTool(name, () => tool.run(input.value, guarded.context));
+    } finally {
+      heldMs = performance.now() - began;
+    }
+  };
+  const ended = await runWithin(run, within);
   guarded.close();
-  return judgeEnd(ended, facts);
+  // no timer can fire while the function holds this thread
+  if (heldMs <= facts.timeoutMs) return judgeEnd(ended, facts);
+  within.own.abort(new DOMException(`The call took longer than ${facts.timeoutMs} ms`, "TimeoutError"));
+  return judgeEnd({ how: "timeout" }, facts);
+}
+
+async function runIsolated<State>(
+  tool: Tool<State>,
+  runner: FunctionRunner,
+  input: unknown,
+  { state, signal }: ToolContext<State>,
+  facts: CallFacts,
+): Promise<Verdict> {
+  const options = { signal, timeoutMs: facts.timeoutMs };
+  if (tool.withState !== true) return judgeIsolated(await runner.run(input, options), facts, tool.whenKilled);
+  const run = await runner.run(input, { ...options, state: checkState(state) });
+  const verdict = judgeIsolated(run, facts, tool.whenKilled);
+  // only what was told to the policy has happened
+  if (run.kind === "returned" && "outcome" in verdict) replaceState(state, run.state);
+  return verdict;
 }
 
 /** The context of one call: its own signal, and no word about the episode once the call has ended. */
@@ -82,6 +120,10 @@ function guardContext<State>(context: ToolContext<State>, own: LazySignal) {
     rng: context.rng,
     get signal() {
       return own.get();
+    },
+    async box(spec) {
+      if (isOpen) return await context.box(spec);
+      throw new LudusError("call-ended", { got: "a call of `box()`", expected: "a tool call that goes on" });
     },
     reward(value) {
       if (isOpen) context.reward(value);

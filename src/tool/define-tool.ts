@@ -19,12 +19,19 @@ interface CommonOptions<Schema extends StandardSchema> {
 export interface InlineToolOptions<Schema extends StandardSchema, State> extends CommonOptions<Schema> {
   run: (input: OutputOf<Schema>, context: ToolContext<State>) => unknown;
   isolated?: never;
+  withState?: never;
   whenKilled?: never;
 }
 
 export interface IsolatedToolOptions<Schema extends StandardSchema> extends CommonOptions<Schema> {
-  /** The module whose exported function, `run` by default, takes the input and nothing else: it sees no state. */
+  /** The module whose exported function, `run` by default, takes the input; and `{ state }`, with `withState`. */
   isolated: Omit<IsolatedOptions, "export"> & { export?: string };
+  /**
+   * Gives the function a copy of the episode's state as `{ state }`, its second argument. What it left there replaces the
+   * episode's when it returns; a call that throws or is killed changes nothing. The state must be data: plain objects, arrays, maps, sets, dates,
+   * bytes and primitives, and no functions or instances of classes.
+   */
+  withState?: boolean;
   /** `observe` where the input is code and may loop or fill the memory; `stop`, the default, where it is not to blame. */
   whenKilled?: NonNullable<Tool["whenKilled"]>;
   run?: never;
@@ -53,6 +60,7 @@ export function tool<Schema extends StandardSchema, State = unknown>(options: To
     run: (value, context) => (options.run ?? refuseInline)(value as OutputOf<Schema>, context),
     ...defined({
       isolated: where ? isolated({ ...where, export: where.export ?? "run" }) : undefined,
+      withState: options.withState,
       whenKilled: options.whenKilled,
       timeoutMs,
     }),

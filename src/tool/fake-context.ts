@@ -1,9 +1,12 @@
 import { createRng } from "../random.ts";
+import { EpisodeBox } from "./sandbox/episode-box.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface FakeContext<State> extends ToolContext<State> {
   readonly rewards: number[];
   readonly answers: (string | undefined)[];
+  /** Closes the box, if one was opened. */
+  close(): Promise<void>;
 }
 
 /** A context that keeps what the tool did to the episode. */
@@ -13,12 +16,15 @@ export function fakeContext<State>(
 ): FakeContext<State> {
   const rewards: number[] = [];
   const answers: (string | undefined)[] = [];
+  const episodeBox = new EpisodeBox();
   return {
     state,
     signal,
     rewards,
     answers,
     rng: createRng(1),
+    box: (spec) => episodeBox.open(spec),
+    close: () => episodeBox.close(),
     reward: (value) => void rewards.push(value),
     finish: (answer) => void answers.push(answer),
   };

@@ -9,6 +9,18 @@ export {
 export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
 export { cutText } from "./observation.ts";
+export { processSandbox } from "./sandbox/process-sandbox.ts";
+export { requireLevel, type SandboxInfo, sandboxInfo } from "./sandbox/require-level.ts";
+export {
+  type Box,
+  type BoxSpec,
+  type Ended,
+  type ExecOptions,
+  type Image,
+  type Sandbox,
+  type SandboxLevel,
+  sandboxLevels,
+} from "./sandbox/sandbox.ts";
 export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
 export { type CheckedInput, type Tool, type ToolContext, ToolError } from "./tool.ts";
 export type { ToolStop } from "./verdict.ts";

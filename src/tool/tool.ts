@@ -1,6 +1,6 @@
 import type { Rng } from "../random.ts";
 import type { ToolSpec } from "../schema/message.ts";
-import type { IsolatedRunner } from "./sandbox/run-isolated.ts";
+import type { Box, BoxSpec, FunctionRunner } from "./sandbox/sandbox.ts";
 
 /**
  * Something an agent may call. Made by `tool()` from a schema and a function:
@@ -21,7 +21,9 @@ export interface Tool<State = unknown> {
   /** The input is what `check` returned. */
   run(input: unknown, context: ToolContext<State>): unknown;
   /** Where the function runs when it must be killable; `run` is not called then. */
-  readonly isolated?: IsolatedRunner;
+  readonly isolated?: FunctionRunner;
+  /** Whether the function that runs elsewhere is given a copy of the episode's state, and may change it. */
+  readonly withState?: boolean;
   /**
    * What it means when an isolated call was killed: the policy's doing, told to it as an error (`observe`), or a fault of
    * the tool (`stop`, where absent).
@@ -42,6 +44,11 @@ export interface ToolContext<State = unknown> {
   readonly rng: Rng;
   /** Aborted when the call runs out of time or the rollout is cancelled. */
   readonly signal: AbortSignal;
+  /**
+   * The episode's box, for commands and files: opened by the first call that asks for it, with the `spec` of that call, and the
+   * same for all later ones. Closed when the episode ends. Not to be had is a fault of the tool, `tool-crash`.
+   */
+  box(spec?: BoxSpec): Promise<Box>;
   /** Adds to the reward of this turn. Ignored, like `finish`, once the call has ended. */
   reward(value: number): void;
   /** Ends the episode after this turn, with what was answered. */

@@ -2,8 +2,9 @@ import type { InfrastructureStop } from "../schema/stop-reason.ts";
 import type { CallOutcome } from "../schema/turn.ts";
 import { toObservation } from "./observation.ts";
 import type { Ended } from "./run-within.ts";
+import { describeEnd } from "./sandbox/describe-end.ts";
 import { type ErrorData, toErrorData } from "./sandbox/error-data.ts";
-import type { IsolatedRun } from "./sandbox/isolated-result.ts";
+import type { FunctionEnded } from "./sandbox/sandbox.ts";
 import type { Tool } from "./tool.ts";
 
 export type ToolStop = Extract<InfrastructureStop, "tool-timeout" | "tool-crash" | "cancelled">;
@@ -46,27 +47,25 @@ export function judgeEnd(ended: Ended, facts: CallFacts): Verdict {
 }
 
 /** Of a function that ran where it can be killed. */
-export function judgeIsolated(run: IsolatedRun, facts: CallFacts, whenKilled: Tool["whenKilled"] = "stop"): Verdict {
-  const killed = (why: string, stop: ToolStop = "tool-crash") =>
-    whenKilled === "observe" ? told("error", `the call was ended: ${why}`) : stopped(stop, facts, why, run.output);
+export function judgeIsolated(run: FunctionEnded, facts: CallFacts, whenKilled: Tool["whenKilled"] = "stop"): Verdict {
   switch (run.kind) {
     case "returned":
       return judgeValue(run.value, facts);
     case "threw":
       if (run.name === "ToolError") return told("error", run.message);
       return stopped("tool-crash", facts, describeThrown(run), run.output);
-    case "timeout":
-      return killed(`it took longer than ${run.afterMs} ms`, "tool-timeout");
-    case "out-of-memory":
-      return killed(`it needed more than ${run.heapMb} MB of memory`);
-    case "exited":
-      return killed(`it exited with ${run.signal ?? `code ${run.code}`}`);
-    case "output-limit":
-      return killed(`it printed or returned too much, ${run.bytes} bytes`);
-    case "load-failed":
+    case "not-started":
       return stopped("tool-crash", facts, `its module cannot be used: ${describeThrown(run)}`, run.output);
     case "cancelled":
       return cancelled(facts);
+    case "timeout":
+    case "out-of-memory":
+    case "exited":
+    case "output-limit": {
+      const why = `it ${describeEnd(run)}`;
+      if (whenKilled === "observe") return told("error", `the call was ended: ${why}`);
+      return stopped(run.kind === "timeout" ? "tool-timeout" : "tool-crash", facts, why, run.output);
+    }
     default:
       return run satisfies never;
   }

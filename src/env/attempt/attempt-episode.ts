@@ -56,7 +56,7 @@ export async function playEpisode<Data, State>(
   const format = options.format ?? env.format;
   const deadline = new DeadlineSignal(limits.episodeMs, options.signal);
   const { signal } = deadline;
-  const episode = new Episode(env, task, { signal, limits, format });
+  const episode = new Episode(env, task, { signal, limits, format, ...defined({ sandbox: options.sandbox }) });
   const playOptions = { ...options, format, limits, signal, ...defined({ hint: task.annotations?.hint }) };
   const play = new Play(episode as Episode, renderContext, playOptions, speaker);
   const played = await play.run();

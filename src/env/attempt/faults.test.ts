@@ -100,7 +100,7 @@ describe("while others are in flight", () => {
       if (fault.outcome !== undefined)
         expect(trajectories[0].turns[0].calls).toMatchObject([{ outcome: fault.outcome }]);
       expect(timing.totalMs).toBeLessThan(faultLimits.episodeMs);
-      expect(toolOf(fault).isolated?.stats.live ?? 0).toBe(0);
+      expect(toolOf(fault).isolated ?? { stats: { live: 0 } }).toMatchObject({ stats: { live: 0 } });
       for (const { signal } of [all, own]) expect(getEventListeners(signal, "abort")).toEqual([]);
       await eventually(() => expect(leftBehind(resourcesBefore)).toEqual([]));
     },

@@ -1,5 +1,8 @@
+export { describeEnd } from "./describe-end.ts";
+export { EpisodeBox } from "./episode-box.ts";
 export type { ErrorData } from "./error-data.ts";
-export type { IsolatedResult, IsolatedRun } from "./isolated-result.ts";
+export { type FolderBoxHost, type FolderCommand, openFolderBox } from "./folder-box.ts";
+export type { IsolatedContext } from "./isolate.ts";
 export {
   type JavaScriptTest,
   type JavaScriptTestReport,
@@ -8,25 +11,31 @@ export {
   runJavaScriptTests,
 } from "./javascript-tests.ts";
 export {
+  type CommandLimits,
+  defaultCommandLimits,
   defaultIsolatedLimits,
   defaultJavaScriptTestLimits,
-  defaultProcessLimits,
   type IsolatedLimits,
   type JavaScriptTestLimits,
-  type ProcessLimits,
+  type LimitNotApplied,
+  maxReadBytes,
 } from "./limits.ts";
-export type { LimitNotApplied } from "./resource-limits.ts";
+export { type ProcessSandboxOptions, processSandbox } from "./process-sandbox.ts";
+export { isAtLeast, requireLevel, type SandboxInfo, sandboxInfo } from "./require-level.ts";
+export { type IsolatedOptions, type IsolatedRunner, type IsolatedStats, isolated } from "./run-isolated.ts";
+export { defaultProcessEnv, type ProcessRequest, runProcess } from "./run-process.ts";
 export {
-  type IsolatedCallOptions,
-  type IsolatedOptions,
-  type IsolatedRunner,
-  type IsolatedStats,
-  isolated,
-} from "./run-isolated.ts";
-export {
-  defaultProcessEnv,
-  type ProcessEnd,
-  type ProcessRequest,
-  type ProcessResult,
-  runProcess,
-} from "./run-process.ts";
+  type Box,
+  type BoxSpec,
+  type End,
+  type Ended,
+  type ExecOptions,
+  type FunctionCallOptions,
+  type FunctionEnd,
+  type FunctionEnded,
+  type FunctionRunner,
+  type Image,
+  type Sandbox,
+  type SandboxLevel,
+  sandboxLevels,
+} from "./sandbox.ts";

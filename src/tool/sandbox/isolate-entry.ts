@@ -4,9 +4,9 @@ import { deserialize, getHeapSpaceStatistics, getHeapStatistics, serialize } fro
 import { parentPort, workerData } from "node:worker_threads";
 import { toErrorData } from "./error-data.ts";
 import { exceedsBytes } from "./exceeds-bytes.ts";
-import type { IsolateCall, IsolateMessage, IsolateSetup } from "./isolate.ts";
+import type { IsolateAnswer, IsolateArgs, IsolateCall, IsolateMessage, IsolateSetup } from "./isolate.ts";
 
-type Target = (input: unknown) => unknown;
+type Target = (...args: IsolateArgs) => unknown;
 
 const setup: IsolateSetup = parentPort === null ? JSON.parse(process.argv[2]) : workerData;
 let printedBytes = 0;
@@ -76,12 +76,15 @@ async function load(): Promise<Target | undefined> {
   return undefined;
 }
 
-async function answer(target: Target, { call, input }: IsolateCall): Promise<void> {
+async function answer(target: Target, { call, args }: IsolateCall): Promise<void> {
   current = call;
   const timersBefore = pendingTimers();
   let message: IsolateMessage;
   try {
-    message = returned(call, await origin.run(call, async () => await target(deserialize(input))));
+    const [input, context]: IsolateArgs = deserialize(args);
+    const given: IsolateArgs = context === undefined ? [input] : [input, context];
+    const value = await origin.run(call, async () => await target(...given));
+    message = returned(call, context === undefined ? [value] : [value, context.state]);
   } catch (error) {
     message = { type: "threw", call, error: toErrorData(error), retire };
   }
@@ -93,10 +96,10 @@ async function answer(target: Target, { call, input }: IsolateCall): Promise<voi
   send("retire" in message ? { ...message, retire } : message);
 }
 
-function returned(call: number, value: unknown): IsolateMessage {
+function returned(call: number, answer: IsolateAnswer): IsolateMessage {
   const { outputBytes } = setup.limits;
-  if (exceedsBytes(value, outputBytes)) return { type: "output-limit", bytes: outputBytes };
-  const bytes = serialize(value);
+  if (exceedsBytes(answer, outputBytes)) return { type: "output-limit", bytes: outputBytes };
+  const bytes = serialize(answer);
   if (bytes.byteLength > outputBytes) return { type: "output-limit", bytes: bytes.byteLength };
   return { type: "returned", call, value: bytes, retire };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ErrorData } from "./error-data.ts";
 import type { IsolatedLimits } from "./limits.ts";
+import type { End } from "./sandbox.ts";
 
 /** What a worker is told at its start. */
 export interface IsolateSetup {
@@ -12,11 +13,24 @@ export interface IsolateSetup {
   retireHeapBytes: number;
 }
 
-/** One call; inputs and results travel as bytes of `v8.serialize`. */
+/** One call; its arguments, and what it gives, travel as bytes of `v8.serialize`. */
 export interface IsolateCall {
   call: number;
-  input: Uint8Array;
+  /** The input, and a context where the function is given the state. */
+  args: Uint8Array;
 }
+
+/** The second argument of a function that is given the episode's state. */
+export interface IsolatedContext<State = unknown> {
+  /** A copy, to read, to change and to replace. */
+  state: State;
+}
+
+/** What the bytes of a call hold. */
+export type IsolateArgs = [input: unknown] | [input: unknown, context: IsolatedContext];
+
+/** What the bytes of an answer hold. */
+export type IsolateAnswer = [value: unknown] | [value: unknown, state: unknown];
 
 const errorData = z.object({ name: z.string(), message: z.string(), stack: z.string().optional() });
 
@@ -35,7 +49,7 @@ export type IsolateMessage = z.infer<typeof isolateMessage>;
 /** How a worker ended by itself. */
 export type IsolateEnd =
   | { kind: "out-of-memory" }
-  | { kind: "exited"; code: number; signal?: string }
+  | Extract<End, { kind: "exited" | "not-started" }>
   | ({ kind: "threw" } & ErrorData);
 
 export interface IsolateEvents {

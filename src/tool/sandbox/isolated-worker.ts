@@ -1,11 +1,11 @@
 import { deserialize } from "node:v8";
 import { toErrorData } from "./error-data.ts";
-import type { Isolate, IsolateEnd, IsolateMessage, IsolateSetup, StartIsolate } from "./isolate.ts";
-import type { IsolatedResult, IsolatedRun } from "./isolated-result.ts";
+import type { Isolate, IsolateAnswer, IsolateEnd, IsolateMessage, IsolateSetup, StartIsolate } from "./isolate.ts";
 import { retirement } from "./limits.ts";
+import type { FunctionEnd, FunctionEnded } from "./sandbox.ts";
 
 export interface WorkerCall {
-  input: Uint8Array;
+  args: Uint8Array;
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
@@ -22,7 +22,7 @@ export class IsolatedWorker {
   #served = 0;
   #printed = "";
   #printedBytes = 0;
-  #serving: { call: WorkerCall; finish: (result: IsolatedResult) => void } | undefined;
+  #serving: { call: WorkerCall; finish: (result: FunctionEnd) => void } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #onGone: () => void = () => {};
 
@@ -42,10 +42,10 @@ export class IsolatedWorker {
     return this.#state === "ready";
   }
 
-  run(call: WorkerCall): Promise<IsolatedRun> {
+  run(call: WorkerCall): Promise<FunctionEnded> {
     return new Promise((resolve) => {
       const cancel = () => this.#stop({ kind: "cancelled" });
-      const finish = (result: IsolatedResult) => {
+      const finish = (result: FunctionEnd) => {
         this.#serving = undefined;
         clearTimeout(this.#timer);
         call.signal?.removeEventListener("abort", cancel);
@@ -66,7 +66,7 @@ export class IsolatedWorker {
   #send(call: WorkerCall): void {
     this.#served += 1;
     this.#limitTime(call.timeoutMs);
-    this.#isolate.send({ call: this.#served, input: call.input });
+    this.#isolate.send({ call: this.#served, args: call.args });
   }
 
   #limitTime(afterMs: number): void {
@@ -74,7 +74,7 @@ export class IsolatedWorker {
     this.#timer = setTimeout(() => this.#stop({ kind: "timeout", afterMs }), afterMs);
   }
 
-  #stop(result: IsolatedResult): void {
+  #stop(result: FunctionEnd): void {
     if (this.#state !== "gone") {
       this.#state = "unusable";
       this.#isolate.kill();
@@ -92,7 +92,7 @@ export class IsolatedWorker {
         this.#onOutput(message.text);
         return;
       case "load-failed":
-        this.#stop({ kind: "load-failed", ...message.error });
+        this.#stop({ kind: "not-started", ...message.error });
         return;
       case "output-limit":
         this.#stop({ kind: "output-limit", bytes: message.bytes });
@@ -111,7 +111,7 @@ export class IsolatedWorker {
     }
   }
 
-  #onAnswer(retire: boolean, result: IsolatedResult): void {
+  #onAnswer(retire: boolean, result: FunctionEnd): void {
     if (retire || this.#served >= retirement.afterCalls) this.#state = "unusable";
     this.#serving?.finish(result);
   }
@@ -132,7 +132,7 @@ export class IsolatedWorker {
   #onEnded(end: IsolateEnd): void {
     this.#state = "gone";
     const { heapMb } = this.#setup.limits;
-    this.#serving?.finish(end.kind === "out-of-memory" ? { ...end, heapMb } : end);
+    this.#serving?.finish(end.kind === "out-of-memory" ? { ...end, limitMb: heapMb } : end);
     this.#onGone();
   }
 
@@ -144,9 +144,12 @@ export class IsolatedWorker {
   }
 }
 
-function toReturned(bytes: Uint8Array): IsolatedResult {
+function toReturned(bytes: Uint8Array): FunctionEnd {
   try {
-    return { kind: "returned", value: deserialize(bytes) };
+    const answer: IsolateAnswer = deserialize(bytes);
+    return answer.length === 1
+      ? { kind: "returned", value: answer[0] }
+      : { kind: "returned", value: answer[0], state: answer[1] };
   } catch (error) {
     return { kind: "threw", ...toErrorData(error) };
   }

@@ -37,7 +37,8 @@ export async function evaluateInRealm(code: Script, expression: string): Promise
       process.on("unhandledRejection", onRejection);
       try {
         code.runInContext(context);
-        inside.settle(new Script(`(async () => (${expression}\n))`).runInContext(context));
+        // strict, or `caller` and the call sites of an error would show the expression to the code
+        inside.settle(new Script(`"use strict"; (async () => (${expression}\n))`).runInContext(context));
       } catch (error) {
         resolve({ kind: "threw", text: inside.describe(error) });
       }

@@ -5,18 +5,15 @@ import { entryUrl } from "./entry-url.ts";
 import { type JavaScriptTestsLine, readLine } from "./javascript-tests-lines.ts";
 import type { JavaScriptTestLimits } from "./limits.ts";
 import { spawnGroup } from "./process-group.ts";
+import type { End } from "./sandbox.ts";
 import { watchMemory } from "./watch-memory.ts";
 
 /** What Node itself has in memory beside the heap, generously. */
 const overheadMb = 160;
 const startMs = 10_000;
 
-/** Why a session ended; `finished` when the child said so. */
-export type SessionEnd =
-  | { kind: "finished" }
-  | { kind: "test-timeout" }
-  | { kind: "stopped" }
-  | { kind: "crashed"; message: string };
+/** Why a session ended; `finished` when the child said so, `cancelled` by `stop`. */
+export type SessionEnd = { kind: "finished" } | End;
 
 export interface SessionRequest {
   code: string;
@@ -40,20 +37,21 @@ export async function runSession({ code, expressions, limits, stop, onLine }: Se
     end ??= reason;
     group.kill();
   };
-  const timeout = () => kill({ kind: "test-timeout" });
-  const onStop = () => kill({ kind: "stopped" });
-  const crash = (message: string) => kill({ kind: "crashed", message });
-  let timer = setTimeout(() => crash("the process did not start in time"), startMs);
+  const timeout = () => kill({ kind: "timeout", afterMs: limits.testMs });
+  const onStop = () => kill({ kind: "cancelled" });
+  const outOfMemory: End = { kind: "out-of-memory", limitMb: limits.heapMb };
+  const late: End = { kind: "not-started", name: "StartTimeout", message: `it did not start within ${startMs} ms` };
+  let timer = setTimeout(() => kill(late), startMs);
   stop.addEventListener("abort", onStop, { once: true });
   const unwatch =
-    child.pid === undefined ? () => {} : watchMemory(child.pid, limits.heapMb + overheadMb, () => crash(memory));
+    child.pid === undefined ? () => {} : watchMemory(child.pid, limits.heapMb + overheadMb, () => kill(outOfMemory));
 
   const secret = randomUUID();
   let printed = "";
   let bytes = 0;
   const count = (chunk: Buffer) => {
     bytes += chunk.byteLength;
-    if (bytes > limits.outputBytes) crash(`printed or returned more than ${limits.outputBytes} bytes`);
+    if (bytes > limits.outputBytes) kill({ kind: "output-limit", bytes });
     return bytes <= limits.outputBytes;
   };
   child.stdout?.on("data", count);
@@ -75,11 +73,8 @@ export async function runSession({ code, expressions, limits, stop, onLine }: Se
   stop.removeEventListener("abort", onStop);
   unwatch();
   if (end !== undefined) return end;
-  if (printed.includes("JavaScript heap out of memory")) return { kind: "crashed", message: memory };
-  return { kind: "crashed", message: `the process ended early: ${JSON.stringify(ended)}` };
+  return printed.includes("JavaScript heap out of memory") ? outOfMemory : ended;
 }
-
-const memory = "out of memory";
 
 /**
  * Not a boundary against determined code: the permission model denies files, processes, threads and addons, but a process

@@ -83,8 +83,13 @@ test("a test that never ends does not take the others with it", async () => {
   );
   expect(report.results).toEqual([
     { name: "before", outcome: "passed" },
-    { name: "loop", outcome: "timeout", message: "took more than 300 ms" },
-    { name: "endless promises", outcome: "timeout", message: "took more than 300 ms" },
+    { name: "loop", outcome: "timeout", message: "took longer than 300 ms", end: { kind: "timeout", afterMs: 300 } },
+    {
+      name: "endless promises",
+      outcome: "timeout",
+      message: "took longer than 300 ms",
+      end: { kind: "timeout", afterMs: 300 },
+    },
     { name: "after", outcome: "passed" },
     { name: "again", outcome: "passed" },
   ]);
@@ -101,8 +106,18 @@ test("nor does one that takes too much", async () => {
     { testMs: 10_000 },
   );
   expect(report.results).toEqual([
-    { name: "heap", outcome: "error", message: "out of memory" },
-    { name: "result", outcome: "error", message: "printed or returned more than 1048576 bytes" },
+    {
+      name: "heap",
+      outcome: "error",
+      message: "needed more than 64 MB of memory",
+      end: { kind: "out-of-memory", limitMb: 64 },
+    },
+    {
+      name: "result",
+      outcome: "error",
+      message: expect.stringMatching(/^printed or returned too much, \d+ bytes$/),
+      end: { kind: "output-limit", bytes: expect.any(Number) },
+    },
     { name: "after", outcome: "passed" },
   ]);
 });
@@ -167,6 +182,40 @@ test("code that looks through the stack does not find who reports", async () => 
       return false;
     };`;
   expect(await outcomes(code, { expression: "wrong()" })).toEqual(["failed"]);
+});
+
+test.each([
+  ["caller", "function f() { return eval(/===\\s*(.+)/.exec(f.caller)[1]); }"],
+  ["arguments.callee.caller", "function f() { return eval(/===\\s*(.+)/.exec(arguments.callee.caller)[1]); }"],
+  [
+    "call sites",
+    `Error.prepareStackTrace = (_, sites) => sites;
+    function f() {
+      for (const site of new Error().stack) {
+        const found = /= (42)/.exec(String(site.getFunction()) + String(site) + site.getEvalOrigin());
+        if (found) return eval(found[1]);
+      }
+    }`,
+  ],
+  [
+    "call sites of an async frame",
+    `Error.prepareStackTrace = (_, sites) => sites;
+    async function g() {
+      await 0;
+      for (const site of new Error().stack) {
+        const found = /= (42)/.exec(String(site.getFunction()) + String(site.getThis()));
+        if (found) return eval(found[1]);
+      }
+    }
+    function f() { return g(); }`,
+  ],
+])("code does not see the test that runs it: %s", async (_, code) => {
+  const tests = [
+    { expression: "await f() === 42" },
+    { expression: "[1].map(() => f())[0] === 42" },
+    { expression: "(function () { return f() === 42; })()" },
+  ];
+  expect(await outcomes(code, ...tests)).not.toContain("passed");
 });
 
 test("equal values have equal text, and others do not", () => {

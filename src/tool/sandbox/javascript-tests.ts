@@ -1,11 +1,16 @@
 import { toComparable } from "./comparable.ts";
+import { describeEnd } from "./describe-end.ts";
 import { runSession, type SessionEnd } from "./javascript-session.ts";
 import type { JavaScriptTestsLine } from "./javascript-tests-lines.ts";
 import { checkLimits, defaultJavaScriptTestLimits, type JavaScriptTestLimits } from "./limits.ts";
+import type { End } from "./sandbox.ts";
 
 export interface JavaScriptTest {
   name: string;
-  /** Evaluated after the code, in its global scope; a promise is awaited. */
+  /**
+   * Evaluated after the code, in its global scope and in strict mode; a promise is awaited. Compare through `expected` rather than
+   * here: the code may have replaced the built-ins that a comparison uses.
+   */
   expression: string;
   /** What it must give, `true` if left out. It never enters the process that runs the code. */
   expected?: unknown;
@@ -23,6 +28,8 @@ export interface JavaScriptTestResult {
   /** `failed`: another value; `error`: it threw, or ended the process. */
   outcome: "passed" | "failed" | "error" | "timeout" | "cancelled";
   message?: string;
+  /** How the process ended, where the test ended it. */
+  end?: End;
 }
 
 export interface JavaScriptTestReport {
@@ -48,7 +55,7 @@ export async function runJavaScriptTests(
   { code, tests, limits }: JavaScriptTestsOptions,
   signal?: AbortSignal,
 ): Promise<JavaScriptTestReport> {
-  const all = checkLimits({ ...defaultJavaScriptTestLimits, ...limits });
+  const all = checkLimits({ ...defaultJavaScriptTestLimits, ...limits }, Object.keys(defaultJavaScriptTestLimits));
   const wanted = tests.map((test) => ("expected" in test ? toComparable(test.expected) : "true"));
   const results: JavaScriptTestResult[] = [];
   let compile: JavaScriptTestReport["compile"] = "ok";
@@ -74,7 +81,7 @@ export async function runJavaScriptTests(
       const expressions = tests.slice(results.length).map(({ expression }) => expression);
       const end = await runSession({ code, expressions, limits: all, stop, onLine });
       const test = tests[results.length];
-      const result = afterSession(end, all);
+      const result = afterSession(end);
       // the test that ended the process is judged, and the rest go on in a new one
       if (test !== undefined && result !== undefined) results.push({ name: test.name, ...result });
     }
@@ -87,10 +94,10 @@ export async function runJavaScriptTests(
   return { passed, total: tests.length, results, compile };
 }
 
-type Ended = Extract<JavaScriptTestsLine, { kind: "ended" }>["outcome"];
+type Evaluated = Extract<JavaScriptTestsLine, { kind: "ended" }>["outcome"];
 type Judged = Omit<JavaScriptTestResult, "name">;
 
-function judge(outcome: Ended, wanted: string): Judged {
+function judge(outcome: Evaluated, wanted: string): Judged {
   switch (outcome.kind) {
     case "gave":
       if (outcome.text === wanted) return { outcome: "passed" };
@@ -104,14 +111,17 @@ function judge(outcome: Ended, wanted: string): Judged {
   }
 }
 
-function afterSession(end: SessionEnd, { testMs }: JavaScriptTestLimits): Judged | undefined {
+function afterSession(end: SessionEnd): Judged | undefined {
   switch (end.kind) {
-    case "test-timeout":
-      return { outcome: "timeout", message: `took more than ${testMs} ms` };
-    case "crashed":
-      return { outcome: "error", message: end.message };
+    case "timeout":
+      return { outcome: "timeout", message: describeEnd(end), end };
+    case "out-of-memory":
+    case "output-limit":
+    case "exited":
+    case "not-started":
+      return { outcome: "error", message: describeEnd(end), end };
     case "finished":
-    case "stopped":
+    case "cancelled":
       return undefined;
     default:
       return end satisfies never;

@@ -1,12 +1,11 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { constants } from "node:os";
 import { errorText } from "../../errors.ts";
 import { guardGroup } from "./group-guard.ts";
+import type { End } from "./sandbox.ts";
 
 /** How the first process of a group ended. */
-export type GroupEnd =
-  | { kind: "exited"; code: number }
-  | { kind: "signalled"; signal: string }
-  | { kind: "not-started"; code: string; message: string };
+export type GroupEnd = Extract<End, { kind: "exited" | "not-started" }>;
 
 /**
  * A child process that leads a group of its own. It never keeps this program alive: whoever waits for it holds a timer.
@@ -45,7 +44,12 @@ export function spawnGroup(command: string, args: readonly string[], options: Sp
         release();
         if (child.connected) child.disconnect();
         for (const pipe of pipes) pipe.destroy();
-        resolve(signal === null ? { kind: "exited", code: code ?? 0 } : { kind: "signalled", signal });
+        // as a shell puts it
+        resolve(
+          signal === null
+            ? { kind: "exited", code: code ?? 0 }
+            : { kind: "exited", code: 128 + constants.signals[signal], signal },
+        );
       };
       const timer = setTimeout(finish, drainMs);
       child.once("close", finish);
@@ -60,8 +64,8 @@ export function spawnGroup(command: string, args: readonly string[], options: Sp
 }
 
 export function notStarted(error: unknown): GroupEnd {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "UNKNOWN";
-  return { kind: "not-started", code, message: errorText(error) };
+  const name = error instanceof Error && "code" in error ? String(error.code) : "UNKNOWN";
+  return { kind: "not-started", name, message: errorText(error) };
 }
 
 function killGroup(child: ChildProcess): void {

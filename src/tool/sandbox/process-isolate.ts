@@ -1,4 +1,3 @@
-import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { entryUrl } from "./entry-url.ts";
 import { type Isolate, type IsolateEnd, type IsolateEvents, type IsolateSetup, isolateMessage } from "./isolate.ts";
@@ -53,9 +52,5 @@ function afterPipes(deliver: () => void): void {
 }
 
 function endOf(end: GroupEnd, outOfMemory: boolean): IsolateEnd {
-  if (end.kind === "not-started") return { kind: "threw", name: end.code, message: end.message };
-  if (outOfMemory) return { kind: "out-of-memory" };
-  if (end.kind === "exited") return { kind: "exited", code: end.code };
-  // as a shell would put it
-  return { kind: "exited", code: 128 + constants.signals[end.signal as NodeJS.Signals], signal: end.signal };
+  return outOfMemory ? { kind: "out-of-memory" } : end;
 }

@@ -1,13 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { errorText } from "../../errors.ts";
 import { findCommand } from "./find-command.ts";
-import type { ProcessLimits } from "./limits.ts";
-
-/** A limit that was asked for and could not be set, and why. */
-export interface LimitNotApplied {
-  limit: keyof ProcessLimits;
-  reason: string;
-}
+import type { CommandLimits, LimitNotApplied } from "./limits.ts";
 
 export interface ResourceLimits {
   /** What to put before the command; empty when nothing is to be set. */
@@ -16,7 +11,7 @@ export interface ResourceLimits {
 }
 
 const megabyte = 2 ** 20;
-const options: readonly { limit: keyof ProcessLimits; option: string; unit: number }[] = [
+const options: readonly { limit: keyof CommandLimits; option: string; unit: number }[] = [
   { limit: "cpuSeconds", option: "cpu", unit: 1 },
   { limit: "addressSpaceMb", option: "as", unit: megabyte },
   { limit: "fileMb", option: "fsize", unit: megabyte },
@@ -26,10 +21,13 @@ const options: readonly { limit: keyof ProcessLimits; option: string; unit: numb
 const tried = new Map<string, Promise<string | undefined>>();
 
 /** Sets limits through `prlimit`, which keeps them for every descendant. */
-export async function resourceLimits(limits: ProcessLimits): Promise<ResourceLimits> {
+export async function resourceLimits(limits: CommandLimits): Promise<ResourceLimits> {
   const prefix: string[] = [];
   const notApplied: LimitNotApplied[] = [];
   const wanted = options.filter(({ limit }) => limits[limit] !== undefined);
+  if (limits.memoryMb !== undefined && process.platform !== "linux") {
+    notApplied.push({ limit: "memoryMb", reason: "memory can be watched on Linux only" });
+  }
   const prlimit = wanted.length === 0 ? undefined : await findPrlimit();
   for (const { limit, option, unit } of wanted) {
     const flag = `--${option}=${Math.ceil(limits[limit]! * unit)}`;
@@ -57,6 +55,6 @@ async function tryFlag(prlimit: string, flag: string): Promise<string | undefine
     await promisify(execFile)(prlimit, ["--core=0", flag], { env: {}, timeout: 5_000 });
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message.trim() : String(error);
+    return errorText(error).trim();
   }
 }

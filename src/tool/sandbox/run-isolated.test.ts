@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually, isRunning } from "./fixtures/is-running.ts";
-import { retirement } from "./limits.ts";
+import { type IsolatedLimits, retirement } from "./limits.ts";
 import { type IsolatedOptions, type IsolatedRunner, isolated } from "./run-isolated.ts";
 import { runProcess } from "./run-process.ts";
 
@@ -36,14 +36,14 @@ describe.each(["process", "thread"] as const)("in a %s", (where) => {
     { name: "exit", input: 3, result: { kind: "exited", code: 3 } },
     { name: "fail", input: "no", result: { kind: "threw", name: "RangeError", message: "no" } },
     { name: "failOddly", result: { kind: "threw", name: "NotAnError", message: '{"reason":"odd"}' } },
-    { name: "growHeap", result: { kind: "out-of-memory", heapMb: 32 } },
+    { name: "growHeap", result: { kind: "out-of-memory", limitMb: 32 } },
     { name: "flood", input: 1024, result: { kind: "output-limit", bytes: 100_352 } },
     { name: "returnMuch", result: { kind: "output-limit" } },
     { name: "returnFunction", result: { kind: "threw", message: "() => 1 could not be cloned." } },
     { name: "rejectAfterwards", input: 0, result: { kind: "returned", value: "returned" } },
     { name: "rejectMeanwhile", result: { kind: "threw", name: "Error", message: "meanwhile" } },
     { name: "environment", result: { kind: "returned", value: {} } },
-    { name: "nothing", result: { kind: "load-failed", message: expect.stringContaining("double") } },
+    { name: "nothing", result: { kind: "not-started", message: expect.stringContaining("double") } },
   ])("$name gives $result.kind", async ({ name, input, result, timeoutMs = 5_000 }) => {
     expect(await runner(name, { where }).run(input, { timeoutMs })).toMatchObject(result);
   });
@@ -54,7 +54,7 @@ describe.each(["process", "thread"] as const)("in a %s", (where) => {
   });
 
   test("what one call prints is not taken for another's", async () => {
-    const printing = runner("print", { where, limits: { outputBytes: 1_000_000 } });
+    const printing = runner("print", { where, limits: { outputBytes: 1_000_000, heapMb: 64 } });
     // more than a pipe holds
     const texts = Array.from({ length: 20 }, (_, i) => String(i % 10).repeat(150_000));
     const runs = await Promise.all(texts.map((text) => printing.run(text)));
@@ -77,7 +77,7 @@ describe.each(["process", "thread"] as const)("in a %s", (where) => {
 
   test("a module that fails or hangs while it is imported", async () => {
     const broken = runner("double", { where, module: fixture("broken-module") });
-    expect(await broken.run(1)).toMatchObject({ kind: "load-failed", name: "SyntaxError" });
+    expect(await broken.run(1)).toMatchObject({ kind: "not-started", name: "SyntaxError" });
     const slow = runner("double", { where, module: fixture("slow-module"), limits: { startMs: 300 } });
     expect(await slow.run(1)).toMatchObject({ kind: "timeout", afterMs: 300 });
   });
@@ -183,7 +183,7 @@ describe("in a process", () => {
     ["one allocation beyond the limit", "leapHeap"],
     ["buffers, which lie outside the heap", "growBuffers"],
   ])("%s", async (_, name) => {
-    expect(await runner(name).run(0)).toMatchObject({ kind: "out-of-memory", heapMb: 32 });
+    expect(await runner(name).run(0)).toMatchObject({ kind: "out-of-memory", limitMb: 32 });
   });
 
   test("processes that the module started end with it", async () => {
@@ -244,6 +244,22 @@ describe("the pool", () => {
     await expect(acting.run(1)).rejects.toMatchObject({ code: "isolated-closed" });
   });
 
+  test.each(["process", "thread"] as const)(
+    "a %s that is idle for long enough is ended, and started again for the next call",
+    async (where) => {
+      const double = runner("double", { where, pool: 2, idleMs: 40 });
+      await Promise.all([double.run(1), double.run(2)]);
+      expect(await eventually(() => double.stats.live === 0)).toBe(true);
+      expect(await double.run(21)).toMatchObject({ kind: "returned", value: 42 });
+      expect(() => runner("double", { idleMs: 0 })).toThrow("invalid-limit");
+    },
+  );
+
+  test("its level is known", () => {
+    expect(runner("double").level).toBe("process");
+    expect(runner("double", { where: "thread" }).level).toBe("thread");
+  });
+
   test("idle workers do not keep a program alive", async () => {
     const run = await runProcess({ command: process.execPath, args: [fileURLToPath(fixture("idle-program"))] });
     expect(run).toMatchObject({ kind: "exited", code: 0, stdout: "42\n42\n", stderr: "" });
@@ -254,6 +270,8 @@ describe("the pool", () => {
     expect(() => isolated({ module: fixture("missing"), export: "double" })).toThrow("module-not-found");
     expect(() => runner("double", { pool: 0 })).toThrow("invalid-pool");
     expect(() => runner("double", { limits: { timeoutMs: Number.POSITIVE_INFINITY } })).toThrow("invalid-limit");
+    const misspelt = { heapMB: 5 } as Partial<IsolatedLimits>;
+    expect(() => runner("double", { limits: misspelt })).toThrow(/unknown-limit.*Did you mean "heapMb"/);
     await expect(runner("double").run(() => 1)).rejects.toMatchObject({ code: "input-not-serializable" });
   });
 });

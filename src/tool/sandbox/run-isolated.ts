@@ -4,11 +4,11 @@ import { isAbsolute } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { serialize } from "node:v8";
 import { errorText, LudusError } from "../../errors.ts";
-import type { IsolateSetup, StartIsolate } from "./isolate.ts";
-import type { IsolatedRun } from "./isolated-result.ts";
+import type { IsolateArgs, IsolateSetup, StartIsolate } from "./isolate.ts";
 import { IsolatedWorker, type WorkerCall } from "./isolated-worker.ts";
-import { checkLimits, defaultIsolatedLimits, type IsolatedLimits, retirement } from "./limits.ts";
+import { checkLimits, defaultIdleMs, defaultIsolatedLimits, type IsolatedLimits, retirement } from "./limits.ts";
 import { startProcess } from "./process-isolate.ts";
+import type { FunctionCallOptions, FunctionEnded, FunctionRunner, SandboxLevel } from "./sandbox.ts";
 import { startThread } from "./thread-isolate.ts";
 
 export interface IsolatedOptions {
@@ -23,13 +23,10 @@ export interface IsolatedOptions {
   pool?: number;
   /** A new worker for every call, so that calls cannot touch one another. */
   fresh?: boolean;
+  /** A worker without a call for so long is ended; the next call starts another. 30,000, otherwise. */
+  idleMs?: number;
   /** The environment variables that the module sees; none, otherwise. */
   env?: Readonly<Record<string, string>>;
-}
-
-export interface IsolatedCallOptions {
-  signal?: AbortSignal;
-  timeoutMs?: number;
 }
 
 export interface IsolatedStats {
@@ -41,16 +38,13 @@ export interface IsolatedStats {
   readonly started: number;
 }
 
-/** Runs one function of a module where it can be ended. Whatever it does is a result; `run` rejects misuse only. */
-export interface IsolatedRunner {
-  run(input: unknown, options?: IsolatedCallOptions): Promise<IsolatedRun>;
-  /** Cancels what runs and what waits, and resolves when every worker is gone. */
-  close(): Promise<void>;
+/** Runs one function of a module in a worker. */
+export interface IsolatedRunner extends FunctionRunner {
   readonly stats: IsolatedStats;
 }
 
 interface Waiting extends WorkerCall {
-  resolve(run: IsolatedRun): void;
+  resolve(run: FunctionEnded): void;
 }
 
 /**
@@ -62,49 +56,59 @@ interface Waiting extends WorkerCall {
  *     await verify.close(); // or not: idle workers do not keep the program alive
  */
 export function isolated(options: IsolatedOptions): IsolatedRunner {
-  const start = options.where === "thread" ? startThread : startProcess;
+  const { where: level = "process", fresh = false, idleMs = defaultIdleMs } = options;
+  checkLimits({ idleMs });
   const pool = options.pool ?? availableParallelism();
   if (!Number.isInteger(pool) || pool < 1) {
     throw new LudusError("invalid-pool", { got: `pool ${pool}`, expected: "a whole number of workers, 1 or more" });
   }
-  return new IsolatedPool(start, toSetup(options), pool, options.fresh ?? false);
+  const start = level === "thread" ? startThread : startProcess;
+  return new IsolatedPool({ start, level, setup: toSetup(options), size: pool, fresh, idleMs });
+}
+
+interface PoolOptions {
+  start: StartIsolate;
+  level: SandboxLevel;
+  setup: IsolateSetup;
+  size: number;
+  fresh: boolean;
+  idleMs: number;
 }
 
 class IsolatedPool implements IsolatedRunner {
-  readonly #start: StartIsolate;
-  readonly #setup: IsolateSetup;
-  readonly #size: number;
-  readonly #fresh: boolean;
+  readonly #options: PoolOptions;
   readonly #live = new Set<IsolatedWorker>();
-  readonly #idle = new Set<IsolatedWorker>();
+  /** Each with the timer that ends it. The one used last is taken first, so that the others can shrink away. */
+  readonly #idle = new Map<IsolatedWorker, NodeJS.Timeout>();
   readonly #waiting = new Set<Waiting>();
   #busy = 0;
   #started = 0;
   #closed = false;
 
-  constructor(start: StartIsolate, setup: IsolateSetup, size: number, fresh: boolean) {
-    this.#start = start;
-    this.#setup = setup;
-    this.#size = size;
-    this.#fresh = fresh;
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get level(): SandboxLevel {
+    return this.#options.level;
   }
 
   get stats(): IsolatedStats {
     return { live: this.#live.size, busy: this.#busy, waiting: this.#waiting.size, started: this.#started };
   }
 
-  async run(input: unknown, options: IsolatedCallOptions = {}): Promise<IsolatedRun> {
+  async run(input: unknown, options: FunctionCallOptions = {}): Promise<FunctionEnded> {
     if (this.#closed) throw new LudusError("isolated-closed", { got: "a call", expected: "an open runner" });
-    const { signal, timeoutMs = this.#setup.limits.timeoutMs } = options;
+    const { signal, timeoutMs = this.#options.setup.limits.timeoutMs } = options;
     checkLimits({ timeoutMs });
-    const bytes = toBytes(input);
+    const args = toBytes("state" in options ? [input, { state: options.state }] : [input]);
     if (signal?.aborted) return cancelled;
     return await new Promise((resolve) => {
       const cancel = () => {
         if (this.#waiting.delete(call)) resolve(cancelled);
       };
       const call: Waiting = {
-        input: bytes,
+        args,
         timeoutMs,
         signal,
         resolve: (run) => {
@@ -137,38 +141,51 @@ class IsolatedPool implements IsolatedRunner {
   }
 
   #takeWorker(): IsolatedWorker | undefined {
-    for (const idle of this.#idle) {
-      this.#idle.delete(idle);
+    for (const idle of [...this.#idle.keys()].reverse()) {
+      this.#forgetIdle(idle);
       if (idle.reusable) return idle; // it may have been ended since
     }
-    return this.#live.size < this.#size ? this.#startWorker() : undefined;
+    return this.#live.size < this.#options.size ? this.#startWorker() : undefined;
   }
 
   #startWorker(): IsolatedWorker {
-    const worker = new IsolatedWorker(this.#start, this.#setup);
+    const worker = new IsolatedWorker(this.#options.start, this.#options.setup);
     this.#started += 1;
     this.#live.add(worker);
     // its place is free only now: what is being ended still takes memory and time
     void worker.gone.then(() => {
       this.#live.delete(worker);
-      this.#idle.delete(worker);
+      this.#forgetIdle(worker);
       this.#serveWaiting();
     });
     return worker;
+  }
+
+  #keepIdle(worker: IsolatedWorker): void {
+    const timer = setTimeout(() => {
+      this.#forgetIdle(worker);
+      worker.kill();
+    }, this.#options.idleMs);
+    this.#idle.set(worker, timer.unref());
+  }
+
+  #forgetIdle(worker: IsolatedWorker): void {
+    clearTimeout(this.#idle.get(worker));
+    this.#idle.delete(worker);
   }
 
   async #serve(worker: IsolatedWorker, call: Waiting): Promise<void> {
     this.#busy += 1;
     const run = await worker.run(call);
     this.#busy -= 1;
-    if (worker.reusable && !this.#fresh) this.#idle.add(worker);
+    if (worker.reusable && !this.#options.fresh && !this.#closed) this.#keepIdle(worker);
     else worker.kill();
     call.resolve(run);
     this.#serveWaiting();
   }
 }
 
-const cancelled: IsolatedRun = { kind: "cancelled", output: "" };
+const cancelled: FunctionEnded = { kind: "cancelled", output: "" };
 
 function toSetup({ module, export: name, limits, env }: IsolatedOptions): IsolateSetup {
   const url = toFileUrl(module);
@@ -180,7 +197,7 @@ function toSetup({ module, export: name, limits, env }: IsolatedOptions): Isolat
       hint: 'Write new URL("./verify.ts", import.meta.url).',
     });
   }
-  const all = checkLimits({ ...defaultIsolatedLimits, ...limits });
+  const all = checkLimits({ ...defaultIsolatedLimits, ...limits }, Object.keys(defaultIsolatedLimits));
   const retireHeapBytes = all.heapMb * 2 ** 20 * retirement.heapShare;
   return { module: url.href, export: name, env: env ?? {}, limits: all, retireHeapBytes };
 }
@@ -191,9 +208,9 @@ function toFileUrl(module: string | URL): URL | undefined {
   return URL.canParse(module) ? new URL(module) : undefined;
 }
 
-function toBytes(input: unknown): Uint8Array {
+function toBytes(args: IsolateArgs): Uint8Array {
   try {
-    return serialize(input);
+    return serialize(args);
   } catch (cause) {
     throw new LudusError("input-not-serializable", {
       got: errorText(cause),

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { findCommand } from "./find-command.ts";
 import { eventually, isRunning } from "./fixtures/is-running.ts";
-import type { ProcessLimits } from "./limits.ts";
+import type { CommandLimits } from "./limits.ts";
 import { runProcess } from "./run-process.ts";
 
-const sh = (script: string, limits: Partial<ProcessLimits> = {}, signal?: AbortSignal) =>
+const sh = (script: string, limits: Partial<CommandLimits> = {}, signal?: AbortSignal) =>
   runProcess({ command: "sh", args: ["-c", script], limits }, signal);
 const hasPrlimit = (await findCommand("prlimit", process.env.PATH ?? "", "/")) !== undefined;
 
@@ -38,7 +38,7 @@ test("arguments are not read by a shell", async () => {
 });
 
 test("a signal that ended it", async () => {
-  expect(await sh("kill -TERM $$")).toMatchObject({ kind: "signalled", signal: "SIGTERM" });
+  expect(await sh("kill -TERM $$")).toMatchObject({ kind: "exited", code: 143, signal: "SIGTERM" });
 });
 
 test("the wall limit ends it and all that it started", async () => {
@@ -79,7 +79,7 @@ test("cancelled, before and while it runs", async () => {
 });
 
 test("a command that cannot be started", async () => {
-  expect(await runProcess({ command: "no-such-command" })).toMatchObject({ kind: "not-started", code: "ENOENT" });
+  expect(await runProcess({ command: "no-such-command" })).toMatchObject({ kind: "not-started", name: "ENOENT" });
   expect(await runProcess({ command: "sh", args: ["\0"] })).toMatchObject({ kind: "not-started" });
   expect(await runProcess({ command: "sh", cwd: "/no-such-folder" })).toMatchObject({ kind: "not-started" });
 });
@@ -90,10 +90,16 @@ test("nothing is left", async () => {
   expect(process.getActiveResourcesInfo().length).toBeLessThanOrEqual(before);
 });
 
+test.runIf(process.platform === "linux")("the memory of a command and its children together", async () => {
+  const fill = "a=$(head -c 60000000 /dev/zero | tr '\\0' x); sleep 30";
+  const run = await sh(`sh -c "${fill.replaceAll("$", "\\$")}" & wait`, { memoryMb: 40 });
+  expect(run).toMatchObject({ kind: "out-of-memory", limitMb: 40 });
+});
+
 describe.runIf(hasPrlimit)("with prlimit", () => {
   test("processor time", async () => {
     const run = await sh("while :; do :; done", { cpuSeconds: 1 });
-    expect(run).toMatchObject({ kind: "signalled", signal: "SIGKILL", notApplied: [] });
+    expect(run).toMatchObject({ kind: "exited", signal: "SIGKILL", notApplied: [] });
   });
 
   test("the size of a file", async () => {

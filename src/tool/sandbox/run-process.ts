@@ -1,7 +1,9 @@
 import { findCommand } from "./find-command.ts";
-import { checkLimits, defaultProcessLimits, type ProcessLimits } from "./limits.ts";
+import { type CommandLimits, commandLimits } from "./limits.ts";
 import { notStarted, type ProcessGroup, spawnGroup } from "./process-group.ts";
-import { type LimitNotApplied, resourceLimits } from "./resource-limits.ts";
+import { resourceLimits } from "./resource-limits.ts";
+import type { End, Ended } from "./sandbox.ts";
+import { treeMb, watchMemory } from "./watch-memory.ts";
 
 export interface ProcessRequest {
   /** A name looked up in `env.PATH`, or a path. No shell reads it. */
@@ -12,43 +14,26 @@ export interface ProcessRequest {
   cwd?: string;
   /** All that it sees of an environment; `defaultProcessEnv`, otherwise. Nothing is inherited. */
   env?: Readonly<Record<string, string>>;
-  limits?: Partial<ProcessLimits>;
+  limits?: Partial<CommandLimits>;
 }
 
 export const defaultProcessEnv: Readonly<Record<string, string>> = { PATH: "/usr/bin:/bin", LANG: "C.UTF-8" };
-
-/** How a command ended. */
-export type ProcessEnd =
-  | { kind: "exited"; code: number }
-  | { kind: "signalled"; signal: string }
-  | { kind: "timeout"; afterMs: number }
-  | { kind: "output-limit"; bytes: number }
-  | { kind: "cancelled" }
-  | { kind: "not-started"; code: string; message: string };
-
-export type ProcessResult = ProcessEnd & {
-  /** What was written, within the limit. */
-  stdout: string;
-  stderr: string;
-  /** Limits that were asked for and do not hold. */
-  notApplied: readonly LimitNotApplied[];
-};
 
 /**
  * Runs a command in a process group of its own, which is gone when this resolves. Whatever the command does is a result.
  * It can still read files and open connections as this program can.
  *
- *     const run = await runProcess({ command: "python3", args: ["-c", code], limits: { timeoutMs: 2_000 } });
- *     const passed = run.kind === "exited" && run.code === 0;
+ *     const ended = await runProcess({ command: "python3", args: ["-c", code], limits: { timeoutMs: 2_000 } });
+ *     const passed = ended.kind === "exited" && ended.code === 0;
  */
-export async function runProcess(request: ProcessRequest, signal?: AbortSignal): Promise<ProcessResult> {
+export async function runProcess(request: ProcessRequest, signal?: AbortSignal): Promise<Ended> {
   const { command, args = [], input = "", cwd = process.cwd(), env = defaultProcessEnv } = request;
-  const limits = checkLimits({ ...defaultProcessLimits, ...request.limits });
+  const limits = commandLimits(request.limits);
   const { prefix, notApplied } = await resourceLimits(limits);
   const file = await findCommand(command, env.PATH ?? "", cwd);
-  const failed = (end: ProcessEnd): ProcessResult => ({ ...end, stdout: "", stderr: "", notApplied });
+  const failed = (end: End): Ended => ({ ...end, stdout: "", stderr: "", notApplied });
   if (signal?.aborted) return failed({ kind: "cancelled" });
-  if (file === undefined) return failed({ kind: "not-started", code: "ENOENT", message: `${command} was not found` });
+  if (file === undefined) return failed({ kind: "not-started", name: "ENOENT", message: `${command} was not found` });
 
   const [first, ...rest] = [...prefix, file, ...args];
   let group: ProcessGroup;
@@ -63,11 +48,11 @@ export async function runProcess(request: ProcessRequest, signal?: AbortSignal):
 
 async function withinLimits(
   group: ProcessGroup,
-  { timeoutMs, outputBytes }: ProcessLimits,
+  { timeoutMs, outputBytes, memoryMb }: CommandLimits,
   signal: AbortSignal | undefined,
-): Promise<ProcessEnd & { stdout: string; stderr: string }> {
-  let stopped: ProcessEnd | undefined;
-  const stop = (end: ProcessEnd) => {
+): Promise<End & { stdout: string; stderr: string }> {
+  let stopped: End | undefined;
+  const stop = (end: End) => {
     stopped ??= end;
     group.kill();
   };
@@ -85,12 +70,18 @@ async function withinLimits(
   const [stdout, stderr] = [collect(group.child.stdout), collect(group.child.stderr)];
   const cancel = () => stop({ kind: "cancelled" });
   const timer = setTimeout(() => stop({ kind: "timeout", afterMs: timeoutMs }), timeoutMs);
+  const { pid } = group.child;
+  const unwatch =
+    memoryMb === undefined || pid === undefined
+      ? () => {}
+      : watchMemory(pid, memoryMb, () => stop({ kind: "out-of-memory", limitMb: memoryMb }), treeMb);
   signal?.addEventListener("abort", cancel, { once: true });
   try {
     const end = await group.ended;
     return { ...(stopped ?? end), stdout: stdout(), stderr: stderr() };
   } finally {
     clearTimeout(timer);
+    unwatch();
     signal?.removeEventListener("abort", cancel);
   }
 }

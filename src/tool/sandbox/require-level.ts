@@ -1,0 +1,44 @@
+import { LudusError } from "../../errors.ts";
+import { type Sandbox, type SandboxLevel, sandboxLevels } from "./sandbox.ts";
+
+/** What a run records of the sandbox it used, in JSON. */
+export interface SandboxInfo {
+  readonly name: string;
+  readonly level: SandboxLevel;
+}
+
+export function sandboxInfo({ name, level }: SandboxInfo): SandboxInfo {
+  return { name, level };
+}
+
+export function isAtLeast(level: SandboxLevel, atLeast: SandboxLevel): boolean {
+  return sandboxLevels.indexOf(level) >= sandboxLevels.indexOf(atLeast);
+}
+
+const remedies: Readonly<Record<SandboxLevel, string>> = {
+  none: "",
+  thread: 'Run the function with `isolated: { where: "thread" }`.',
+  process: "Pass `processSandbox()`, which needs nothing to be installed.",
+  namespace: "Install bubblewrap (`apt install bubblewrap`) or Docker, and pass a sandbox that runs commands in it.",
+  "virtual-machine":
+    "Install Firecracker or gVisor (`runsc`), or rent remote machines, and pass a sandbox that uses them.",
+};
+
+/** Throws where the sandbox is weaker than `atLeast`; any will do where that is absent. Returns the sandbox. */
+export function requireLevel<Given extends SandboxInfo | Sandbox>(
+  sandbox: Given,
+  atLeast: SandboxLevel = "none",
+): Given {
+  if (!sandboxLevels.includes(atLeast)) {
+    throw new LudusError("unknown-sandbox-level", {
+      got: `"${atLeast}"`,
+      expected: `one of ${sandboxLevels.join(", ")}`,
+    });
+  }
+  if (isAtLeast(sandbox.level, atLeast)) return sandbox;
+  throw new LudusError("sandbox-too-weak", {
+    got: `sandbox "${sandbox.name}" of level "${sandbox.level}"`,
+    expected: `level "${atLeast}" or stronger`,
+    hint: remedies[atLeast],
+  });
+}
