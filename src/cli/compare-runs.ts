@@ -2,9 +2,9 @@ import { defined } from "../defined.ts";
 import type { EvalReport, Interval } from "../eval/index.ts";
 import { evalReportFromJson } from "../eval/stored-report.ts";
 import { metric } from "../monitor/index.ts";
+import { nearest } from "../nearest.ts";
 import { openRun, type RunReader } from "../store/index.ts";
 import { differenceInterval } from "./difference-interval.ts";
-import { nearest } from "./nearest.ts";
 import { usageError } from "./parse-options.ts";
 
 export interface RunComparison {

@@ -1,6 +1,6 @@
+import { nearest } from "../nearest.ts";
 import type { ToolCall } from "../schema/message.ts";
 import type { CallRecord } from "../schema/turn.ts";
-import { nearestName } from "./nearest-name.ts";
 import { cutText } from "./observation.ts";
 import { type LazySignal, lazySignal, runWithin } from "./run-within.ts";
 import type { CheckedInput, Tool, ToolContext } from "./tool.ts";
@@ -101,6 +101,6 @@ const maxNameChars = 80;
 function describeUnknown(name: string, known: readonly string[]): string {
   const said = `there is no tool "${cutText(name, maxNameChars)}".`;
   if (known.length === 0) return `${said} There are no tools.`;
-  const meant = nearestName(name, known);
+  const meant = nearest(name, known);
   return `${said}${meant === undefined ? "" : ` Did you mean "${meant}"?`} Tools: ${known.join(", ")}.`;
 }
