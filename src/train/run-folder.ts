@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { z } from "zod";
 import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { wallClock } from "../clock.ts";
+import { defined } from "../defined.ts";
 import type { Engine } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
 import type { Monitor } from "../monitor/monitor.ts";
@@ -35,7 +36,7 @@ const KeptConfig = z.object({ identity: z.record(z.string(), z.union([z.string()
 const Best = z.object({ step: z.int(), success: z.number() });
 
 /**
- * What a run leaves behind, and how it goes on from there. A step is kept as a whole, in one transaction, and its checkpoint is
+ * What a run leaves behind, and how it goes on from there. A step is kept as a whole, in one append, and its checkpoint is
  * written after all that belongs to it. So a run that was killed goes on from its last checkpoint as if it had never gone
  * further. Without a folder nothing is kept, and only monitors are told.
  */
@@ -90,17 +91,17 @@ export class RunFolder {
   /** A run that begins: what a broken attempt left before its first checkpoint is forgotten. */
   async begin(identity: RunIdentity, config: unknown): Promise<void> {
     await this.#store?.truncateAfter(-1);
-    await this.#store?.transaction((write) => write.setConfig({ identity, ...Object(config) }));
+    await this.#store?.append(0, { config: { identity, ...Object(config) } });
   }
 
   async keep(step: number, { metrics, groups, advantages, state }: StepRecord): Promise<void> {
     this.lastStep = step;
     const event: RunEvent = { type: "step-end", step, metrics };
-    await this.#store?.transaction((write) => {
-      write.recordMetrics(step, metrics);
-      for (const group of groups) write.recordGroup(step, group, "train", advantages);
-      write.recordEvent(step, { ...event, metrics: {} });
-      write.setState(step, "trainer", { step, state } satisfies z.infer<typeof KeptState>);
+    await this.#store?.append(step, {
+      metrics,
+      groups: groups.map((group) => ({ group, split: "train", advantages })),
+      events: [{ ...event, metrics: {} }],
+      state: { trainer: { step, state } satisfies z.infer<typeof KeptState> },
     });
     this.monitors.record(event);
   }
@@ -111,12 +112,8 @@ export class RunFolder {
     const event: RunEvent = { type: "eval-end", step, metrics };
     const isBest = this.lastStep >= 0 && success > (this.#best?.success ?? Number.NEGATIVE_INFINITY);
     if (isBest) this.#best = { step, success };
-    await this.#store?.transaction((write) => {
-      write.recordMetrics(step, metrics);
-      write.recordEvent(step, event);
-      write.setState(step, `eval/${when}`, summary);
-      if (isBest) write.setState(step, "best", this.#best);
-    });
+    const state = { [`eval/${when}`]: summary, ...defined({ best: isBest ? this.#best : undefined }) };
+    await this.#store?.append(step, { metrics, events: [event], state });
     this.monitors.record(event);
   }
 
@@ -146,13 +143,13 @@ export class RunFolder {
     const directory = await checkpoints.save(engine, step);
     this.#savedStep = step;
     checkpoints.keep(this.#kept, this.#best === undefined ? [] : [this.#best.step]);
-    await this.#store?.transaction((write) => write.pruneState(checkpoints.steps()[0] ?? 0));
+    await this.#store?.append(step, { pruneStateBefore: checkpoints.steps()[0] ?? 0 });
     this.monitors.record({ type: "checkpoint-saved", step, directory });
   }
 
   async end(reason: RunEndReason): Promise<void> {
     const event: RunEvent = { type: "run-end", reason };
-    await this.#store?.transaction((write) => write.recordEvent(Math.max(0, this.lastStep), event));
+    await this.#store?.append(Math.max(0, this.lastStep), { events: [event] });
     this.monitors.record(event);
   }
 
@@ -166,7 +163,15 @@ export class RunFolder {
 }
 
 function checkIdentity(config: unknown, wanted: RunIdentity): void {
-  const { identity } = KeptConfig.parse(config);
+  const kept = KeptConfig.safeParse(config);
+  if (!kept.success) {
+    throw new LudusError("run-incomplete", {
+      got: "a folder with checkpoints, and no record of the run they belong to",
+      expected: "both: run.sqlite may have been moved or removed",
+      hint: "Put run.sqlite back beside the checkpoints, or remove them to begin anew.",
+    });
+  }
+  const { identity } = kept.data;
   const names = new Set([...Object.keys(identity), ...Object.keys(wanted)]);
   const other = [...names].filter((name) => identity[name] !== wanted[name]);
   if (other.length === 0) return;

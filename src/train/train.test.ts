@@ -241,6 +241,13 @@ describe("a resumed run", () => {
     await expect(train({ ...easy, policy: fakePolicy(), steps: 3, run: folder })).rejects.toThrow(/run-incomplete/);
   });
 
+  test("whose store was removed from beside its checkpoints is refused, with a way out", async () => {
+    await train({ ...easy, policy: fakePolicy(), steps: 2, run: folder, save: { every: 1 } });
+    rmSync(join(folder, "run.sqlite"));
+    const resumed = train({ ...easy, policy: fakePolicy(), steps: 3, run: folder });
+    await expect(resumed).rejects.toThrow(/run-incomplete: .*Put run.sqlite back/);
+  });
+
   test("finds its guide again", async () => {
     const picked: number[] = [];
     const guide: typeof inOrder = () => (env, split) => {

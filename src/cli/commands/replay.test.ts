@@ -48,8 +48,8 @@ async function writeRun(directory: string): Promise<void> {
       });
     });
     // of the last step the last one was learned from
-    const learned = step === 0 ? new Map() : new Map([[group[2].id, Float32Array.of(0, -0.625)]]);
-    await store.transaction((write) => write.recordGroup(step, makeTrajectoryGroup(task, group), "train", learned));
+    const advantages = step === 0 ? new Map() : new Map([[group[2].id, Float32Array.of(0, -0.625)]]);
+    await store.append(step, { groups: [{ group: makeTrajectoryGroup(task, group), split: "train", advantages }] });
   }
   await store.close();
 }

@@ -1,11 +1,16 @@
 import { fromLosslessJson, type RunEvent, runEventFromJson, toLosslessJson } from "../../schema/index.ts";
 import type { EventOptions, StoredEvent } from "../store.ts";
 import type { Database } from "./database.ts";
-import { checkedStep } from "./run-schema.ts";
 
 export function recordEvent(database: Database, step: number, event: RunEvent, time: number): void {
-  const insert = "INSERT INTO events(step, time, type, event) VALUES (?, ?, ?, ?)";
-  database.run(insert, checkedStep(step), time, event.type, toLosslessJson(event));
+  const text = toLosslessJson(event);
+  if (event.type === "eval-end" && hasEvent(database, step, text)) return;
+  database.run("INSERT INTO events(step, time, type, event) VALUES (?, ?, ?, ?)", step, time, event.type, text);
+}
+
+/** A run that was killed after an evaluation makes the same one again when it is resumed. */
+function hasEvent(database: Database, step: number, text: string): boolean {
+  return database.number("SELECT count(*) FROM events WHERE step = ? AND event = ?", step, text) > 0;
 }
 
 export function events(database: Database, { after = 0, types, limit = -1 }: EventOptions): StoredEvent[] {
@@ -20,5 +25,5 @@ export function events(database: Database, { after = 0, types, limit = -1 }: Eve
 }
 
 export function truncateEvents(database: Database, step: number): void {
-  database.run("DELETE FROM events WHERE step > ?", step);
+  database.run("DELETE FROM events WHERE step > ? OR type = 'run-end'", step);
 }

@@ -1,6 +1,6 @@
 import type { Trajectory } from "../../schema/index.ts";
+import { firstKey } from "../step-keys.ts";
 import type { Database } from "./database.ts";
-import { firstKey } from "./run-schema.ts";
 
 // Which trajectories had a hint. Its own table: most have none, and runs that were written before there was one have none.
 
