@@ -1,19 +1,19 @@
 import { checklist, diagnoseFully, storedView } from "../monitor/index.ts";
-import { openRun } from "../store/index.ts";
+import type { RunCatalog } from "../store/index.ts";
 import type { DoctorReport } from "./doctor-report.ts";
-import { openRecomputer, type Recomputer } from "./recompute-logprobs.ts";
+import { withRun } from "./opened-run.ts";
+import { openRecomputer } from "./recompute-logprobs.ts";
 
-/** All the doctor has to say about a run in a folder. */
-export async function examineRun(directory: string): Promise<DoctorReport> {
-  const reader = await openRun(directory, { readOnly: true });
-  let recomputer: Recomputer | undefined;
-  try {
-    recomputer = await openRecomputer(directory);
-    const view = await storedView(reader, { steps: recomputer.steps });
-    const diagnosis = await diagnoseFully(view, { recompute: recomputer.recompute });
-    return { run: directory, ...diagnosis, checklist: checklist(view) };
-  } finally {
-    await recomputer?.close();
-    await reader.close();
-  }
+/** All the doctor has to say about a stored run. */
+export async function examineRun(runs: RunCatalog, id: string): Promise<DoctorReport> {
+  return withRun(runs, id, async ({ reader, checkpoints }) => {
+    const recomputer = await openRecomputer(checkpoints);
+    try {
+      const view = await storedView(reader, { steps: recomputer.steps });
+      const diagnosis = await diagnoseFully(view, { recompute: recomputer.recompute });
+      return { run: id, ...diagnosis, checklist: checklist(view) };
+    } finally {
+      await recomputer.close();
+    }
+  });
 }

@@ -59,7 +59,7 @@ class MemoryRuns implements RunCatalog {
   async open(id: string): Promise<RunReader> {
     await setImmediate();
     const entry = this.#entries.get(id);
-    if (entry === undefined) throw noSuchRun(id, "memory");
+    if (entry === undefined) throw noSuchRun(id, "a run that was begun in this process");
     return openReader(entry);
   }
 
@@ -81,6 +81,7 @@ class MemoryRuns implements RunCatalog {
   }
 
   checkpointDirectory(id: string): string {
+    if (!isRunId(id)) throw badRunId(id);
     return join(this.#checkpoints, id);
   }
 

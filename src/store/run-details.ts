@@ -27,10 +27,10 @@ export function pageOf<Item>(items: readonly Item[], { skip = 0, limit }: RunFil
   return items.slice(skip, limit === undefined ? undefined : skip + limit);
 }
 
-export function noSuchRun(id: string, place: string): LudusError {
+export function noSuchRun(id: string, expected: string): LudusError {
   return new LudusError("no-such-run", {
     got: `"${id}"`,
-    expected: `a run in ${place}`,
+    expected,
     hint: "Is it the run itself, not the folder above? ludus runs lists those that are there.",
   });
 }

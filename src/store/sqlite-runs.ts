@@ -58,7 +58,7 @@ class SqliteRuns implements RunCatalog {
 
   async open(id: string): Promise<RunReader> {
     const file = this.#file(id);
-    if (file === undefined) throw noSuchRun(id, this.#root);
+    if (file === undefined) throw noSuchRun(id, this.#isSealed ? `a run in ${this.#root}` : "the folder of a run");
     return openRun(file.directory, { readOnly: true });
   }
 
@@ -79,6 +79,7 @@ class SqliteRuns implements RunCatalog {
   }
 
   checkpointDirectory(id: string): string {
+    if (this.#isSealed && !isRunId(id)) throw badRunId(id);
     return this.#directory(id);
   }
 

@@ -92,6 +92,6 @@ test("a command line that is not understood, and a folder without a run", async 
   expect(await run(directory, "--jason")).toMatchObject({ status: 2, stderr: expect.stringContaining('"--json"') });
   expect(await run(join(directory, "nowhere"))).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining("store-missing"),
+    stderr: expect.stringContaining("no-such-run"),
   });
 });

@@ -89,6 +89,7 @@ export function catalogContract(context: StoreContext): void {
       expect(await context.runs.info(id)).toBeUndefined();
       await expect(context.runs.open(id)).rejects.toThrow("no-such-run");
       await expect(context.runs.openForWriting(id, { now: () => 0 })).rejects.toThrow("bad-run-id");
+      expect(() => context.runs.checkpointDirectory(id)).toThrow("bad-run-id");
     });
   });
 }
