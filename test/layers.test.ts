@@ -27,7 +27,7 @@ const rank: Readonly<Record<string, number>> = {
   cli: 7,
 };
 // For everyone, and so importing no folder.
-const shared = ["clock.ts", "defined.ts", "errors.ts", "nearest.ts", "random.ts", "statistics.ts"];
+const shared = ["atomic-folder.ts", "clock.ts", "defined.ts", "errors.ts", "nearest.ts", "random.ts", "statistics.ts"];
 // index.ts and testing/ import everyone; experimental/ may import all and is imported by none.
 const unranked = [...shared, "index.ts", "testing", "experimental"];
 

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { replaceFolder } from "../atomic-folder.ts";
 import type { RunCatalog, TrajectoryFilter } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
 import { writeEpisodes } from "./export-episodes.ts";
@@ -113,9 +114,7 @@ async function writeFolder(format: FolderFormat, { run, filter, options, signal 
         ? `${await metricsTensorboard(run.reader, onlySteps(filter, format), unfinished, signal)} steps`
         : `The model of step ${await exportModel(run, { format, checkpoint: options.checkpoint ?? "last" }, unfinished)}`;
     if (signal.aborted) return written;
-    // an empty folder of that name
-    rmSync(out, { recursive: true, force: true });
-    renameSync(unfinished, out);
+    replaceFolder(unfinished, out);
     return written;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
