@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { replaceFolder } from "../atomic-folder.ts";
-import type { RunCatalog, TrajectoryFilter } from "../store/index.ts";
+import type { RunCatalog, RunReader, StepRange, TrajectoryFilter } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
 import { writeEpisodes } from "./export-episodes.ts";
 import { exportModel } from "./export-model.ts";
-import { metricsCsv } from "./metrics-csv.ts";
 import { metricsTensorboard } from "./metrics-tensorboard.ts";
 import { type OpenedRun, withRun } from "./opened-run.ts";
 import { usageError } from "./parse-options.ts";
+import { storedMetrics } from "./stored-metrics.ts";
 import { onlySteps, readWhere } from "./where.ts";
 import { toFile, toScreen } from "./write-lines.ts";
 
@@ -119,6 +119,19 @@ async function writeFolder(format: FolderFormat, { run, filter, options, signal 
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
+}
+
+/** Lines of a table: a step, then each metric; empty where a step lacks one. */
+async function* metricsCsv(reader: RunReader, range: StepRange): AsyncGenerator<string> {
+  const names = await reader.metricNames();
+  yield `${["step", ...names].map(quoted).join(",")}\n`;
+  for await (const { step, values } of storedMetrics(reader, names, range)) {
+    yield `${[step, ...values.map((value) => value ?? "")].join(",")}\n`;
+  }
+}
+
+function quoted(text: string): string {
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function isDirectory(path: string): boolean {
