@@ -1,12 +1,13 @@
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { holderText, lockedError } from "./locked-error.ts";
 import { MemoryRun } from "./memory/memory-run.ts";
 import { currentMetrics } from "./metric-series.ts";
 import type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
-import { badRunId, isFound, isRunId, noSuchRun, pageOf, runDetails, runName } from "./run-details.ts";
+import { badRunId, isFound, isRunId, noSuchRun, pageOf, runName } from "./run-id.ts";
 import type { RunReader, RunStore } from "./store.ts";
 
 export interface MemoryRunsOptions {
@@ -42,7 +43,7 @@ class MemoryRuns implements RunCatalog {
 
   async *list(filter: RunFilter = {}): AsyncGenerator<RunInfo> {
     await setImmediate();
-    for (const entry of pageOf(this.#found(filter), filter)) yield await infoOf(entry);
+    for (const entry of pageOf(this.#found(filter), filter)) yield infoOf(entry);
   }
 
   async count(filter: Pick<RunFilter, "search"> = {}): Promise<number> {
@@ -93,9 +94,9 @@ class MemoryRuns implements RunCatalog {
   }
 }
 
-async function infoOf(entry: Entry): Promise<RunInfo> {
-  const { id, uid, writes, changed, holder } = entry;
-  const details = await runDetails(openReader(entry));
+function infoOf({ id, uid, run, writes, changed, holder }: Entry): RunInfo {
+  const events = run.events({});
+  const last = events.at(-1)?.event;
   return {
     id,
     name: runName(id),
@@ -103,7 +104,8 @@ async function infoOf(entry: Entry): Promise<RunInfo> {
     version: `${uid}:${writes}`,
     changed,
     isWritten: holder !== undefined,
-    ...details,
+    // a run that went on after its end has later events
+    ...defined({ started: events[0]?.time, ended: last?.type === "run-end" ? last.reason : undefined }),
   };
 }
 

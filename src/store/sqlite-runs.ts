@@ -2,7 +2,8 @@ import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { errorText, LudusError } from "../errors.ts";
 import type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
-import { badRunId, isFound, isRunId, noSuchRun, pageOf, runDetails, runName } from "./run-details.ts";
+import { badRunId, isFound, isRunId, noSuchRun, pageOf, runName } from "./run-id.ts";
+import { eventExtremes } from "./sqlite/event-tables.ts";
 import { isLocked } from "./sqlite/writer-lock.ts";
 import { openRun } from "./sqlite-store.ts";
 import type { RunReader, RunStore } from "./store.ts";
@@ -102,14 +103,14 @@ class SqliteRuns implements RunCatalog {
   }
 
   async #info({ id, directory, changed, version, uid, isOpen }: RunFile): Promise<RunInfo> {
-    const details = await this.#detailsOf(directory, version);
+    const details = this.#detailsOf(directory, version);
     return { id, name: runName(id), uid, version, changed, isWritten: isOpen && isLocked(directory), ...details };
   }
 
-  async #detailsOf(directory: string, version: string): Promise<Details> {
+  #detailsOf(directory: string, version: string): Details {
     const known = this.#details.get(directory);
     if (known?.version === version) return known.details;
-    const details = await readDetails(directory);
+    const details = readDetails(directory);
     this.#details.delete(directory);
     this.#details.set(directory, { version, details });
     const [oldest] = this.#details.keys();
@@ -118,14 +119,9 @@ class SqliteRuns implements RunCatalog {
   }
 }
 
-async function readDetails(directory: string): Promise<Details> {
+function readDetails(directory: string): Details {
   try {
-    const reader = await openRun(directory, { readOnly: true });
-    try {
-      return await runDetails(reader);
-    } finally {
-      await reader.close();
-    }
+    return eventExtremes(join(directory, "run.sqlite"));
   } catch (error) {
     // one damaged run must not hide the others
     return { problem: errorText(error) };

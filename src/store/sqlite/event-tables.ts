@@ -1,6 +1,9 @@
+import { defined } from "../../defined.ts";
 import { fromLosslessJson, type RunEvent, runEventFromJson, toLosslessJson } from "../../schema/index.ts";
+import type { RunInfo } from "../run-catalog.ts";
 import type { EventOptions, StoredEvent } from "../store.ts";
-import type { Database } from "./database.ts";
+import { type Database, openReadable } from "./database.ts";
+import { hasRun } from "./run-schema.ts";
 
 export function recordEvent(database: Database, step: number, event: RunEvent, time: number): void {
   const text = toLosslessJson(event);
@@ -22,6 +25,24 @@ export function events(database: Database, { after = 0, types, limit = -1 }: Eve
     time: row.number("time"),
     event: row.parsed("event", (text) => runEventFromJson(fromLosslessJson(text))),
   }));
+}
+
+/** When a run began and how it ended, in one query: lists ask it of many runs. */
+export function eventExtremes(file: string): Pick<RunInfo, "started" | "ended"> {
+  const database = openReadable(file);
+  try {
+    if (!hasRun(database)) return {};
+    const last = database.first(
+      `SELECT (SELECT time FROM events ORDER BY id LIMIT 1) AS started, event FROM events ORDER BY id DESC LIMIT 1`,
+    );
+    if (last === undefined) return {};
+    const event = last.parsed("event", (text) => runEventFromJson(fromLosslessJson(text)));
+    // a run that went on after its end has later events
+    const ended = event.type === "run-end" ? event.reason : undefined;
+    return defined({ started: last.number("started"), ended });
+  } finally {
+    database.close();
+  }
 }
 
 export function truncateEvents(database: Database, step: number): void {

@@ -1,16 +1,5 @@
-import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
-import type { RunFilter, RunInfo } from "./run-catalog.ts";
-import type { RunReader } from "./store.ts";
-
-/** What a list shows of a run that is in its events. */
-export async function runDetails(reader: RunReader): Promise<Pick<RunInfo, "started" | "ended">> {
-  const [first] = await reader.events({ limit: 1 });
-  const end = (await reader.events({ types: ["run-end"] })).at(-1);
-  const [later] = end === undefined ? [] : await reader.events({ after: end.order, limit: 1 });
-  const hasEnded = end?.event.type === "run-end" && later === undefined;
-  return defined({ started: first?.time, ended: hasEnded ? end.event.reason : undefined });
-}
+import type { RunFilter } from "./run-catalog.ts";
 
 export function runName(id: string): string {
   return id.split("/").at(-1) ?? id;
