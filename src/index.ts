@@ -211,7 +211,17 @@ export {
   writeShareGptJsonl,
   writeTrajectoryJsonl,
 } from "./schema/index.ts";
-export { openRun, type RunReader, type RunStore } from "./store/index.ts";
+export {
+  memoryRuns,
+  openRun,
+  type RunCatalog,
+  type RunFilter,
+  type RunInfo,
+  type RunReader,
+  type RunStore,
+  type StepWrites,
+  sqliteRuns,
+} from "./store/index.ts";
 export {
   type GeneratedOptions,
   generated,

@@ -28,7 +28,16 @@ const rank: Readonly<Record<string, number>> = {
   cli: 8,
 };
 // For everyone, and so importing no folder.
-const shared = ["clock.ts", "defined.ts", "errors.ts", "limiter.ts", "random.ts", "statistics.ts"];
+const shared = [
+  "atomic-folder.ts",
+  "clock.ts",
+  "defined.ts",
+  "errors.ts",
+  "limiter.ts",
+  "nearest.ts",
+  "random.ts",
+  "statistics.ts",
+];
 // index.ts and testing/ import everyone; experimental/ may import all and is imported by none.
 const unranked = [...shared, "index.ts", "testing", "experimental"];
 

@@ -1,15 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFolder } from "../atomic-folder.ts";
 import type { Engine } from "../engine/engine.ts";
 import { errorText, LudusError } from "../errors.ts";
 import { checkManifest, writeManifest } from "./manifest.ts";
@@ -50,9 +41,7 @@ export class Checkpoints {
       // an engine that keeps nothing writes nothing; that it was saved is worth a folder all the same
       mkdirSync(unfinished, { recursive: true });
       writeManifest(unfinished);
-      this.#discard(step);
-      renameSync(unfinished, this.directory(step));
-      syncFolder(this.#directory);
+      replaceFolder(unfinished, this.directory(step));
     } catch (error) {
       throw this.#notSaved(error, step);
     }
@@ -127,15 +116,4 @@ export class Checkpoints {
 function messageOf(error: unknown): string {
   if (error instanceof LudusError) return `${error.code}: ${error.details.got}`;
   return errorText(error);
-}
-
-function syncFolder(directory: string): void {
-  // without it a power failure may undo the rename; Windows has no such call for folders
-  if (process.platform === "win32") return;
-  const handle = openSync(directory, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }

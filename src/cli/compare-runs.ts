@@ -2,9 +2,10 @@ import { defined } from "../defined.ts";
 import type { EvalReport, Interval } from "../eval/index.ts";
 import { evalReportFromJson } from "../eval/stored-report.ts";
 import { metric } from "../monitor/index.ts";
-import { openRun, type RunReader } from "../store/index.ts";
+import { nearest } from "../nearest.ts";
+import type { RunCatalog, RunReader } from "../store/index.ts";
 import { differenceInterval } from "./difference-interval.ts";
-import { nearest } from "./nearest.ts";
+import { withRun } from "./opened-run.ts";
 import { usageError } from "./parse-options.ts";
 
 export interface RunComparison {
@@ -30,20 +31,13 @@ const curvePoints = 400;
 
 /** Two runs side by side: the metrics that were asked for, or the usual ones. */
 export async function compareRuns(
-  directories: readonly [string, string],
+  runs: RunCatalog,
+  ids: readonly [string, string],
   names: readonly string[] | undefined,
 ): Promise<RunComparison> {
-  const first = await openRun(directories[0], { readOnly: true });
-  try {
-    const second = await openRun(directories[1], { readOnly: true });
-    try {
-      return await compared(directories, [first, second], names);
-    } finally {
-      await second.close();
-    }
-  } finally {
-    await first.close();
-  }
+  return withRun(runs, ids[0], (first) =>
+    withRun(runs, ids[1], (second) => compared(ids, [first.reader, second.reader], names)),
+  );
 }
 
 async function compared(

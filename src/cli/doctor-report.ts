@@ -1,14 +1,41 @@
-import type { ChecklistItem, Diagnosis, Evidence, Finding, Proof, Severity } from "../monitor/index.ts";
+import {
+  type ChecklistItem,
+  checklist,
+  type Diagnosis,
+  diagnoseFully,
+  type Evidence,
+  type Finding,
+  type Proof,
+  type Severity,
+  storedView,
+} from "../monitor/index.ts";
+import type { RunCatalog } from "../store/index.ts";
+import { withRun } from "./opened-run.ts";
+import { openRecomputer } from "./recompute-logprobs.ts";
 
 export interface DoctorReport extends Diagnosis {
   readonly run: string;
   readonly checklist: readonly ChecklistItem[];
 }
 
+/** All the doctor has to say about a stored run. */
+export async function examineRun(runs: RunCatalog, id: string): Promise<DoctorReport> {
+  return withRun(runs, id, async ({ reader, checkpoints }) => {
+    const recomputer = await openRecomputer(checkpoints);
+    try {
+      const view = await storedView(reader, { steps: recomputer.steps });
+      const diagnosis = await diagnoseFully(view, { recompute: recomputer.recompute });
+      return { run: id, ...diagnosis, checklist: checklist(view) };
+    } finally {
+      await recomputer.close();
+    }
+  });
+}
+
 const titles: Readonly<Record<Severity, string>> = { error: "Errors", warning: "Warnings", info: "Good to know" };
 
 /** The report as text: findings by severity with evidence and remedy, what was proved, the checklist. */
-export function doctorText({ run, findings, proofs, checklist }: DoctorReport): string {
+export function doctorText({ run, findings, proofs, checklist: items }: DoctorReport): string {
   const severities: readonly Severity[] = ["error", "warning", "info"];
   const sections = severities.flatMap((severity) => {
     const found = findings.filter((finding) => finding.severity === severity);
@@ -19,7 +46,7 @@ export function doctorText({ run, findings, proofs, checklist }: DoctorReport): 
     isWell ? `${run}: nothing is wrong with this run.` : `${run}: ${countText(findings)}.`,
     ...sections,
     `Invariants\n\n${proofs.map(proofText).join("\n")}`,
-    `Checklist\n\n${checklist.map(itemText).join("\n")}`,
+    `Checklist\n\n${items.map(itemText).join("\n")}`,
     "",
   ].join("\n\n");
 }

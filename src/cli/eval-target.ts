@@ -1,15 +1,14 @@
-import { statSync } from "node:fs";
 import { z } from "zod";
-import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { LudusError } from "../errors.ts";
 import { type EvalOptions, type EvalReport, evalDefaults, evaluate } from "../eval/index.ts";
-import { openRun } from "../store/index.ts";
+import type { RunCatalog } from "../store/index.ts";
 import type { LearningPolicy, TrainConfig } from "../train/index.ts";
 import { makeWeights } from "../train/weights.ts";
 import { chooseCheckpoint } from "./choose-checkpoint.ts";
 import type { Terminal } from "./command.ts";
 import { evalJson, evalTable } from "./eval-table.ts";
 import { loadConfig } from "./load-config.ts";
+import { type OpenedRun, withRun } from "./opened-run.ts";
 import { paintFor } from "./paint.ts";
 import { usageError } from "./parse-options.ts";
 import { ProgressLine } from "./progress-line.ts";
@@ -37,12 +36,13 @@ interface Subject {
 
 /** Measures what a file makes, or a checkpoint of a run, and tells how well it did. Returns the exit status. */
 export async function evalTarget(
+  runs: RunCatalog,
   target: string,
   options: EvalTargetOptions,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  const subject = await findSubject(target, options);
+  const subject = await findSubject(runs, target, options);
   const { config } = subject;
   const chosen = chosenOptions(config, options);
   if (!config.env.tasks.splits.includes(chosen.split)) {
@@ -91,8 +91,12 @@ function reportText({ name }: Subject, report: EvalReport, { json }: EvalTargetO
   return evalTable({ [name]: report }, paintFor(stdout));
 }
 
-async function findSubject(target: string, { file, checkpoint, set = [] }: EvalTargetOptions): Promise<Subject> {
-  if (statSync(target, { throwIfNoEntry: false })?.isDirectory() !== true) {
+async function findSubject(
+  runs: RunCatalog,
+  target: string,
+  { file, checkpoint, set = [] }: EvalTargetOptions,
+): Promise<Subject> {
+  if ((await runs.info(target)) === undefined) {
     if (file === undefined && checkpoint === undefined) {
       return { name: target, config: setFields(await loadConfig(target), set) };
     }
@@ -105,26 +109,25 @@ async function findSubject(target: string, { file, checkpoint, set = [] }: EvalT
       hint: `ludus eval ${target} --file train.ts`,
     });
   }
-  return checkpointSubject(target, setFields(await loadConfig(file), set), checkpoint ?? "last");
+  return checkpointSubject(runs, target, setFields(await loadConfig(file), set), checkpoint ?? "last");
 }
 
 const Kept = z.object({ identity: z.object({ env: z.string(), seed: z.number() }) });
 
-async function checkpointSubject(run: string, config: TrainConfig, wanted: string): Promise<Subject> {
-  const reader = await openRun(run, { readOnly: true });
-  try {
-    const { identity } = Kept.parse(await reader.config());
+async function checkpointSubject(runs: RunCatalog, id: string, config: TrainConfig, wanted: string): Promise<Subject> {
+  return withRun(runs, id, async (run) => {
+    const identity = await identityOf(run);
     if (identity.env !== config.env.name) {
       throw new LudusError("other-run", {
         got: `a file with the environment ${config.env.name}`,
-        expected: `${identity.env}, in which ${run} was trained`,
+        expected: `${identity.env}, in which ${id} was trained`,
         hint: "Name the file that made the run with --file.",
       });
     }
-    const checkpoints = new Checkpoints(run);
-    const step = await chooseCheckpoint(run, reader, wanted);
+    const { checkpoints } = run;
+    const step = await chooseCheckpoint(run, wanted);
     return {
-      name: `${run}, step ${step}`,
+      name: `${id}, step ${step}`,
       // a tokenizer may be made from the seed, so that another one would not fit the weights
       config: { ...config, seed: identity.seed },
       async load(policy) {
@@ -132,7 +135,15 @@ async function checkpointSubject(run: string, config: TrainConfig, wanted: strin
         await checkpoints.load(policy.engine, step);
       },
     };
-  } finally {
-    await reader.close();
-  }
+  });
+}
+
+async function identityOf({ id, reader }: OpenedRun): Promise<z.infer<typeof Kept>["identity"]> {
+  const kept = Kept.safeParse(await reader.config());
+  if (kept.success) return kept.data.identity;
+  throw new LudusError("run-incomplete", {
+    got: `${id}, which does not say what was trained`,
+    expected: "a run that train() has begun",
+    hint: "A run that was killed before its first step has nothing to measure; train it again.",
+  });
 }

@@ -1,10 +1,12 @@
 import { renameSync, rmSync } from "node:fs";
+import type { Checkpoints } from "../checkpoint/checkpoints.ts";
 import type { World } from "../rollout/world.ts";
 import { conversationToChat, conversationToShareGpt, jsonLine, trajectoryToJson } from "../schema/index.ts";
-import type { RunReader, StoredTrajectory, TrajectoryFilter } from "../store/index.ts";
+import type { StoredTrajectory, TrajectoryFilter } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
 import { conversations } from "./export-conversation.ts";
 import { loadConfig } from "./load-config.ts";
+import type { OpenedRun } from "./opened-run.ts";
 import {
   chatColumns,
   chatRow,
@@ -21,8 +23,7 @@ import { type Columns, writeParquet } from "./write-parquet.ts";
 export type EpisodeFormat = "trajectories" | "chat" | "sharegpt";
 
 export interface EpisodeExport {
-  readonly run: string;
-  readonly reader: RunReader;
+  readonly run: OpenedRun;
   readonly filter: TrajectoryFilter;
   readonly out: string | undefined;
   /** The file that made the run, for first messages. */
@@ -32,13 +33,13 @@ export interface EpisodeExport {
 /** JSON lines, or Parquet where the file's name says so. Returns how many. */
 export async function writeEpisodes(
   format: EpisodeFormat,
-  { run, reader, filter, out, file }: EpisodeExport,
+  { run, filter, out, file }: EpisodeExport,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
   const env = file === undefined ? undefined : (await loadConfig(file)).env;
-  const { columns, toRow, toJson } = await episodeForm(format, run, env);
-  const episodes = storedEpisodes(reader, filter);
+  const { columns, toRow, toJson } = await episodeForm(format, run.checkpoints, env);
+  const episodes = storedEpisodes(run.reader, filter);
   if (out?.endsWith(".parquet")) return toParquet(columns, mapped(episodes, toRow), out, signal);
   const lines = mapped(episodes, async (stored) => jsonLine(await toJson(stored)));
   return out === undefined ? toScreen(lines, terminal, signal) : toFile(lines, out, signal);
@@ -50,7 +51,11 @@ interface EpisodeForm {
   readonly toJson: (stored: StoredTrajectory) => Promise<unknown>;
 }
 
-async function episodeForm(format: EpisodeFormat, run: string, env: World | undefined): Promise<EpisodeForm> {
+async function episodeForm(
+  format: EpisodeFormat,
+  checkpoints: Checkpoints,
+  env: World | undefined,
+): Promise<EpisodeForm> {
   if (format === "trajectories") {
     return {
       columns: trajectoryColumns,
@@ -58,7 +63,7 @@ async function episodeForm(format: EpisodeFormat, run: string, env: World | unde
       toJson: async ({ trajectory }) => trajectoryToJson(trajectory),
     };
   }
-  const toConversation = conversations(env, await runTokenizer(run));
+  const toConversation = conversations(env, await runTokenizer(checkpoints));
   if (format === "chat") {
     const toJson = async (stored: StoredTrajectory) => conversationToChat(await toConversation(stored));
     return { columns: chatColumns, toJson, toRow: async (stored) => chatRow(await toJson(stored)) };

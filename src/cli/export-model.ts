@@ -1,9 +1,8 @@
 import { copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { exportOnnx } from "../engine/embedded/export-onnx.ts";
-import type { RunReader } from "../store/index.ts";
 import { chooseCheckpoint } from "./choose-checkpoint.ts";
+import type { OpenedRun } from "./opened-run.ts";
 
 /** What a checkpoint has besides a Hugging Face folder: all that training needs to go on. */
 const own =
@@ -17,13 +16,12 @@ export interface ModelExport {
 
 /** Puts a checkpoint's model into a folder that is there, as others read it. Returns the checkpoint's step. */
 export async function exportModel(
-  run: string,
-  reader: RunReader,
+  run: OpenedRun,
   { format, checkpoint }: ModelExport,
   directory: string,
 ): Promise<number> {
-  const step = await chooseCheckpoint(run, reader, checkpoint);
-  const source = new Checkpoints(run).directory(step);
+  const step = await chooseCheckpoint(run, checkpoint);
+  const source = run.checkpoints.directory(step);
   const files = readdirSync(source).filter(
     (name) => !own.test(name) && (format === "huggingface" || !weights.test(name)),
   );

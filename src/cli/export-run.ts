@@ -1,11 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { openRun, type RunReader, type TrajectoryFilter } from "../store/index.ts";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { replaceFolder } from "../atomic-folder.ts";
+import type { RunCatalog, RunReader, StepRange, TrajectoryFilter } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
 import { writeEpisodes } from "./export-episodes.ts";
 import { exportModel } from "./export-model.ts";
-import { metricsCsv } from "./metrics-csv.ts";
 import { metricsTensorboard } from "./metrics-tensorboard.ts";
+import { type OpenedRun, withRun } from "./opened-run.ts";
 import { usageError } from "./parse-options.ts";
+import { storedMetrics } from "./stored-metrics.ts";
 import { onlySteps, readWhere } from "./where.ts";
 import { toFile, toScreen } from "./write-lines.ts";
 
@@ -29,8 +31,7 @@ export interface ExportOptions {
 }
 
 interface Work {
-  readonly run: string;
-  readonly reader: RunReader;
+  readonly run: OpenedRun;
   readonly filter: TrajectoryFilter;
   readonly options: ExportOptions;
   readonly terminal: Terminal;
@@ -39,7 +40,8 @@ interface Work {
 
 /** Writes what a run holds, piece by piece, whatever its size. Returns the exit status. */
 export async function exportRun(
-  run: string,
+  runs: RunCatalog,
+  id: string,
   options: ExportOptions,
   terminal: Terminal,
   signal: AbortSignal,
@@ -47,14 +49,11 @@ export async function exportRun(
   const { format = "trajectories", out } = options;
   const filter = readWhere(options.where ?? []);
   checkOut(format, options);
-  const reader = await openRun(run, { readOnly: true });
-  try {
-    const written = await write(format, { run, reader, filter, options, terminal, signal });
+  return withRun(runs, id, async (run) => {
+    const written = await write(format, { run, filter, options, terminal, signal });
     if (!options.quiet && !signal.aborted) terminal.stderr.write(`${written}${out ? ` in ${out}` : ""}\n`);
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 /** What was written, in words. */
@@ -98,13 +97,13 @@ function checkOut(format: ExportFormat, { out, force }: ExportOptions): void {
   }
 }
 
-async function writeCsv({ reader, filter, options: { out }, terminal, signal }: Work): Promise<string> {
-  const lines = metricsCsv(reader, onlySteps(filter, "csv-metrics"));
+async function writeCsv({ run, filter, options: { out }, terminal, signal }: Work): Promise<string> {
+  const lines = metricsCsv(run.reader, onlySteps(filter, "csv-metrics"));
   const count = out === undefined ? await toScreen(lines, terminal, signal) : await toFile(lines, out, signal);
   return `${Math.max(0, count - 1)} steps`;
 }
 
-async function writeFolder(format: FolderFormat, { run, reader, filter, options, signal }: Work): Promise<string> {
+async function writeFolder(format: FolderFormat, { run, filter, options, signal }: Work): Promise<string> {
   const out = options.out!;
   const unfinished = `${out}.partial`;
   rmSync(unfinished, { recursive: true, force: true });
@@ -112,16 +111,27 @@ async function writeFolder(format: FolderFormat, { run, reader, filter, options,
   try {
     const written =
       format === "tensorboard"
-        ? `${await metricsTensorboard(reader, onlySteps(filter, format), unfinished, signal)} steps`
-        : `The model of step ${await exportModel(run, reader, { format, checkpoint: options.checkpoint ?? "last" }, unfinished)}`;
+        ? `${await metricsTensorboard(run.reader, onlySteps(filter, format), unfinished, signal)} steps`
+        : `The model of step ${await exportModel(run, { format, checkpoint: options.checkpoint ?? "last" }, unfinished)}`;
     if (signal.aborted) return written;
-    // an empty folder of that name
-    rmSync(out, { recursive: true, force: true });
-    renameSync(unfinished, out);
+    replaceFolder(unfinished, out);
     return written;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
+}
+
+/** Lines of a table: a step, then each metric; empty where a step lacks one. */
+async function* metricsCsv(reader: RunReader, range: StepRange): AsyncGenerator<string> {
+  const names = await reader.metricNames();
+  yield `${["step", ...names].map(quoted).join(",")}\n`;
+  for await (const { step, values } of storedMetrics(reader, names, range)) {
+    yield `${[step, ...values.map((value) => value ?? "")].join(",")}\n`;
+  }
+}
+
+function quoted(text: string): string {
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function isDirectory(path: string): boolean {

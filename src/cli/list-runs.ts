@@ -1,11 +1,11 @@
-import { statSync } from "node:fs";
 import { wallClock } from "../clock.ts";
 import { defined } from "../defined.ts";
+import { LudusError } from "../errors.ts";
 import { metric } from "../monitor/index.ts";
 import type { RunSummary } from "../server/dashboard/answers.ts";
-import { RunFolder } from "../server/dashboard/run-folder.ts";
+import { OpenRuns } from "../server/dashboard/open-runs.ts";
 import { RunSummaries } from "../server/dashboard/run-summaries.ts";
-import type { RunReader } from "../store/index.ts";
+import type { RunCatalog, RunReader } from "../store/index.ts";
 import type { Screen } from "./command.ts";
 import { dateText, figure } from "./number-text.ts";
 import { harmless, type Paint, paintFor } from "./paint.ts";
@@ -23,25 +23,31 @@ export interface RunList {
   readonly others: number;
 }
 
-/** The runs below a folder, newest first. */
-export async function listRuns(directory: string, limit: number): Promise<RunList> {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    const hint = "ludus train makes runs/; name another folder if yours are elsewhere.";
-    throw usageError("no-such-folder", { got: `"${directory}"`, expected: "a folder with runs in it", hint });
-  }
-  const folder = new RunFolder(directory, wallClock);
+/** The runs of a catalog, newest first. */
+export async function listRuns(catalog: RunCatalog, limit: number): Promise<RunList> {
+  const total = await countRuns(catalog);
+  const open = new OpenRuns(catalog);
   try {
-    const summaries = new RunSummaries(folder, wallClock);
-    const files = folder.list();
+    const summaries = new RunSummaries(open, wallClock);
     const runs: ListedRun[] = [];
-    for (const file of files.slice(0, limit)) {
-      const summary = await summaries.of(file);
-      const success = summary.problem === undefined ? await folder.read(file.id, lastEval) : undefined;
+    for await (const run of catalog.list({ limit })) {
+      const summary = await summaries.of(run);
+      const success = summary.problem === undefined ? await open.read(run.id, lastEval) : undefined;
       runs.push({ ...summary, ...defined({ eval: success }) });
     }
-    return { runs, others: Math.max(0, files.length - limit) };
+    return { runs, others: Math.max(0, total - limit) };
   } finally {
-    await folder.close();
+    await open.close();
+  }
+}
+
+async function countRuns(catalog: RunCatalog): Promise<number> {
+  try {
+    return await catalog.count();
+  } catch (error) {
+    if (!(error instanceof LudusError) || error.code !== "no-runs") throw error;
+    const hint = "ludus train makes runs/; name another folder if yours are elsewhere.";
+    throw usageError("no-such-folder", { ...error.details, hint });
   }
 }
 

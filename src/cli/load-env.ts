@@ -5,7 +5,7 @@ import { defined } from "../defined.ts";
 import type { Env } from "../env/env.ts";
 import { type ShippedOptions, shippedEnvs } from "../env/environments/index.ts";
 import { LudusError } from "../errors.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../nearest.ts";
 import { usageError } from "./parse-options.ts";
 
 /** A shipped environment by its name, or what a module exports as `env`. */

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { errorText, LudusError } from "../errors.ts";
@@ -7,7 +7,9 @@ import { usageError } from "./parse-options.ts";
 /** What a user's file exports. TypeScript runs as it is. What else is wrong in the file is told with its own stack. */
 export async function loadModule(file: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file);
-  if (!existsSync(path)) throw usageError("no-such-file", { got: `"${file}"`, expected: `a file at ${path}` });
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw usageError("no-such-file", { got: `"${file}"`, expected: `a file at ${path}` });
+  }
   try {
     return await import(pathToFileURL(path).href);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { defined } from "../defined.ts";
 import { type ErrorDetails, LudusError } from "../errors.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../nearest.ts";
 
 export interface Option {
   /** A `number` is whole and at least 0, a `real` any number. */

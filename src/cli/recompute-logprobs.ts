@@ -1,4 +1,4 @@
-import { Checkpoints } from "../checkpoint/checkpoints.ts";
+import type { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { embedded } from "../engine/embedded/embedded.ts";
 import { type Engine, policyWeights } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
@@ -14,8 +14,7 @@ export interface Recomputer {
 }
 
 /** Opens all checkpoints of a run that the embedded engine wrote; a checkpoint's weights sampled the step after it. */
-export async function openRecomputer(runDirectory: string): Promise<Recomputer> {
-  const checkpoints = new Checkpoints(runDirectory);
+export async function openRecomputer(checkpoints: Checkpoints): Promise<Recomputer> {
   const engines = new Map<number, Engine>();
   for (const step of checkpoints.steps()) {
     const engine = await openEngine(checkpoints.directory(step));

@@ -1,8 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { collect, trajectoryToJson } from "../schema/index.ts";
-import { openRun, type RunReader, type TrajectorySummary } from "../store/index.ts";
+import type { RunCatalog, RunReader, TrajectorySummary } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
 import { figure } from "./number-text.ts";
+import { withRun } from "./opened-run.ts";
 import { harmless, type Paint, paintFor } from "./paint.ts";
 import { usageError } from "./parse-options.ts";
 import { replayParts } from "./replay-text.ts";
@@ -19,7 +20,8 @@ export interface ReplayOptions {
 
 /** Shows one episode, or the list of a step's. Returns the exit status. */
 export async function replayRun(
-  run: string,
+  runs: RunCatalog,
+  id: string,
   which: string | undefined,
   options: ReplayOptions,
   { stdout }: Terminal,
@@ -28,32 +30,29 @@ export async function replayRun(
   if (options.speed !== undefined && options.speed <= 0) {
     throw usageError("bad-option", { got: `--speed ${options.speed}`, expected: "a number above 0" });
   }
-  const reader = await openRun(run, { readOnly: true });
-  try {
+  return withRun(runs, id, async ({ reader, checkpoints }) => {
     if (which === undefined) {
-      const episodes = await stepEpisodes(reader, run, options.step);
-      const list = options.json ? `${JSON.stringify(episodes)}\n` : listText(run, episodes, paintFor(stdout));
+      const episodes = await stepEpisodes(reader, id, options.step);
+      const list = options.json ? `${JSON.stringify(episodes)}\n` : listText(id, episodes, paintFor(stdout));
       stdout.write(list);
       return 0;
     }
-    const stored = await reader.trajectory(await findKey(reader, run, which, options.step));
+    const stored = await reader.trajectory(await findKey(reader, id, which, options.step));
     if (options.json) {
       const { summary, task, trajectory, advantages_T } = stored;
       const advantages = advantages_T === undefined ? {} : { advantages_T: Array.from(advantages_T) };
       stdout.write(`${JSON.stringify({ summary, task, trajectory: trajectoryToJson(trajectory), ...advantages })}\n`);
       return 0;
     }
-    const tokenizer = await runTokenizer(run);
-    const parts = replayParts(stored, tokenizer, { run, tokens: options.tokens ?? false, paint: paintFor(stdout) });
-    for (const [index, part] of parts.entries()) {
+    const tokenizer = await runTokenizer(checkpoints);
+    const shown = { run: id, tokens: options.tokens ?? false, paint: paintFor(stdout) };
+    for (const [index, part] of replayParts(stored, tokenizer, shown).entries()) {
       if (index > 0 && options.speed !== undefined) await pause(1000 / options.speed, signal);
       if (signal.aborted) return 0;
       stdout.write(part);
     }
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,6 @@ import packageJson from "../../package.json" with { type: "json" };
 import { LudusError } from "../errors.ts";
 import type { Command } from "./command.ts";
 import { builtinCommands } from "./commands/index.ts";
-import { nearest } from "./nearest.ts";
 import { parseOptions } from "./parse-options.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -155,13 +154,4 @@ describe("a command with options", () => {
   ])("does not understand %j", async (args, message) => {
     expect(await run("greet", ...args)).toEqual({ status: 2, stdout: "", stderr: `${message}\n` });
   });
-});
-
-test("nearest finds a typing mistake, and nothing for a word that is like none", () => {
-  const known = ["train", "eval", "doctor"];
-  expect(nearest("TRAIN", known)).toBe("train");
-  expect(nearest("docter", known)).toBe("doctor");
-  expect(nearest("x", known)).toBeUndefined();
-  expect(nearest("sample", known)).toBeUndefined();
-  expect(nearest("x", [])).toBeUndefined();
 });

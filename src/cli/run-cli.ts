@@ -1,7 +1,7 @@
 import { LudusError } from "../errors.ts";
+import { nearest } from "../nearest.ts";
 import type { Command, Terminal } from "./command.ts";
 import { commandHelp, helpText } from "./help-text.ts";
-import { nearest } from "./nearest.ts";
 import { UsageError } from "./parse-options.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 failed, 2 not understood. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LudusError } from "../errors.ts";
+import type { RunCatalog } from "../store/index.ts";
 
 export interface RunChoice {
   /** From the command line, else from the configuration. */
@@ -12,14 +13,17 @@ export interface RunChoice {
 }
 
 /** Where a run is kept: the folder that was named, or `runs/<environment>-<n>`. A run that is there is only gone on with when asked. */
-export function chooseRunDirectory({ wanted, isResumed, env, root }: RunChoice): string {
+export async function chooseRunDirectory(
+  runs: RunCatalog,
+  { wanted, isResumed, env, root }: RunChoice,
+): Promise<string> {
   if (wanted === undefined) {
     const last = lastNumber(root, env);
     if (!isResumed) return join(root, `${env}-${last + 1}`);
     if (last > 0) return join(root, `${env}-${last}`);
     throw nothingToResume(join(root, `${env}-…`));
   }
-  const isThere = hasRun(wanted);
+  const isThere = (await runs.info(wanted)) !== undefined;
   if (isThere && !isResumed) {
     throw new LudusError("run-exists", {
       got: `${wanted}, where there is a run already`,
@@ -29,10 +33,6 @@ export function chooseRunDirectory({ wanted, isResumed, env, root }: RunChoice):
   }
   if (!isThere && isResumed) throw nothingToResume(wanted);
   return wanted;
-}
-
-export function hasRun(directory: string): boolean {
-  return existsSync(join(directory, "run.sqlite"));
 }
 
 function lastNumber(root: string, env: string): number {

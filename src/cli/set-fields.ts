@@ -1,6 +1,6 @@
 import { defined } from "../defined.ts";
+import { nearest } from "../nearest.ts";
 import type { TrainConfig } from "../train/index.ts";
-import { nearest } from "./nearest.ts";
 import { type UsageError, usageError } from "./parse-options.ts";
 
 type Kind = "number" | "string" | "list";

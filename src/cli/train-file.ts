@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
+import { sqliteRuns } from "../store/index.ts";
 import { type TrainConfig, type TrainResult, train } from "../train/index.ts";
 import type { Terminal } from "./command.ts";
 import { evalJson, evalTable } from "./eval-table.ts";
@@ -27,7 +28,7 @@ export async function trainFile(
   const config = setFields(await loadConfig(file), options.set ?? []);
   const wanted = options.run ?? config.run;
   const isResumed = options.resume === true;
-  const run = chooseRunDirectory({ wanted, isResumed, env: config.env.name, root: "runs" });
+  const run = await chooseRunDirectory(sqliteRuns(), { wanted, isResumed, env: config.env.name, root: "runs" });
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
   const result = await train({ ...config, run, signal, monitors: monitorsOf(config, options, terminal) });
   await result.policy.engine.close();

@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
+import { nearest } from "../nearest.ts";
 import { infrastructureStops, policyStops, type StopReason } from "../schema/index.ts";
 import type { StepRange, TrajectoryFilter } from "../store/index.ts";
-import { nearest } from "./nearest.ts";
 import { type UsageError, usageError } from "./parse-options.ts";
 
 const stops: readonly StopReason[] = [...policyStops, ...infrastructureStops];

@@ -17,7 +17,8 @@ export const metric = {
   toolErrors: "tool/error-share",
   /** Turns that say what the turn before said, as a share of turns that have one before. */
   repeats: "rollout/repeat-share",
-  deviation: "group/deviation",
+  /** Mean over groups of the standard deviation of their rewards. */
+  deviation: "group/reward-std",
   /** Groups whose rewards are all equal, as a share of all groups; of them, those that all failed and all passed. */
   uniform: "filter/uniform-groups",
   uniformFail: "filter/all-fail",
@@ -53,3 +54,11 @@ export const metric = {
   /** Sampled, over the whole step. */
   tokensPerSecond: "speed/tokens-per-second",
 } as const;
+
+/**
+ * What metrics were called in older runs, by today's name. Stores read them under today's name, so a renamed metric needs a
+ * line here and nothing else. Where a step has several of them, today's name counts first, then the list's order.
+ */
+export const formerMetricNames: Readonly<Record<string, readonly string[]>> = {
+  [metric.deviation]: ["group/deviation"],
+};

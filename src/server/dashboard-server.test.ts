@@ -7,6 +7,7 @@ import { defineEnv } from "../env/define-env.ts";
 import type { Env } from "../env/env.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { createRng } from "../random.ts";
+import { memoryRuns } from "../store/index.ts";
 import { generated } from "../task/generated.ts";
 import type {
   EventsAnswer,
@@ -20,7 +21,7 @@ import type {
   TrajectoryAnswer,
 } from "./dashboard/answers.ts";
 import { type Dashboard, serveDashboard } from "./dashboard-server.ts";
-import { writeFakeRun } from "./testing/fake-run.ts";
+import { fakeStep, writeFakeRun } from "./testing/fake-run.ts";
 
 const guess = (): Env =>
   defineEnv({
@@ -330,6 +331,41 @@ test("whoever watches a run hears of each write", async () => {
   stop.abort();
   expect(steps.at(0)).toBe(19);
   expect(steps.at(-1)).toBe(20);
+});
+
+test("any catalog can be shown, one that answers later too", async () => {
+  const catalog = memoryRuns();
+  const run = await catalog.openForWriting("sweep/first", { now: () => 1_700_000_000_000 });
+  for (let step = 0; step < 3; step++) {
+    await run.append(step, fakeStep(step, createRng(step), { groupsPerStep: 1, groupSize: 2, fields: {} }));
+  }
+  const served = await serveDashboard({ runs: catalog, token: "t" });
+  try {
+    const ask = async <Answer>(path: string) => {
+      const url = `http://127.0.0.1:${served.port}/api${path}`;
+      const response = await fetch(url, { headers: { authorization: "Bearer t" } });
+      return (await response.json()) as Answer;
+    };
+    expect(await ask("/runs")).toMatchObject({ total: 1, runs: [{ id: "sweep/first", steps: 3, env: "guess" }] });
+    const id = encodeURIComponent("sweep/first");
+    const { trajectories } = await ask<TrajectoriesAnswer>(`/runs/${id}/trajectories?success=true&limit=1`);
+    expect(await ask(`/runs/${id}/trajectories/${trajectories[0].key}`)).toMatchObject({ summary: trajectories[0] });
+    expect(await ask("/runs/other")).toMatchObject({ error: { code: "no-such-run" } });
+  } finally {
+    await served.close();
+    await run.close();
+  }
+});
+
+test("a run that was made anew under the same id is read, not the one before", async () => {
+  const directory = join(folder, "runs/again");
+  await writeFakeRun(directory, createRng(1), { steps: 2 });
+  expect((await get<RunAnswer>("/runs/again")).summary.steps).toBe(2);
+  await rm(directory, { recursive: true });
+  await writeFakeRun(directory, createRng(1), { steps: 5 });
+  expect(await get<RunAnswer>("/runs/again")).toMatchObject({ summary: { steps: 5 }, trajectories: 40 });
+  await rm(directory, { recursive: true });
+  expect((await fetch(address("/api/runs/again"), { headers: bearer })).status).toBe(404);
 });
 
 test("a folder that is not there is an error with a remedy", async () => {

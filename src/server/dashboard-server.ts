@@ -1,28 +1,27 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import type { Server } from "node:http";
-import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { wallClock } from "../clock.ts";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type RunCatalog, sqliteRuns } from "../store/index.ts";
 import { isLoopback, onlyLoopbackNames, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
 import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
 import { type Diagnose, Findings, lookBriefly } from "./dashboard/findings.ts";
 import { liveRoutes } from "./dashboard/live-routes.ts";
+import { OpenRuns } from "./dashboard/open-runs.ts";
 import { type Environments, PlayRoom } from "./dashboard/play-routes.ts";
 import { statusOf } from "./dashboard/request.ts";
-import { RunFolder } from "./dashboard/run-folder.ts";
 import { runRoutes } from "./dashboard/run-routes.ts";
 import { RunSummaries } from "./dashboard/run-summaries.ts";
 import { staticFiles } from "./dashboard/static-files.ts";
 import { trajectoryRoutes } from "./dashboard/trajectory-routes.ts";
 
 export interface DashboardOptions {
-  /** A folder of runs, or one run's own. */
-  runs: string;
+  /** A folder of runs, or one run's own; or any catalog. */
+  runs: string | RunCatalog;
   /** Loopback by default. With any other, everyone who has the token and reaches this machine can look. */
   host: string;
   /** 0 takes any that is free. */
@@ -52,20 +51,15 @@ export interface Dashboard {
 
 const clock = () => performance.now();
 
-/** Serves the dashboard over a folder of runs, live while they are written. It only reads. */
+/** Serves the dashboard over runs, live while they are written. It only reads. */
 export async function serveDashboard(
   options: Pick<DashboardOptions, "runs"> & Partial<DashboardOptions>,
 ): Promise<Dashboard> {
-  const root = resolve(options.runs);
-  if (!existsSync(root)) {
-    throw new LudusError("no-runs", {
-      got: `"${options.runs}", which is not there`,
-      expected: "a folder of runs",
-      hint: 'Training with `run: "runs/first"` makes one.',
-    });
-  }
+  const catalog = typeof options.runs === "string" ? sqliteRuns(options.runs) : options.runs;
+  // a folder that is not there, or a database that cannot be reached, is an error before the page is
+  await catalog.count();
   const { host = "127.0.0.1", port = 0, token = randomBytes(18).toString("base64url") } = options;
-  const parts = openParts(root, options);
+  const parts = openParts(catalog, options);
   const server = await listen(makeApp(parts, { ...options, host, token }), host, port);
   const address = server.address();
   const taken = typeof address === "object" && address !== null ? address.port : port;
@@ -86,9 +80,9 @@ export async function serveDashboard(
 
 type Parts = ReturnType<typeof openParts>;
 
-function openParts(root: string, options: Partial<DashboardOptions>) {
+function openParts(catalog: RunCatalog, options: Partial<DashboardOptions>) {
   const { environments = {}, diagnose = lookBriefly, loadEngine = loadEmbedded, now = wallClock } = options;
-  const runs = new RunFolder(root, clock);
+  const runs = new OpenRuns(catalog);
   const policies = new CheckpointPolicies(loadEngine);
   return {
     runs,

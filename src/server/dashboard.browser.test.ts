@@ -11,7 +11,7 @@ import { createRng } from "../random.ts";
 import { makeTrajectory, type Trajectory, type Turn } from "../schema/index.ts";
 import { openRun } from "../store/index.ts";
 import { type Dashboard, serveDashboard } from "./dashboard-server.ts";
-import { writeFakeRun, writeFakeStep } from "./testing/fake-run.ts";
+import { fakeStep, writeFakeRun } from "./testing/fake-run.ts";
 
 // In a real Chromium, over runs of anything at all. Whatever a page logs as an error fails its test.
 
@@ -254,7 +254,7 @@ describe("curves", () => {
       }).observe({ type: "layout-shift" })`);
       const run = await openRun(join(folder, "runs/live"), { now: Date.now });
       for (let step = 5; step < 12; step++) {
-        await run.transaction((write) => writeFakeStep(write, step, createRng(step), sizes));
+        await run.append(step, fakeStep(step, createRng(step), sizes));
         if (step === 5) await page.getByText("step 6 / 100").waitFor();
       }
       await page.getByText("step 12 / 100").waitFor();

@@ -8,7 +8,7 @@ import type { CallFormat } from "../policy/call-format.ts";
 import { hermes } from "../policy/formats/hermes.ts";
 import { loadTokenizer } from "../policy/load-tokenizer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
-import { openRun } from "../store/index.ts";
+import { type RunCatalog, sqliteRuns } from "../store/index.ts";
 import type { ServedModel } from "./model/served-model.ts";
 import { type RendererStyle, recordedStyle, rendererOf } from "./renderer-style.ts";
 
@@ -21,6 +21,8 @@ export interface LoadOptions {
   format?: CallFormat | undefined;
   /** The embedded engine by default. */
   engine?: MakeServed | undefined;
+  /** Where runs are: folders by default, with paths as ids. */
+  runs?: RunCatalog | undefined;
 }
 
 /** Makes an engine with the weights of a folder: `(start) => torch({ ...start, device: "cuda" })`. */
@@ -31,9 +33,10 @@ export async function loadServedModel(
   path: string,
   options: LoadOptions = {},
 ): Promise<ServedModel & { readonly engine: Engine }> {
-  const folder = checkpointIn(resolve(path));
+  const runs = options.runs ?? sqliteRuns();
+  const { folder, run } = checkpointIn(path, runs);
   const tokenizer = await loadTokenizer(folder);
-  const style = options.renderer ?? (await styleOf(folder, tokenizer));
+  const style = options.renderer ?? (await styleOf(run, runs, tokenizer));
   const make = options.engine ?? embedded;
   return {
     name: options.name ?? basename(resolve(path)),
@@ -45,11 +48,13 @@ export async function loadServedModel(
   };
 }
 
-function checkpointIn(path: string): string {
-  if (existsSync(join(path, "config.json"))) return path;
-  const checkpoints = new Checkpoints(path);
+/** The folder with the weights, and the run that it may be of. */
+function checkpointIn(path: string, runs: RunCatalog): { readonly folder: string; readonly run: string } {
+  // a checkpoint lies two folders below its run
+  if (existsSync(join(path, "config.json"))) return { folder: path, run: dirname(dirname(resolve(path))) };
+  const checkpoints = new Checkpoints(runs.checkpointDirectory(path));
   const step = checkpoints.steps().at(-1);
-  if (step !== undefined) return checkpoints.directory(step);
+  if (step !== undefined) return { folder: checkpoints.directory(step), run: path };
   throw new LudusError("no-checkpoint", {
     got: `"${path}"`,
     expected: "a run with a checkpoint, or a model's own folder",
@@ -57,11 +62,9 @@ function checkpointIn(path: string): string {
   });
 }
 
-/** A checkpoint lies two folders below its run. */
-async function styleOf(folder: string, tokenizer: Tokenizer): Promise<RendererStyle> {
-  const run = dirname(dirname(folder));
-  if (!existsSync(join(run, "run.sqlite"))) return tokenizer.chatTemplate === undefined ? "compact" : "chat";
-  const reader = await openRun(run, { readOnly: true });
+async function styleOf(run: string, runs: RunCatalog, tokenizer: Tokenizer): Promise<RendererStyle> {
+  if ((await runs.info(run)) === undefined) return tokenizer.chatTemplate === undefined ? "compact" : "chat";
+  const reader = await runs.open(run);
   try {
     return await recordedStyle(reader, tokenizer);
   } finally {

@@ -1,14 +1,18 @@
+export { type MemoryRunsOptions, memoryRuns } from "./memory-runs.ts";
+export type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
+export { sqliteRuns } from "./sqlite-runs.ts";
 export { openRun, type ReadOptions, type WriteOptions } from "./sqlite-store.ts";
 export type {
   Advantages,
   EventOptions,
+  GroupWrite,
   MetricPoint,
   PageOptions,
   RunReader,
   RunStore,
-  RunWrites,
   SeriesOptions,
   StepRange,
+  StepWrites,
   StoredEvent,
   StoredGroup,
   StoredTrajectory,

@@ -26,11 +26,11 @@ const program = `
   for (let step = ((await run.latestStep()) ?? -1) + 1; ; step++) {
     const rng = createRng(step);
     const trajectories = Array.from({ length: 4 }, () => fakeTrajectory(rng));
-    await run.transaction((write) => {
-      write.recordMetrics(step, { loss: step, reward: -step });
-      write.recordGroup(step, { task: fakeTask(rng, "task-0"), trajectories }, "train");
-      write.recordEvent(step, { type: "step-end", step, metrics: {} });
-      write.setState(step, "guide", step);
+    await run.append(step, {
+      metrics: { loss: step, reward: -step },
+      groups: [{ group: { task: fakeTask(rng, "task-0"), trajectories }, split: "train" }],
+      events: [{ type: "step-end", step, metrics: {} }],
+      state: { guide: step },
     });
     process.stdout.write(step + "\\n");
     await new Promise(setImmediate);

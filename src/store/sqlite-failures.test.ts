@@ -37,10 +37,7 @@ async function writeSteps(run: RunStore, first: number, last: number): Promise<v
     const rng = createRng(step);
     const task = fakeTask(rng, "task-0");
     const trajectories = Array.from({ length: 8 }, () => fakeTrajectory(rng, {}, { tokensPerTurn: 200 }));
-    await run.transaction((write) => {
-      write.recordMetrics(step, { loss: step });
-      write.recordGroup(step, { task, trajectories }, "train");
-    });
+    await run.append(step, { metrics: { loss: step }, groups: [{ group: { task, trajectories }, split: "train" }] });
   }
 }
 
@@ -60,7 +57,7 @@ function alter(sql: string): void {
   database.close();
 }
 
-test("a full disk loses the transaction that did not fit, and nothing before it", async () => {
+test("a full disk loses the append that did not fit, and nothing before it", async () => {
   const run = await open({ maxBytes: 400_000 });
   const error = await failure(writeSteps(run, 0, 1000));
   expect(error.code).toBe("store-full");
@@ -163,8 +160,8 @@ test("a run from before advantages were kept is read as it is, and gone on with"
   const task = fakeTask(createRng(1), "task-0");
   const trajectory = fakeTrajectory(createRng(2));
   const advantages_T = Float32Array.from(trajectory.mask_T, (mask) => mask);
-  const learned = new Map([[trajectory.id, advantages_T]]);
-  await again.transaction((write) => write.recordGroup(1, { task, trajectories: [trajectory] }, "train", learned));
+  const advantages = new Map([[trajectory.id, advantages_T]]);
+  await again.append(1, { groups: [{ group: { task, trajectories: [trajectory] }, split: "train", advantages }] });
   const [last] = (await again.trajectories()).trajectories;
   expect((await again.trajectory(last.key)).advantages_T).toEqual(advantages_T);
 });
@@ -186,7 +183,7 @@ test("a run from before annotations is read as it is, and gone on with", async (
     task: fakeTask(createRng(1), "task-0"),
     trajectories: [annotated(fakeTrajectory(createRng(2)), { hint })],
   };
-  await again.transaction((write) => write.recordGroup(1, group, "train"));
+  await again.append(1, { groups: [{ group, split: "train" }] });
   expect(await again.countTrajectories({ annotations: { hint: true } })).toBe(1);
 });
 

@@ -1,12 +1,14 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LudusError } from "../errors.ts";
+import { currentMetrics } from "./metric-series.ts";
+import type { WriterOptions } from "./run-catalog.ts";
 import { createAdvantages, truncateAdvantages } from "./sqlite/advantage-table.ts";
 import { createAnnotations, truncateAnnotations, viewAnnotations } from "./sqlite/annotation-table.ts";
 import { type Database, openReadable, openWritable } from "./sqlite/database.ts";
 import { events, recordEvent, truncateEvents } from "./sqlite/event-tables.ts";
 import { metricNames, recordMetrics, series, truncateMetrics } from "./sqlite/metric-tables.ts";
-import { checkedStep, createRun, hasRun } from "./sqlite/run-schema.ts";
+import { createRun, hasRun } from "./sqlite/run-schema.ts";
 import { config, pruneState, setConfig, setState, state, truncateState } from "./sqlite/state-tables.ts";
 import {
   countTrajectories,
@@ -17,12 +19,12 @@ import {
   truncateTrajectories,
 } from "./sqlite/trajectory-tables.ts";
 import { lockForWriting } from "./sqlite/writer-lock.ts";
-import type { RunReader, RunStore, RunWrites } from "./store.ts";
+import { checkedStep } from "./step-keys.ts";
+import { checkWrites } from "./step-writes.ts";
+import type { RunReader, RunStore, StepWrites } from "./store.ts";
 
-export interface WriteOptions {
+export interface WriteOptions extends WriterOptions {
   readOnly?: false;
-  /** Milliseconds since 1970: the time of events. */
-  now: () => number;
   /** Beyond this size the file is treated as a full disk is. */
   maxBytes?: number;
 }
@@ -32,8 +34,8 @@ export interface ReadOptions {
 }
 
 /**
- * Opens the `run.sqlite` of a run's folder; makes it when there is none. Only one process at a time may write a run, any
- * number may read it meanwhile.
+ * Opens the `run.sqlite` of one run's folder; makes it when there is none. Only one process at a time may write a run, any
+ * number may read it meanwhile. `sqliteRuns` opens runs by id and finds them.
  */
 export async function openRun(directory: string, options: WriteOptions): Promise<RunStore>;
 export async function openRun(directory: string, options: ReadOptions): Promise<RunReader>;
@@ -96,12 +98,15 @@ function closedOnFailure<Value>(close: () => void, open: () => Value): Value {
 }
 
 function reader(database: Database, close: () => void): RunReader {
+  const metrics = currentMetrics({
+    metricNames: async () => metricNames(database),
+    series: async (name, options = {}) => series(database, name, options),
+  });
   return {
+    ...metrics,
     latestStep: async () => latestStep(database),
     config: async () => config(database),
     state: async (key) => state(database, key),
-    metricNames: async () => metricNames(database),
-    series: async (name, options = {}) => series(database, name, options),
     events: async (options = {}) => events(database, options),
     trajectories: async (filter = {}, page = {}) => trajectories(database, filter, page),
     countTrajectories: async (filter = {}) => countTrajectories(database, filter),
@@ -112,7 +117,6 @@ function reader(database: Database, close: () => void): RunReader {
 }
 
 function writer(database: Database, now: () => number, close: () => void): RunStore {
-  const writes = guardedWrites(database, now);
   let isClosed = false;
   return {
     ...reader(database, () => {
@@ -125,7 +129,10 @@ function writer(database: Database, now: () => number, close: () => void): RunSt
         close();
       }
     }),
-    transaction: async (write) => database.transaction(() => write(writes)),
+    append: async (step, writes) => {
+      checkWrites(step, writes);
+      database.transaction(() => write(database, step, writes, now));
+    },
     truncateAfter: async (step) => {
       checkedStep(step + 1); // -1 forgets all
       database.transaction(() => {
@@ -140,23 +147,13 @@ function writer(database: Database, now: () => number, close: () => void): RunSt
   };
 }
 
-/** Refuses to write once the transaction is over: it would be kept whatever becomes of the rest. */
-function guardedWrites(database: Database, now: () => number): RunWrites {
-  const within = () => {
-    if (database.isTransaction) return database;
-    throw new LudusError("store-outside", {
-      got: "a write after its transaction ended",
-      expected: "writes inside the function that transaction() was given",
-    });
-  };
-  return {
-    recordMetrics: (step, metrics) => recordMetrics(within(), step, metrics),
-    recordEvent: (step, event) => recordEvent(within(), step, event, now()),
-    recordGroup: (step, group, split, learned) => recordGroup(within(), step, group, split, learned),
-    setConfig: (config) => setConfig(within(), config),
-    setState: (step, key, value) => setState(within(), step, key, value),
-    pruneState: (step) => pruneState(within(), step),
-  };
+function write(database: Database, step: number, writes: StepWrites, now: () => number): void {
+  recordMetrics(database, step, writes.metrics ?? {});
+  for (const event of writes.events ?? []) recordEvent(database, step, event, now());
+  for (const group of writes.groups ?? []) recordGroup(database, step, group);
+  for (const [key, value] of Object.entries(writes.state ?? {})) setState(database, step, key, value);
+  if (writes.config !== undefined) setConfig(database, writes.config);
+  if (writes.pruneStateBefore !== undefined) pruneState(database, writes.pruneStateBefore);
 }
 
 function latestStep(database: Database): number | undefined {

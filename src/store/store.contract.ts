@@ -1,13 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { appendsContract } from "./contract/appends.ts";
+import { catalogContract } from "./contract/catalog.ts";
 import { StoreContext, type StorePlace } from "./contract/context.ts";
 import { metricsContract } from "./contract/metrics.ts";
 import { stateContract } from "./contract/state.ts";
 import { trajectoriesContract } from "./contract/trajectories.ts";
-import { transactionsContract } from "./contract/transactions.ts";
 
 export type { StorePlace } from "./contract/context.ts";
 
-/** The promises of `RunStore`. Call it from a test file of each store. */
+/**
+ * The promises of `RunCatalog`, `RunStore` and `RunReader`. Call it from a test file of each implementation, with what makes
+ * an empty catalog. Nothing in it asks for files or for answers at once: a database on another machine can pass.
+ */
 export function storeContract(name: string, make: () => Promise<StorePlace>): void {
   describe(`${name} keeps the store contract`, () => {
     const context = new StoreContext(make);
@@ -28,7 +32,8 @@ export function storeContract(name: string, make: () => Promise<StorePlace>): vo
     metricsContract(context);
     stateContract(context);
     trajectoriesContract(context);
-    transactionsContract(context);
+    appendsContract(context);
+    catalogContract(context);
 
     test("closing twice is allowed, using it afterwards is not", async () => {
       await context.run.close();

@@ -4,15 +4,15 @@ import type { PageOptions, StepRange, TrajectoryFilter } from "./trajectory-filt
 export type { PageOptions, StepRange, TrajectoryFilter };
 
 /**
- * What a run leaves behind. One process writes a run, any number read it meanwhile. Everything belongs to a step, so that a
- * resumed run can forget what came after its checkpoint.
+ * What a run leaves behind. One process writes a run, any number read it meanwhile. Everything but the configuration belongs
+ * to a step, so that a resumed run can forget what came after its checkpoint.
  *
- *     const run = await openRun("runs/first", { now: Date.now });
- *     await run.transaction((write) => {                    // all of a step or nothing of it
- *       write.recordMetrics(7, { "reward/mean": 0.4, "loss/total": 0.02 });
- *       write.recordGroup(7, group, "train");
- *       write.recordEvent(7, { type: "step-end", step: 7, metrics: {} });
- *       write.setState(7, "guide", guide.state());
+ *     const run = await sqliteRuns("runs").openForWriting("first", { now: Date.now });
+ *     await run.append(7, {                                 // all of it or nothing
+ *       metrics: { "reward/mean": 0.4, "loss/total": 0.02 },
+ *       groups: [{ group, split: "train" }],
+ *       events: [{ type: "step-end", step: 7, metrics: {} }],
+ *       state: { guide: guide.state() },
  *     });
  *     await run.truncateAfter(5);                           // on resuming from the checkpoint of step 5
  *     const { trajectories, next } = await run.trajectories({ success: false, tool: "search" }, { limit: 50 });
@@ -20,25 +20,40 @@ export type { PageOptions, StepRange, TrajectoryFilter };
  *     await run.close();
  */
 export interface RunStore extends RunReader {
-  /** Runs `write` at once and keeps either all it wrote or, when it throws or the disk is full, nothing. It must not wait. */
-  transaction(write: (writes: RunWrites) => void): Promise<void>;
-  /** Forgets what belongs to later steps, as if the run had never gone on; state is what it was then. -1 forgets all steps. */
+  /**
+   * Writes everything or, when something in it is refused or the disk is full, nothing. Appends take effect in the order
+   * they were called; `writes` must not change until the promise resolves. Steps are whole numbers from 0.
+   */
+  append(step: number, writes: StepWrites): Promise<void>;
+  /**
+   * Forgets what belongs to later steps, as if the run had never gone on; state is what it was then, and `run-end` events are
+   * gone: the run has not ended. -1 forgets all steps.
+   */
   truncateAfter(step: number): Promise<void>;
 }
 
-/** What can be written. Steps are whole numbers from 0; groups of a step are kept in the order they are written. */
-export interface RunWrites {
+/** What one append writes. A step may be appended to several times. */
+export interface StepWrites {
   /** A metric has one value per step: the last that was written. */
-  recordMetrics(step: number, metrics: Readonly<Record<string, number>>): void;
-  recordEvent(step: number, event: RunEvent): void;
-  /** `split` says what the attempts were for, such as `train` or `eval`; `learned` has what was learned from, by trajectory. */
-  recordGroup(step: number, group: TrajectoryGroup, split: string, learned?: Advantages): void;
-  /** The resolved configuration, as JSON can hold it. It belongs to the run, not to a step. */
-  setConfig(config: unknown): void;
-  /** What must survive a restart, by name, as JSON can hold it. Earlier steps' values are kept for `truncateAfter`. */
-  setState(step: number, key: string, value: unknown): void;
-  /** Drops values of state that only a return to before `step` would need. */
-  pruneState(step: number): void;
+  readonly metrics?: Readonly<Record<string, number>>;
+  /** In order. An `eval-end` that the step has already, written again by a resumed run, is kept once. */
+  readonly events?: readonly RunEvent[];
+  /** In order, after those the step has already. */
+  readonly groups?: readonly GroupWrite[];
+  /** What must survive a restart, by name, as JSON can hold it. Values of earlier steps are kept for `truncateAfter`. */
+  readonly state?: Readonly<Record<string, unknown>>;
+  /** The resolved configuration, as JSON can hold it. It belongs to the run, not to the step: `truncateAfter` keeps it. */
+  readonly config?: unknown;
+  /** Drops values of state that only a return to before this step would need. */
+  readonly pruneStateBefore?: number;
+}
+
+export interface GroupWrite {
+  readonly group: TrajectoryGroup;
+  /** What the attempts were for, such as `train` or `eval`. */
+  readonly split: string;
+  /** Of the trajectories that were learned from. */
+  readonly advantages?: Advantages | undefined;
 }
 
 export interface RunReader {
@@ -47,6 +62,7 @@ export interface RunReader {
   config(): Promise<unknown>;
   /** The newest value; undefined when there is none. */
   state(key: string): Promise<unknown>;
+  /** Today's names, also where the run stored older ones. */
   metricNames(): Promise<string[]>;
   series(name: string, options?: SeriesOptions): Promise<MetricPoint[]>;
   events(options?: EventOptions): Promise<StoredEvent[]>;
@@ -56,7 +72,7 @@ export interface RunReader {
   trajectory(key: number): Promise<StoredTrajectory>;
   /** By the `group` of a summary. */
   group(key: number): Promise<StoredGroup>;
-  /** Gives back files and locks; a writer's data is then all in one file. */
+  /** Waits for appends under way, then releases the run. */
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { LudusError } from "../errors.ts";
+import { nearest } from "../nearest.ts";
 import type { ToolCall } from "../schema/message.ts";
 import type { CallRecord } from "../schema/turn.ts";
-import { nearestName } from "./nearest-name.ts";
 import { cutText } from "./observation.ts";
 import { type LazySignal, lazySignal, runWithin } from "./run-within.ts";
 import type { FunctionRunner } from "./sandbox/sandbox.ts";
@@ -143,6 +143,6 @@ const maxNameChars = 80;
 function describeUnknown(name: string, known: readonly string[]): string {
   const said = `there is no tool "${cutText(name, maxNameChars)}".`;
   if (known.length === 0) return `${said} There are no tools.`;
-  const meant = nearestName(name, known);
+  const meant = nearest(name, known);
   return `${said}${meant === undefined ? "" : ` Did you mean "${meant}"?`} Tools: ${known.join(", ")}.`;
 }

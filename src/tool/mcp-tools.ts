@@ -4,10 +4,10 @@
 import type { Tool as McpTool } from "@modelcontextprotocol/sdk/types.js";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { nearest } from "../nearest.ts";
 import { connectMcp, errorCode, type McpConnection } from "./mcp-connection.ts";
 import { mcpText } from "./mcp-content.ts";
 import type { McpServer } from "./mcp-server.ts";
-import { nearestName } from "./nearest-name.ts";
 import { checkParameters } from "./parameters-of.ts";
 import { type Tool, ToolError } from "./tool.ts";
 
@@ -63,7 +63,7 @@ function choose(listed: readonly McpTool[], only: readonly string[] | undefined,
     const found = callable.find((tool) => tool.name === name);
     if (found !== undefined) return found;
     const names = callable.map((tool) => tool.name);
-    const meant = nearestName(name, names);
+    const meant = nearest(name, names);
     throw new LudusError("unknown-mcp-tool", {
       got: `"${name}"`,
       expected: `one of ${names.join(", ") || "no tools at all"}, which ${server} offers`,

@@ -40,6 +40,13 @@ const fixed = [
  * cannot change, or in what nobody accepted; returns the accepted changes.
  */
 export function checkConfigChange(stored: unknown, given: RunConfig, accept: readonly string[]): ConfigChange[] {
+  if (!isRecord(stored)) {
+    throw new LudusError("run-incomplete", {
+      got: "checkpoints, and no record of the run they belong to",
+      expected: "both: the run's store may have been moved or removed",
+      hint: "Put the store back beside the checkpoints, or remove them to begin anew.",
+    });
+  }
   const changes = differences(stored, given).filter(({ path }) => !isWithin(path, [...free, ...ofTheMoment]));
   // a run of an earlier version stored less: what it did not store cannot have changed
   const compared = isCurrent(stored) ? changes : changes.filter((change) => change.stored !== undefined);

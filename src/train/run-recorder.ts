@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { z } from "zod";
 import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { wallClock } from "../clock.ts";
+import { defined } from "../defined.ts";
 import type { Engine } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
 import type { EvalReport } from "../eval/evaluate.ts";
@@ -89,7 +90,7 @@ export class RunRecorder {
         hint: "The machine went down before the record was on disk. Remove the folder to resume from the checkpoint before.",
       });
     }
-    if (changes.length > 0) await store.transaction((write) => write.setConfig(config));
+    if (changes.length > 0) await store.append(step, { config });
     this.lastStep = step;
     this.#savedStep = step;
     this.#best = Best.optional().parse(await store.state("best"));
@@ -99,17 +100,17 @@ export class RunRecorder {
   /** A new run: what a broken attempt left before its first checkpoint is removed. */
   async begin(config: RunConfig): Promise<void> {
     await this.#store?.truncateAfter(-1);
-    await this.#store?.transaction((write) => write.setConfig(config));
+    await this.#store?.append(0, { config });
   }
 
   async record(step: number, { metrics, groups, advantages, state }: StepRecord): Promise<void> {
     this.lastStep = step;
     const event: RunEvent = { type: "step-end", step, metrics };
-    await this.#store?.transaction((write) => {
-      write.recordMetrics(step, metrics);
-      for (const group of groups) write.recordGroup(step, group, "train", advantages);
-      write.recordEvent(step, { ...event, metrics: {} });
-      write.setState(step, "trainer", { step, state } satisfies z.infer<typeof SavedStep>);
+    await this.#store?.append(step, {
+      metrics,
+      groups: groups.map((group) => ({ group, split: "train", ...defined({ advantages }) })),
+      events: [{ ...event, metrics: {} }],
+      state: { trainer: { step, state } satisfies z.infer<typeof SavedStep> },
     });
     this.monitors.record(event);
   }
@@ -122,12 +123,8 @@ export class RunRecorder {
     const event: RunEvent = { type: "eval-end", step, metrics };
     const isBest = this.lastStep >= 0 && success > (this.#best?.success ?? Number.NEGATIVE_INFINITY);
     if (isBest) this.#best = { step, success };
-    await this.#store?.transaction((write) => {
-      write.recordMetrics(step, metrics);
-      write.recordEvent(step, event);
-      write.setState(step, `eval/${when}`, summary);
-      if (isBest) write.setState(step, "best", this.#best);
-    });
+    const state = { [`eval/${when}`]: summary, ...defined({ best: isBest ? this.#best : undefined }) };
+    await this.#store?.append(step, { metrics, events: [event], state });
     this.#lastReport = { step: this.lastStep, report };
     this.monitors.record(event);
   }
@@ -164,13 +161,13 @@ export class RunRecorder {
     const directory = await checkpoints.save(engine, step);
     this.#savedStep = step;
     checkpoints.keep(this.#retained, this.#best === undefined ? [] : [this.#best.step]);
-    await this.#store?.transaction((write) => write.pruneState(checkpoints.steps()[0] ?? 0));
+    await this.#store?.append(step, { pruneStateBefore: checkpoints.steps()[0] ?? 0 });
     this.monitors.record({ type: "checkpoint-saved", step, directory });
   }
 
   async end(reason: RunEndReason): Promise<void> {
     const event: RunEvent = { type: "run-end", reason };
-    await this.#store?.transaction((write) => write.recordEvent(Math.max(0, this.lastStep), event));
+    await this.#store?.append(Math.max(0, this.lastStep), { events: [event] });
     this.monitors.record(event);
   }
 

@@ -241,6 +241,29 @@ describe("a resumed run", () => {
     await expect(train({ ...easy, policy: fakePolicy(), steps: 3, run: folder })).rejects.toThrow(/run-incomplete/);
   });
 
+  test("that had ended, or was killed after its last evaluation, does not say the same twice", async () => {
+    const config = { ...easy, steps: 2, eval: { tasks: 2, every: 1 }, run: folder, save: { every: 1 } };
+    const told = async () => {
+      const reader = await openRun(folder, { readOnly: true });
+      const events = await reader.events({ types: ["eval-end", "run-end"] });
+      await reader.close();
+      return events.map(({ step, event }) => [step, event]);
+    };
+    await train({ ...config, policy: fakePolicy() });
+    const before = await told();
+    await train({ ...config, policy: fakePolicy() });
+    expect(await told()).toEqual(before);
+    await train({ ...config, policy: fakePolicy(), steps: 3 });
+    expect((await told()).filter(([, event]) => Object(event).type === "run-end")).toHaveLength(1);
+  });
+
+  test("whose store was removed from beside its checkpoints is refused, with a way out", async () => {
+    await train({ ...easy, policy: fakePolicy(), steps: 2, run: folder, save: { every: 1 } });
+    rmSync(join(folder, "run.sqlite"));
+    const resumed = train({ ...easy, policy: fakePolicy(), steps: 3, run: folder });
+    await expect(resumed).rejects.toThrow(/run-incomplete: .*Put run.sqlite back/);
+  });
+
   test("finds its guide again", async () => {
     const picked: number[] = [];
     const guide: typeof inOrder = () => (context) => {

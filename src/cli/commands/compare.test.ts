@@ -64,6 +64,6 @@ test("a folder without a run is named", async () => {
   const { status, stderr } = await runCommand(["compare", a, folder]);
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: expect.stringMatching(/^store-missing: .*Is it the run's own folder/),
+    stderr: expect.stringMatching(/^no-such-run: .*Is it the run itself, not the folder above/),
   });
 });

@@ -90,7 +90,7 @@ test("a deviation that counts failures is told from one that does not", async ()
   const [step, groups] = [...Map.groupBy(view.groups, (group) => group.step)].at(-1)!;
   const deviations = groups.map(({ trajectories }) => deviation(trajectories.map(({ score }) => score.total)));
   const recorded = deviations.reduce((a, b) => a + b, 0) / deviations.length;
-  await store.transaction((write) => write.recordMetrics(step, { [metric.deviation]: recorded }));
+  await store.append(step, { metrics: { [metric.deviation]: recorded } });
   await store.close();
   const { findings } = await ask(folder);
   const finding = findings.find(({ code }) => code === "statistics-invariant");

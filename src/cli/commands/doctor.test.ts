@@ -24,13 +24,12 @@ async function run(...args: string[]) {
 beforeAll(async () => {
   const store = await openRun(directory, { now: () => 0 });
   const rng = createRng(5);
-  await store.transaction((write) => {
-    for (let step = 0; step < 10; step++) {
-      write.recordMetrics(step, { [metric.reward]: step / 10, [metric.unsampledShare]: 0.25 });
-      const task = { id: "task-0", seed: 0, data: {} };
-      write.recordGroup(step, { task, trajectories: [fakeTrajectory(rng), fakeTrajectory(rng)] }, "train");
-    }
-  });
+  for (let step = 0; step < 10; step++) {
+    const task = { id: "task-0", seed: 0, data: {} };
+    const group = { task, trajectories: [fakeTrajectory(rng), fakeTrajectory(rng)] };
+    const metrics = { [metric.reward]: step / 10, [metric.unsampledShare]: 0.25 };
+    await store.append(step, { metrics, groups: [{ group, split: "train" }] });
+  }
   await store.close();
 });
 
@@ -93,6 +92,6 @@ test("a command line that is not understood, and a folder without a run", async 
   expect(await run(directory, "--jason")).toMatchObject({ status: 2, stderr: expect.stringContaining('"--json"') });
   expect(await run(join(directory, "nowhere"))).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining("store-missing"),
+    stderr: expect.stringContaining("no-such-run"),
   });
 });

@@ -21,9 +21,9 @@ The exit status is 1 when there is an error among the findings.`,
       throw usageError("bad-usage", { got, expected: "the folder of one run", hint: "See ludus doctor --help." });
     }
     // the engine and the store are loaded when needed
-    const { examineRun } = await import("../examine-run.ts");
-    const { doctorText } = await import("../doctor-report.ts");
-    const report = await examineRun(directory);
+    const { doctorText, examineRun } = await import("../doctor-report.ts");
+    const { sqliteRuns } = await import("../../store/index.ts");
+    const report = await examineRun(sqliteRuns(), directory);
     stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : doctorText(report));
     return report.findings.some(({ severity }) => severity === "error") ? 1 : 0;
   },

@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
+import { nearest } from "../../nearest.ts";
 import type { Command, Terminal } from "../command.ts";
 import { columns } from "../help-text.ts";
-import { nearest } from "../nearest.ts";
 import { type OptionTable, type Parsed, parseOptions, usageError } from "../parse-options.ts";
 
 const options = {

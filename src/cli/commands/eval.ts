@@ -29,6 +29,7 @@ What \`config.eval\` says holds where no option says otherwise.`,
     const expected = "one file or one run folder";
     const [target = ""] = onlyArguments(positionals, { least: 1, most: 1 }, expected, "eval");
     const { evalTarget } = await import("../eval-target.ts");
-    return stoppable(terminal, (signal) => evalTarget(target, values, terminal, signal));
+    const { sqliteRuns } = await import("../../store/index.ts");
+    return stoppable(terminal, (signal) => evalTarget(sqliteRuns(), target, values, terminal, signal));
   },
 };

@@ -42,6 +42,7 @@ role=<name>  split=<name>  guided=true  text="whole words". A range may lack an 
     const { values, positionals } = parseOptions(args, options);
     const [run = ""] = onlyArguments(positionals, { least: 1, most: 1 }, "one run folder", "export");
     const { exportRun } = await import("../export-run.ts");
-    return stoppable(terminal, (signal) => exportRun(run, values, terminal, signal));
+    const { sqliteRuns } = await import("../../store/index.ts");
+    return stoppable(terminal, (signal) => exportRun(sqliteRuns(), run, values, terminal, signal));
   },
 };

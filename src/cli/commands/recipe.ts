@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { defined } from "../../defined.ts";
+import { nearest } from "../../nearest.ts";
 import type { Recipe } from "../../recipe/recipe.ts";
 import type { RecipeResult } from "../../recipe/recipe-result.ts";
 import type { Command, Terminal } from "../command.ts";
 import { columns } from "../help-text.ts";
 import { LiveLine } from "../live-line.ts";
-import { nearest } from "../nearest.ts";
 import { type OptionTable, type Parsed, parseOptions, usageError } from "../parse-options.ts";
 import { stoppable } from "../stoppable.ts";
 import { textTable } from "../text-table.ts";

@@ -48,8 +48,8 @@ async function writeRun(directory: string): Promise<void> {
       });
     });
     // of the last step the last one was learned from
-    const learned = step === 0 ? new Map() : new Map([[group[2].id, Float32Array.of(0, -0.625)]]);
-    await store.transaction((write) => write.recordGroup(step, makeTrajectoryGroup(task, group), "train", learned));
+    const advantages = step === 0 ? new Map() : new Map([[group[2].id, Float32Array.of(0, -0.625)]]);
+    await store.append(step, { groups: [{ group: makeTrajectoryGroup(task, group), split: "train", advantages }] });
   }
   await store.close();
 }
@@ -129,7 +129,7 @@ test.each([
   [["WRITTEN", "best", "--step", "7"], 2, /^no-episodes: .*expected --step from 0 to 1/],
   [["RUN", "best", "--step", "0"], 2, /^no-episodes: .*--step from 8 to 9.*warm start/],
   [["WRITTEN", "999"], 1, /^no-such-trajectory/],
-  [["nowhere", "best"], 1, /^store-missing: got "nowhere"/],
+  [["nowhere", "best"], 1, /^no-such-run: got "nowhere"/],
 ])("replay %j is refused", async (args, status, message) => {
   const given = args.map((arg) => (arg === "RUN" ? run : arg === "WRITTEN" ? written : arg));
   const result = await runCommand(["replay", ...given]);

@@ -25,6 +25,7 @@ What the policy read first, and the text of tokens, need the tokenizer that a ch
     const expected = "a run folder, and which episode";
     const [run = "", which] = onlyArguments(positionals, { least: 1, most: 2 }, expected, "replay");
     const { replayRun } = await import("../replay-run.ts");
-    return stoppable(terminal, (signal) => replayRun(run, which, values, terminal, signal));
+    const { sqliteRuns } = await import("../../store/index.ts");
+    return stoppable(terminal, (signal) => replayRun(sqliteRuns(), run, which, values, terminal, signal));
   },
 };

@@ -19,7 +19,8 @@ not end, and nothing was written for two minutes. ludus train --resume goes on w
     const { values, positionals } = parseOptions(args, options);
     const [directory = "runs"] = onlyArguments(positionals, { least: 0, most: 1 }, "one folder at most", "runs");
     const { listRuns, runsText } = await import("../list-runs.ts");
-    const list = await listRuns(directory, values.limit ?? 50);
+    const { sqliteRuns } = await import("../../store/index.ts");
+    const list = await listRuns(sqliteRuns(directory), values.limit ?? 50);
     terminal.stdout.write(values.json ? `${JSON.stringify(list.runs)}\n` : runsText(list, directory, terminal.stdout));
     return 0;
   },

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { memoryRuns } from "../../store/index.ts";
 import { chooseRunDirectory } from "../run-directory.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { fakeConfigFile, tinyConfigFile } from "../testing/trained-run.ts";
@@ -150,15 +151,16 @@ describe("what cannot work is refused with a remedy", () => {
   });
 });
 
-test("runs without a folder of their own are numbered, and the last is gone on with", () => {
+test("runs without a folder of their own are numbered, and the last is gone on with", async () => {
   const root = join(folder, "numbered");
-  const choose = (isResumed: boolean) => chooseRunDirectory({ wanted: undefined, isResumed, env: "shop", root });
-  expect(choose(false)).toBe(join(root, "shop-1"));
-  expect(() => choose(true)).toThrow(/nothing-to-resume/);
+  const choose = (isResumed: boolean) =>
+    chooseRunDirectory(memoryRuns(), { wanted: undefined, isResumed, env: "shop", root });
+  expect(await choose(false)).toBe(join(root, "shop-1"));
+  await expect(choose(true)).rejects.toThrow(/nothing-to-resume/);
   for (const name of ["shop-1", "shop-10", "shop-9", "shop-x", "shop-small-70"])
     mkdirSync(join(root, name), { recursive: true });
-  expect(choose(false)).toBe(join(root, "shop-11"));
-  expect(choose(true)).toBe(join(root, "shop-10"));
+  expect(await choose(false)).toBe(join(root, "shop-11"));
+  expect(await choose(true)).toBe(join(root, "shop-10"));
 });
 
 test("a real policy is trained, measured and told of", async () => {

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { threadId } from "node:worker_threads";
+import { replaceFolder, syncDirectory } from "../../atomic-folder.ts";
 import { LudusError } from "../../errors.ts";
 
 /** One call of the system reads or writes at most 2 GiB. */
@@ -35,23 +36,17 @@ export function writeFileAtomically(path: string, write: (file: number) => void)
   }
 }
 
-/** Fills a new folder beside the path, then puts it in place of what was there. A kill leaves the old folder or the new. */
+/** Fills a new folder beside the path, then puts it in place of what was there. */
 export function writeFolderAtomically(path: string, fill: (directory: string) => void): void {
   const target = resolve(path);
   const partial = partialName(target);
-  const old = `${partial}.old`;
   try {
     mkdirSync(dirname(target), { recursive: true });
     rmSync(partial, { recursive: true, force: true });
     mkdirSync(partial);
     fill(partial);
-    syncDirectory(partial);
-    if (existsSync(target)) renameSync(target, old);
-    renameSync(partial, target);
-    syncDirectory(dirname(target));
-    rmSync(old, { recursive: true, force: true });
+    replaceFolder(partial, target);
   } catch (error) {
-    if (!existsSync(target) && existsSync(old)) renameSync(old, target);
     rmSync(partial, { recursive: true, force: true });
     throw notWritten(error, path);
   }
@@ -61,15 +56,4 @@ function notWritten(error: unknown, path: string): unknown {
   if (error instanceof LudusError || !(error instanceof Error && "code" in error)) return error;
   const hint = "Nothing was changed: what had this name is as it was before.";
   return new LudusError("checkpoint-not-written", { got: error.message, expected: path, hint, cause: error });
-}
-
-function syncDirectory(directory: string): void {
-  // without it a power failure may undo the rename; Windows has no such call for folders
-  if (process.platform === "win32") return;
-  const handle = openSync(directory, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }

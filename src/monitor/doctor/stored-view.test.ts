@@ -1,33 +1,24 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createRng } from "../../random.ts";
 import { fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import { metric } from "../../schema/metric-names.ts";
-import { openRun } from "../../store/index.ts";
+import { memoryRuns } from "../../store/index.ts";
 import { storedView } from "./stored-view.ts";
-
-const directory = mkdtempSync(join(tmpdir(), "ludus-view-"));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 test("a stored run's series, configuration and a sample of whole steps, the last ones always among them", async () => {
   const rng = createRng(1);
-  const store = await openRun(directory, { now: () => 0 });
-  await store.transaction((write) => {
-    write.setConfig({ algorithm: { groupSize: 2 } });
-    write.recordMetrics(0, { "imitation/nll": 1 });
-    for (let step = 1; step <= 40; step++) {
-      write.recordMetrics(step, { [metric.reward]: step / 40 });
-      for (let group = 0; group < 3; group++) {
-        const task = { id: `task-${step}-${group}`, seed: 0, data: {} };
-        const trajectories = [0, 1].map((i) => fakeTrajectory(rng, { taskId: task.id, rollout: `${group}/${i}` }));
-        write.recordGroup(step, { task, trajectories }, "train");
-      }
-      write.recordGroup(step, { task: { id: "held-out", seed: 0, data: {} }, trajectories: [] }, "eval");
-    }
-    write.recordEvent(40, { type: "run-end", reason: "finished" });
-  });
+  const store = await memoryRuns().openForWriting("run", { now: () => 0 });
+  await store.append(0, { config: { algorithm: { groupSize: 2 } }, metrics: { "imitation/nll": 1 } });
+  for (let step = 1; step <= 40; step++) {
+    const groups = [0, 1, 2].map((group) => {
+      const task = { id: `task-${step}-${group}`, seed: 0, data: {} };
+      const trajectories = [0, 1].map((i) => fakeTrajectory(rng, { taskId: task.id, rollout: `${group}/${i}` }));
+      return { group: { task, trajectories }, split: "train" };
+    });
+    const heldOut = { group: { task: { id: "held-out", seed: 0, data: {} }, trajectories: [] }, split: "eval" };
+    await store.append(step, { metrics: { [metric.reward]: step / 40 }, groups: [...groups, heldOut] });
+  }
+  await store.append(40, { events: [{ type: "run-end", reason: "finished" }] });
 
   const view = await storedView(store, { sampledSteps: 8, steps: [3] });
   expect(view.series(metric.reward)).toHaveLength(40);

@@ -1,9 +1,9 @@
 import { defined } from "../../defined.ts";
 import { detect } from "../../monitor/doctor/diagnose.ts";
 import { storedView } from "../../monitor/doctor/stored-view.ts";
-import type { RunReader } from "../../store/index.ts";
+import type { RunInfo, RunReader } from "../../store/index.ts";
 import type { ShownFinding } from "./answers.ts";
-import type { RunFile, RunFolder } from "./run-folder.ts";
+import type { OpenRuns } from "./open-runs.ts";
 
 /** Looks at a stored run and says what is wrong with it: the doctor, or a fake. */
 export type Diagnose = (reader: RunReader) => Promise<readonly ShownFinding[]>;
@@ -24,26 +24,26 @@ interface Kept {
 
 /** What is wrong with runs: what they said themselves while they ran, and what a doctor sees now. */
 export class Findings {
-  readonly #runs: RunFolder;
+  readonly #runs: OpenRuns;
   readonly #diagnose: Diagnose;
   readonly #now: () => number;
   readonly #kept = new Map<string, Kept>();
 
-  constructor(runs: RunFolder, diagnose: Diagnose, now: () => number) {
+  constructor(runs: OpenRuns, diagnose: Diagnose, now: () => number) {
     this.#runs = runs;
     this.#diagnose = diagnose;
     this.#now = now;
   }
 
   /** Asked again only when the run has changed, and not for every change. */
-  of(file: RunFile): Promise<readonly ShownFinding[]> {
-    const known = this.#kept.get(file.id);
+  of(run: RunInfo): Promise<readonly ShownFinding[]> {
+    const known = this.#kept.get(run.id);
     const asked = this.#now();
-    if (known !== undefined && (known.version === file.version || asked - known.asked < freshMs)) return known.findings;
-    const findings = this.#runs.read(file.id, (reader) => this.#read(reader));
-    findings.catch(() => this.#kept.delete(file.id));
-    this.#kept.delete(file.id);
-    this.#kept.set(file.id, { version: file.version, asked, findings });
+    if (known !== undefined && (known.version === run.version || asked - known.asked < freshMs)) return known.findings;
+    const findings = this.#runs.read(run.id, (reader) => this.#read(reader));
+    findings.catch(() => this.#kept.delete(run.id));
+    this.#kept.delete(run.id);
+    this.#kept.set(run.id, { version: run.version, asked, findings });
     if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value!);
     return findings;
   }

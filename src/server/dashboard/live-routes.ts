@@ -1,9 +1,11 @@
 import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { z } from "zod";
+import { collect } from "../../schema/index.ts";
+import type { RunCatalog } from "../../store/index.ts";
 import type { LiveChange } from "./answers.ts";
+import type { OpenRuns } from "./open-runs.ts";
 import { readQuery } from "./request.ts";
-import type { RunFolder } from "./run-folder.ts";
 
 const LiveQuery = z.object({ run: z.array(z.string()).max(16).default([]) });
 const heartbeats = 15;
@@ -12,7 +14,7 @@ const heartbeats = 15;
  * Server-sent events: `change` for each watched run that was written to, or, where none is named, `list` when any was. They
  * say that there is something new; what it is, the page asks for.
  */
-export function liveRoutes(runs: RunFolder, everyMs: number): Hono {
+export function liveRoutes(runs: OpenRuns, everyMs: number): Hono {
   const routes = new Hono();
   routes.get("/live", (context) => {
     const { run: watched } = readQuery(context, LiveQuery, ["run"]);
@@ -20,7 +22,7 @@ export function liveRoutes(runs: RunFolder, everyMs: number): Hono {
       const seen = new Map<string, string>();
       for (let beat = 0; !stream.aborted && !stream.closed; beat++) {
         if (watched.length === 0) {
-          const version = listVersion(runs);
+          const version = await listVersion(runs.catalog);
           if (seen.get("") !== version && seen.size > 0) await stream.writeSSE({ event: "list", data: "{}" });
           seen.set("", version);
         }
@@ -36,9 +38,9 @@ export function liveRoutes(runs: RunFolder, everyMs: number): Hono {
   return routes;
 }
 
-async function changeOf(runs: RunFolder, run: string, seen: Map<string, string>): Promise<LiveChange | undefined> {
+async function changeOf(runs: OpenRuns, run: string, seen: Map<string, string>): Promise<LiveChange | undefined> {
   try {
-    const { version, changed } = runs.find(run);
+    const { version, changed } = await runs.find(run);
     if (seen.get(run) === version) return undefined;
     seen.set(run, version);
     const step = await runs.read(run, (reader) => reader.latestStep());
@@ -49,7 +51,7 @@ async function changeOf(runs: RunFolder, run: string, seen: Map<string, string>)
   }
 }
 
-function listVersion(runs: RunFolder): string {
-  const list = runs.list();
-  return `${list.length} ${list[0]?.version ?? ""}`;
+async function listVersion(catalog: RunCatalog): Promise<string> {
+  const [newest] = await collect(catalog.list({ limit: 1 }));
+  return `${await catalog.count()} ${newest?.version ?? ""}`;
 }

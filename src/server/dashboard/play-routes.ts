@@ -8,9 +8,9 @@ import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { type RendererStyle, recordedStyle, rendererOf, rendererStyles } from "../renderer-style.ts";
 import type { EnvironmentsAnswer } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
+import type { OpenRuns } from "./open-runs.ts";
 import { type PlayContext, PlaySession } from "./play-session.ts";
 import { pathText, readBody } from "./request.ts";
-import type { RunFolder } from "./run-folder.ts";
 
 const StartBody = z.object({
   env: z.string(),
@@ -40,12 +40,12 @@ export class PlayRoom {
   readonly routes: Hono;
   readonly #sessions = new Map<string, PlaySession>();
   readonly #environments: Environments;
-  readonly #runs: RunFolder;
+  readonly #runs: OpenRuns;
   readonly #policies: CheckpointPolicies;
   /** Descriptions may have to be made. */
   #listed: EnvironmentsAnswer | undefined;
 
-  constructor(environments: Environments, runs: RunFolder, policies: CheckpointPolicies) {
+  constructor(environments: Environments, runs: OpenRuns, policies: CheckpointPolicies) {
     this.#environments = environments;
     this.#runs = runs;
     this.#policies = policies;
@@ -127,7 +127,8 @@ export class PlayRoom {
   async #contextOf(runId: string | undefined, wanted: RendererStyle | undefined): Promise<PlayContext> {
     if (runId === undefined)
       return { tokenizer: byteTokenizer(), renderer: rendererOf(byteTokenizer(), wanted ?? "compact") };
-    const { directory } = this.#runs.find(runId);
+    await this.#runs.find(runId);
+    const directory = this.#runs.catalog.checkpointDirectory(runId);
     const step = new Checkpoints(directory).steps().at(-1);
     const tokenizer = await this.#policies.tokenizer(directory);
     if (tokenizer === undefined || step === undefined) {

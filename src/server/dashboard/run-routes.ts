@@ -2,12 +2,12 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Checkpoints } from "../../checkpoint/checkpoints.ts";
 import { defined } from "../../defined.ts";
-import type { RunEvent } from "../../schema/index.ts";
+import { collect, type RunEvent } from "../../schema/index.ts";
 import type { MetricPoint, RunReader } from "../../store/index.ts";
 import type { EventsAnswer, RunAnswer, RunsAnswer, Series, SeriesAnswer } from "./answers.ts";
 import type { Findings } from "./findings.ts";
+import type { OpenRuns } from "./open-runs.ts";
 import { pathText, readQuery, step } from "./request.ts";
-import type { RunFolder } from "./run-folder.ts";
 import { finite, type RunSummaries } from "./run-summaries.ts";
 
 const RunsQuery = z.object({
@@ -36,7 +36,7 @@ const EventsQuery = z.object({
 });
 
 interface RunParts {
-  readonly runs: RunFolder;
+  readonly runs: OpenRuns;
   readonly summaries: RunSummaries;
   readonly findings: Findings;
 }
@@ -46,10 +46,9 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
   const routes = new Hono();
   routes.get("/runs", async (context) => {
     const { search, skip, limit } = readQuery(context, RunsQuery);
-    const words = search.toLowerCase().split(/\s+/);
-    const found = runs.list().filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)));
-    const page = found.slice(skip, skip + limit);
-    const answer: RunsAnswer = { runs: await inTurn(page, (file) => summaries.of(file)), total: found.length };
+    const total = await runs.catalog.count({ search });
+    const page = await collect(runs.catalog.list({ search, skip, limit }));
+    const answer: RunsAnswer = { runs: await inTurn(page, (run) => summaries.of(run)), total };
     return context.json(answer);
   });
   routes.get("/series", async (context) => {
@@ -59,10 +58,10 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
   });
   routes.get("/runs/:run", async (context) => {
     const id = pathText(context, "run");
-    const summary = await summaries.of(runs.find(id));
-    const answer = await runs.read(id, async (reader, { directory }): Promise<RunAnswer> => {
+    const summary = await summaries.of(await runs.find(id));
+    const answer = await runs.read(id, async (reader): Promise<RunAnswer> => {
       const [metricNames, config] = [await reader.metricNames(), (await reader.config()) ?? null];
-      const checkpoints = new Checkpoints(directory).steps();
+      const checkpoints = new Checkpoints(runs.catalog.checkpointDirectory(id)).steps();
       return { summary, metricNames, config, checkpoints, trajectories: await reader.countTrajectories() };
     });
     return context.json(answer);
@@ -79,7 +78,7 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     return context.json(answer);
   });
   routes.get("/runs/:run/findings", async (context) =>
-    context.json({ findings: await findings.of(runs.find(pathText(context, "run"))) }),
+    context.json({ findings: await findings.of(await runs.find(pathText(context, "run"))) }),
   );
   return routes;
 }
@@ -90,7 +89,7 @@ interface SeriesRange {
   readonly to?: number | undefined;
 }
 
-function readSeries(runs: RunFolder, run: string, names: readonly string[], range: SeriesRange): Promise<Series[]> {
+function readSeries(runs: OpenRuns, run: string, names: readonly string[], range: SeriesRange): Promise<Series[]> {
   return runs.read(run, (reader) =>
     inTurn(names, async (name) => columns(run, name, await readPoints(reader, name, range))),
   );
@@ -113,7 +112,7 @@ function columns(run: string, name: string, points: readonly MetricPoint[]): Ser
   };
 }
 
-/** One after the other: the store answers at once, so nothing is gained by asking together. */
+/** One after the other: a page must not open all its runs at once. */
 async function inTurn<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
   const values: Value[] = [];
   for (const item of items) values.push(await work(item));

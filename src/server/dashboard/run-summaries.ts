@@ -2,9 +2,9 @@ import { z } from "zod";
 import { defined } from "../../defined.ts";
 import { errorText } from "../../errors.ts";
 import { metric } from "../../schema/metric-names.ts";
-import type { RunReader } from "../../store/index.ts";
+import type { RunInfo, RunReader } from "../../store/index.ts";
 import type { RunStatus, RunSummary } from "./answers.ts";
-import type { RunFile, RunFolder } from "./run-folder.ts";
+import type { OpenRuns } from "./open-runs.ts";
 
 const curvePoints = 40;
 const silentMs = 120_000;
@@ -17,56 +17,59 @@ const Described = z.object({
   steps: z.number().optional(),
 });
 
-type Kept = Omit<RunSummary, "status" | "changed"> & { readonly status: RunStatus | undefined };
+type Kept = Omit<RunSummary, "status" | "changed">;
 
 /** Few small reads for each run, once for each time it changes. */
 export class RunSummaries {
-  readonly #runs: RunFolder;
+  readonly #runs: OpenRuns;
   readonly #wallClock: () => number;
   readonly #kept = new Map<string, { version: string; summary: Kept }>();
 
-  constructor(runs: RunFolder, wallClock: () => number) {
+  constructor(runs: OpenRuns, wallClock: () => number) {
     this.#runs = runs;
     this.#wallClock = wallClock;
   }
 
-  async of(file: RunFile): Promise<RunSummary> {
-    const known = this.#kept.get(file.id);
-    const summary = known?.version === file.version ? known.summary : await this.#read(file);
-    this.#kept.delete(file.id);
-    this.#kept.set(file.id, { version: file.version, summary });
+  async of(run: RunInfo): Promise<RunSummary> {
+    const known = this.#kept.get(run.id);
+    const summary = known?.version === run.version ? known.summary : await this.#read(run);
+    this.#kept.delete(run.id);
+    this.#kept.set(run.id, { version: run.version, summary });
     if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value!);
-    const isSilent = this.#wallClock() - file.changed > silentMs;
-    return { ...summary, changed: file.changed, status: summary.status ?? (isSilent ? "silent" : "running") };
+    const isSilent = this.#wallClock() - run.changed > silentMs;
+    const status: RunStatus = run.ended ?? (isSilent ? "silent" : "running");
+    return { ...summary, changed: run.changed, status };
   }
 
-  async #read(file: RunFile): Promise<Kept> {
+  async #read(run: RunInfo): Promise<Kept> {
+    if (run.problem !== undefined) return unreadable(run.id, run.problem);
     try {
-      return await this.#runs.read(file.id, (reader) => readSummary(reader, file.id));
+      return await this.#runs.read(run.id, (reader) => readSummary(reader, run));
     } catch (error) {
       // one damaged run must not hide the others
-      const problem = errorText(error);
-      return { id: file.id, status: undefined, steps: 0, curve: [], problem };
+      return unreadable(run.id, errorText(error));
     }
   }
 }
 
-async function readSummary(reader: RunReader, id: string): Promise<Kept> {
+function unreadable(id: string, problem: string): Kept {
+  return { id, steps: 0, curve: [], problem };
+}
+
+async function readSummary(reader: RunReader, { id, started }: RunInfo): Promise<Kept> {
   const [rewards, successes] = [await reader.series(metric.reward, { maxPoints: curvePoints }), metric.success];
   const latest = await reader.latestStep();
   const from = rewards.at(-1)?.step ?? latest ?? 0;
   const [success] = await reader.series(successes, { from, maxPoints: 1 });
   const [reward] = await reader.series(metric.reward, { from, maxPoints: 1 });
-  const [first] = await reader.events({ limit: 1 });
   const described = Described.safeParse(await reader.config());
   const { env, algorithm, warmStart, steps } = described.success ? described.data : {};
   return {
     id,
-    status: await endOf(reader),
     steps: latest === undefined ? 0 : latest + 1,
     curve: rewards.map(({ value }) => finite(value)),
     ...defined({
-      started: first === undefined ? undefined : first.time,
+      started,
       env: env?.name === undefined ? undefined : env.name,
       algorithm: algorithm?.name === undefined ? undefined : algorithm.name,
       plannedSteps: steps === undefined ? undefined : steps + (warmStart?.steps ?? 0),
@@ -74,14 +77,6 @@ async function readSummary(reader: RunReader, id: string): Promise<Kept> {
       success: success === undefined ? undefined : finite(success.value),
     }),
   };
-}
-
-/** How it ended; undefined when it did not, or went on after that. */
-async function endOf(reader: RunReader): Promise<RunStatus | undefined> {
-  const end = (await reader.events({ types: ["run-end"] })).at(-1);
-  if (end?.event.type !== "run-end") return undefined;
-  const [later] = await reader.events({ after: end.order, limit: 1 });
-  return later === undefined ? end.event.reason : undefined;
 }
 
 export function finite(value: number): number | null {

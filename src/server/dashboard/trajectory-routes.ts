@@ -14,8 +14,8 @@ import type {
 } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
 import { longText, shownCharacters } from "./long-text.ts";
+import type { OpenRuns } from "./open-runs.ts";
 import { key, pathKey, pathText, readQuery, step } from "./request.ts";
-import type { RunFolder } from "./run-folder.ts";
 import { finite } from "./run-summaries.ts";
 import { tokenTexts } from "./token-texts.ts";
 
@@ -50,7 +50,7 @@ const TokenQuery = z.object({
 });
 
 /** Lists, single trajectories with their tokens, groups. */
-export function trajectoryRoutes(runs: RunFolder, policies: CheckpointPolicies): Hono {
+export function trajectoryRoutes(runs: OpenRuns, policies: CheckpointPolicies): Hono {
   const routes = new Hono();
   routes.get("/runs/:run/trajectories", async (context) => {
     const filter = filterOf(readQuery(context, Filter));
@@ -70,7 +70,7 @@ export function trajectoryRoutes(runs: RunFolder, policies: CheckpointPolicies):
   routes.get("/runs/:run/trajectories/:key", async (context) => {
     const [run, query] = [pathText(context, "run"), readQuery(context, TokenQuery)];
     const stored = await runs.read(run, (reader) => reader.trajectory(pathKey(context, "key")));
-    const tokenizer = await policies.tokenizer(runs.find(run).directory);
+    const tokenizer = await policies.tokenizer(runs.catalog.checkpointDirectory(run));
     const tokens = tokenColumns(stored, query.first, query.tokens);
     const texts = tokenizer === undefined ? {} : { texts: tokenTexts(tokenizer, tokens.ids) };
     return context.json(trajectoryAnswer(stored, { ...tokens, ...texts }, query.full));
@@ -86,7 +86,7 @@ export function trajectoryRoutes(runs: RunFolder, policies: CheckpointPolicies):
   routes.post("/runs/:run/trajectories/:key/look", async (context) => {
     const run = pathText(context, "run");
     const { trajectory } = await runs.read(run, (reader) => reader.trajectory(pathKey(context, "key")));
-    const answer = await policies.use(runs.find(run).directory, undefined, async ({ engine, step }) => {
+    const answer = await policies.use(runs.catalog.checkpointDirectory(run), undefined, async ({ engine, step }) => {
       const { tokens_T: tokens, mask_T: mask, temperature } = trajectory;
       const options = temperature > 0 ? { temperature } : {};
       const { logprobs_B_T, entropies_B_T } = await engine.forward({ rows: [{ tokens, mask }] }, options);

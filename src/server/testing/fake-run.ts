@@ -1,9 +1,10 @@
 import { mkdir } from "node:fs/promises";
+import { defined } from "../../defined.ts";
 import type { Rng } from "../../random.ts";
 import { annotated, fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { Trajectory, TrajectoryGroup, TurnAnnotations } from "../../schema/index.ts";
 import { metric } from "../../schema/metric-names.ts";
-import { type Advantages, openRun, type RunWrites } from "../../store/index.ts";
+import { type Advantages, openRun, type StepWrites } from "../../store/index.ts";
 
 export interface FakeRunOptions {
   /** Steps to write, from `firstStep` on. */
@@ -37,11 +38,11 @@ export async function writeFakeRun(directory: string, rng: Rng, options: Partial
   await mkdir(directory, { recursive: true });
   const run = await openRun(directory, { now });
   for (let step = firstStep; step < firstStep + steps; step++) {
-    await run.transaction((write) => writeFakeStep(write, step, rng, sizes));
+    await run.append(step, fakeStep(step, rng, sizes));
   }
   if (isEnded) {
     const last = firstStep + steps - 1;
-    await run.transaction((write) => write.recordEvent(last, { type: "run-end", reason: "finished" }));
+    await run.append(last, { events: [{ type: "run-end", reason: "finished" }] });
   }
   await run.close();
 }
@@ -49,19 +50,21 @@ export async function writeFakeRun(directory: string, rng: Rng, options: Partial
 type StepOptions = Pick<FakeRunOptions, "groupsPerStep" | "groupSize" | "fields"> &
   Partial<Pick<FakeRunOptions, "annotations">>;
 
-export function writeFakeStep(write: RunWrites, step: number, rng: Rng, options: StepOptions): void {
-  if (step === 0) write.setConfig(fakeConfig);
-  write.recordMetrics(step, fakeMetrics(step, rng));
-  for (let index = 0; index < options.groupsPerStep; index++) {
+export function fakeStep(step: number, rng: Rng, options: StepOptions): StepWrites {
+  const metrics = fakeMetrics(step, rng);
+  const groups = Array.from({ length: options.groupsPerStep }, (_, index) => {
     const group = fakeGroup(`train/${index}`, step, rng, options, index === 0);
     // of every other group nothing is learned
-    write.recordGroup(step, group, "train", index % 2 === 0 ? fakeAdvantages(group) : new Map());
-  }
-  write.recordEvent(step, { type: "step-end", step, metrics: {} });
-  if (step % 10 === 5) {
-    const message = "All groups of the last steps have equal rewards: nothing is learned from them.";
-    write.recordEvent(step, { type: "finding", step, code: "uniform-groups", message });
-  }
+    return { group, split: "train", advantages: index % 2 === 0 ? fakeAdvantages(group) : new Map() };
+  });
+  const message = "All groups of the last steps have equal rewards: nothing is learned from them.";
+  const finding = { type: "finding", step, code: "uniform-groups", message } as const;
+  return {
+    metrics,
+    groups,
+    events: [{ type: "step-end", step, metrics: {} }, ...(step % 10 === 5 ? [finding] : [])],
+    ...defined({ config: step === 0 ? fakeConfig : undefined }),
+  };
 }
 
 const fakeConfig = {

@@ -1,14 +1,17 @@
 import type { Rng } from "../../random.ts";
 import { fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { Trajectory, TrajectoryGroup } from "../../schema/index.ts";
-import type { RunReader, RunStore, RunWrites, TrajectoryFilter, TrajectorySummary } from "../store.ts";
+import type { RunCatalog } from "../run-catalog.ts";
+import type { RunReader, RunStore, StepWrites, TrajectoryFilter, TrajectorySummary } from "../store.ts";
 
-/** A place for one run, empty at first. */
+/** A catalog without runs, for one test. */
 export interface StorePlace {
-  open(now: () => number): Promise<RunStore>;
-  openReader(): Promise<RunReader>;
+  readonly runs: RunCatalog;
   remove(): Promise<void>;
 }
+
+/** The id of the run that a test is about. */
+const runId = "the run";
 
 /** The run of the test that is running. */
 export class StoreContext {
@@ -21,8 +24,13 @@ export class StoreContext {
     this.make = make;
   }
 
+  /** Set by `open`, before each test. */
   get place(): StorePlace {
     return this.#place!;
+  }
+
+  get runs(): RunCatalog {
+    return this.place.runs;
   }
 
   get run(): RunStore {
@@ -31,7 +39,7 @@ export class StoreContext {
 
   async open(): Promise<void> {
     this.#place = await this.make();
-    this.#run = await this.#place.open(() => ++this.#time);
+    this.#run = await this.runs.openForWriting(runId, { now: () => ++this.#time });
   }
 
   async close(): Promise<void> {
@@ -41,11 +49,19 @@ export class StoreContext {
 
   async reopen(now = () => ++this.#time): Promise<void> {
     await this.run.close();
-    this.#run = await this.place.open(now);
+    this.#run = await this.runs.openForWriting(runId, { now });
   }
 
-  write(writes: (write: RunWrites) => void): Promise<void> {
-    return this.run.transaction(writes);
+  reader(): Promise<RunReader> {
+    return this.runs.open(runId);
+  }
+
+  secondWriter(): Promise<RunStore> {
+    return this.runs.openForWriting(runId, { now: () => 0 });
+  }
+
+  append(step: number, writes: StepWrites): Promise<void> {
+    return this.run.append(step, writes);
   }
 }
 

@@ -1,14 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { formerMetricNames } from "../../schema/metric-names.ts";
 import type { StoreContext } from "./context.ts";
 
 export function metricsContract(context: StoreContext): void {
   describe("metrics", () => {
     test("a series has the last value of each step, in order of steps", async () => {
-      await context.write((run) => {
-        run.recordMetrics(2, { loss: 0.5, reward: 1 });
-        run.recordMetrics(1, { loss: 0.75 });
-      });
-      await context.write((run) => run.recordMetrics(2, { loss: 0.25 }));
+      await context.append(2, { metrics: { loss: 0.5, reward: 1 } });
+      await context.append(1, { metrics: { loss: 0.75 } });
+      await context.append(2, { metrics: { loss: 0.25 } });
       expect(await context.run.metricNames()).toEqual(["loss", "reward"]);
       expect((await context.run.series("loss")).map(({ step, value }) => [step, value])).toEqual([
         [1, 0.75],
@@ -19,16 +18,13 @@ export function metricsContract(context: StoreContext): void {
 
     test("numbers come back as they were, those that are none too", async () => {
       const values = [0.1, -1e300, Number.NaN, Infinity, -Infinity, 2 ** 53, 5e-324];
-      await context.write((run) => {
-        for (const [step, value] of values.entries()) run.recordMetrics(step, { odd: value });
-      });
+      for (const [step, value] of values.entries()) await context.append(step, { metrics: { odd: value } });
       expect((await context.run.series("odd")).map(({ value }) => value)).toEqual(values);
     });
 
     test("a series can be cut, and joined into few points that keep the extremes", async () => {
-      await context.write((run) => {
-        for (let step = 0; step < 1000; step++) run.recordMetrics(step, { loss: step === 555 ? 9 : step % 2 });
-      });
+      const values = Array.from({ length: 1000 }, (_, step) => (step === 555 ? 9 : step % 2));
+      await Promise.all(values.map((loss, step) => context.append(step, { metrics: { loss } })));
       const range = await context.run.series("loss", { from: 10, to: 12 });
       expect(range).toEqual(
         [10, 11, 12].map((step) => ({ step, value: step % 2, min: step % 2, max: step % 2, count: 1 })),
@@ -43,9 +39,9 @@ export function metricsContract(context: StoreContext): void {
     });
 
     test("steps far apart are joined into no more points than asked for", async () => {
-      await context.write((run) => {
-        for (const step of [0, 1, 2, 3, 1_000_000]) run.recordMetrics(step, { loss: step === 1 ? Number.NaN : 2 });
-      });
+      for (const step of [0, 1, 2, 3, 1_000_000]) {
+        await context.append(step, { metrics: { loss: step === 1 ? Number.NaN : 2 } });
+      }
       const points = await context.run.series("loss", { maxPoints: 3 });
       expect(points).toEqual([
         { step: 3, value: Number.NaN, min: 2, max: 2, count: 4 },
@@ -55,20 +51,43 @@ export function metricsContract(context: StoreContext): void {
 
     test("a step that is none is refused", async () => {
       for (const step of [-1, 0.5, Number.NaN]) {
-        await expect(context.write((run) => run.recordMetrics(step, { loss: 1 }))).rejects.toThrow(
-          `bad-step: got step ${step}`,
-        );
+        const appending = context.append(step, { metrics: { loss: 1 } });
+        await expect(appending).rejects.toThrow(`bad-step: got step ${step}`);
       }
+    });
+
+    test("a run that stored older names is read under today's, in any question", async () => {
+      const [[today, [older]]] = Object.entries(formerMetricNames);
+      await context.append(1, { metrics: { [older]: 0.5, loss: 1 } });
+      await context.append(2, { metrics: { [older]: 0.25 } });
+      expect(await context.run.metricNames()).toEqual([today, "loss"].sort());
+      const values = async (name: string) => (await context.run.series(name)).map(({ step, value }) => [step, value]);
+      const stored = [
+        [1, 0.5],
+        [2, 0.25],
+      ];
+      expect(await values(today)).toEqual(stored);
+      expect(await values(older)).toEqual(stored);
+      // resumed by a version that writes today's name
+      await context.append(2, { metrics: { [today]: 0.125 } });
+      await context.append(3, { metrics: { [today]: 4 } });
+      expect(await values(today)).toEqual([
+        [1, 0.5],
+        [2, 0.125],
+        [3, 4],
+      ]);
+      expect(await context.run.series(today, { from: 2, maxPoints: 1 })).toEqual([
+        { step: 3, value: 2.0625, min: 0.125, max: 4, count: 2 },
+      ]);
+      expect(await context.run.metricNames()).toEqual([today, "loss"].sort());
     });
   });
 
   describe("events", () => {
     test("keep their order and time, and can be followed", async () => {
-      await context.write((run) => {
-        run.recordEvent(0, { type: "run-start", name: "first" });
-        run.recordEvent(1, { type: "step-end", step: 1, metrics: { loss: Number.NaN } });
-      });
-      await context.write((run) => run.recordEvent(2, { type: "warning", message: "slow" }));
+      await context.append(0, { events: [{ type: "run-start", name: "first" }] });
+      await context.append(1, { events: [{ type: "step-end", step: 1, metrics: { loss: Number.NaN } }] });
+      await context.append(2, { events: [{ type: "warning", message: "slow" }] });
       const events = await context.run.events();
       expect(events.map(({ step, event }) => [step, event.type])).toEqual([
         [0, "run-start"],
@@ -80,6 +99,31 @@ export function metricsContract(context: StoreContext): void {
       expect(await context.run.events({ after: events[0].order, limit: 1 })).toEqual([events[1]]);
       expect(await context.run.events({ types: ["warning", "run-start"] })).toEqual([events[0], events[2]]);
       expect(await context.run.events({ types: [] })).toEqual([]);
+    });
+
+    test("several of one append keep their order", async () => {
+      const messages = ["b", "a", "a", "c"];
+      await context.append(3, { events: messages.map((message) => ({ type: "warning", message })) });
+      const events = (await context.run.events()).map(({ event }) => event);
+      expect(events).toEqual(messages.map((message) => ({ type: "warning", message })));
+    });
+
+    test("what a resumed run says again is kept once: an evaluation of the same step, and the end", async () => {
+      const evaluation = { type: "eval-end", step: 4, metrics: { "eval/success": 0.5 } } as const;
+      const end = { type: "run-end", reason: "stopped" } as const;
+      await context.append(4, { events: [evaluation, end] });
+      await context.run.truncateAfter(4);
+      expect((await context.run.events()).map(({ event }) => event)).toEqual([evaluation]);
+      await context.append(4, { events: [evaluation] });
+      await context.append(4, { events: [{ ...evaluation, metrics: { "eval/success": 0.75 } }] });
+      await context.append(5, { events: [{ ...evaluation, step: 5 }, end] });
+      const types = (await context.run.events()).map(({ step, event }) => [step, event.type]);
+      expect(types).toEqual([
+        [4, "eval-end"],
+        [4, "eval-end"],
+        [5, "eval-end"],
+        [5, "run-end"],
+      ]);
     });
   });
 }

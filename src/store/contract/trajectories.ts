@@ -11,9 +11,7 @@ export function trajectoriesContract(context: StoreContext): void {
     test("a group comes back bit by bit", async () => {
       const rng = createRng(1);
       const groups = [fakeGroup(rng, "a", 3), fakeGroup(rng, "b", 0), fakeGroup(rng, "c", 1)];
-      await context.write((run) => {
-        for (const group of groups) run.recordGroup(4, group, "train");
-      });
+      await context.append(4, { groups: groups.map((group) => ({ group, split: "train" })) });
       await context.reopen();
       const { trajectories } = await context.run.trajectories({}, { order: "oldest" });
       const stored = await context.run.group(trajectories[0].group);
@@ -31,22 +29,20 @@ export function trajectoriesContract(context: StoreContext): void {
       const spoken = fakeGroup(rng, "a", 12).trajectories.filter(({ turns }) => turns.length > 1);
       const group = { task: fakeTask(rng, "a"), trajectories: spoken.slice(0, 3) };
       const [flat, varied] = group.trajectories;
-      const learned = new Map([
+      const advantages = new Map([
         [flat.id, Float32Array.from(flat.mask_T, (mask) => (mask === 1 ? -0.25 : 0))],
         [varied.id, Float32Array.from(varied.mask_T, (mask, t) => (mask === 1 ? t / 7 - 1 : 0))],
       ]);
-      await context.write((run) => {
-        run.recordGroup(1, group, "train", learned);
-        run.recordGroup(2, fakeGroup(rng, "b", 1), "train");
-      });
+      await context.append(1, { groups: [{ group, split: "train", advantages }] });
+      await context.append(2, { groups: [{ group: fakeGroup(rng, "b", 1), split: "train" }] });
       await context.reopen();
       const read = async () => {
         const { trajectories } = await context.run.trajectories({}, { order: "oldest" });
         return Promise.all(trajectories.map(async ({ key }) => (await context.run.trajectory(key)).advantages_T));
       };
-      expect(await read()).toEqual([learned.get(flat.id), learned.get(varied.id), undefined, undefined]);
+      expect(await read()).toEqual([advantages.get(flat.id), advantages.get(varied.id), undefined, undefined]);
       await context.run.truncateAfter(0);
-      await context.write((run) => run.recordGroup(1, group, "train"));
+      await context.append(1, { groups: [{ group, split: "train" }] });
       expect(await read()).toEqual([undefined, undefined, undefined]);
     });
 
@@ -62,7 +58,7 @@ export function trajectoriesContract(context: StoreContext): void {
         task: { ...task, difficulty: 0.5, parent: "b", annotations: { hint, failures: [0, -0.5] } },
         trajectories: trajectories.map((each, i) => (i === 2 ? each : annotated(each, annotations[i]))),
       };
-      await context.write((run) => run.recordGroup(1, group, "train"));
+      await context.append(1, { groups: [{ group, split: "train" }] });
       await context.reopen();
       const { trajectories: found } = await context.run.trajectories({}, { order: "oldest" });
       const kinds = [{ hint: "plan" }, { goal: "relabelled", seen: "" }, undefined];
@@ -78,16 +74,27 @@ export function trajectoriesContract(context: StoreContext): void {
       expect(await matching({ goal: "another" })).toEqual([]);
       expect(await matching({ goal: true, seen: false })).toEqual([]);
       await context.run.truncateAfter(0);
-      await context.write((run) => run.recordGroup(1, fakeGroup(rng, "b", 1), "train"));
+      await context.append(1, { groups: [{ group: fakeGroup(rng, "b", 1), split: "train" }] });
       expect(await context.run.countTrajectories({ annotations: { hint: true } })).toBe(0);
     });
 
     test("a summary says what lists show", async () => {
       const rng = createRng(2);
       const group = fakeGroup(rng, "a", 1, { stop: "max-turns", score: { total: 0.5, parts: {}, success: true } });
-      await context.write((run) => run.recordGroup(7, group, "eval"));
+      await context.append(7, { groups: [{ group, split: "eval" }] });
       const [summary] = (await context.run.trajectories()).trajectories;
       expect(summary).toMatchObject(expectedSummary(group.trajectories[0], 7, "eval"));
+    });
+
+    test("names of tools that differ in lone surrogates alone are one name", async () => {
+      const rng = createRng(12);
+      const call = { arguments: {}, outcome: "unknown-tool", observation: "" } as const;
+      const calls = ["\ud800", "\ud801", "search"].map((name) => ({ ...call, name }));
+      const turn = { span: { start: 0, end: 0 }, text: "", calls, reward: 0, observation: "" };
+      const group = { task: fakeTask(rng, "a"), trajectories: [fakeTrajectory(rng, { turns: [turn] }, { turns: 0 })] };
+      await context.append(1, { groups: [{ group, split: "train" }] });
+      const { trajectories } = await context.run.trajectories({ tool: "\ud801" });
+      expect(trajectories.map(({ tools }) => tools)).toEqual([["\ufffd", "search"]]);
     });
 
     test("keys that are not there are refused", async () => {
@@ -110,7 +117,7 @@ export function trajectoriesContract(context: StoreContext): void {
     });
 
     test("a page that is full exactly is the last one", async () => {
-      await context.write((run) => run.recordGroup(1, fakeGroup(createRng(4), "a", 6), "train"));
+      await context.append(1, { groups: [{ group: fakeGroup(createRng(4), "a", 6), split: "train" }] });
       const first = await context.run.trajectories({}, { limit: 3 });
       const second = await context.run.trajectories({}, { limit: 3, after: first.next! });
       expect(first.trajectories).toHaveLength(3);
@@ -121,7 +128,7 @@ export function trajectoriesContract(context: StoreContext): void {
 
     test("a reward that is no number is in no range", async () => {
       const score = { total: Number.NaN, parts: {}, success: false };
-      await context.write((run) => run.recordGroup(1, fakeGroup(createRng(5), "a", 1, { score }), "train"));
+      await context.append(1, { groups: [{ group: fakeGroup(createRng(5), "a", 1, { score }), split: "train" }] });
       expect(await context.run.countTrajectories({ reward: { min: -1 } })).toBe(0);
       expect((await context.run.trajectories()).trajectories[0].reward).toBeNaN();
     });
@@ -143,7 +150,8 @@ export function trajectoriesContract(context: StoreContext): void {
         empty("answered", { observation: "quick as brown" }),
         empty("failed", {}, { stop: "env-crash", failure: "out of memory" }),
       ];
-      await context.write((run) => run.recordGroup(1, { task: fakeTask(rng, "task-0"), trajectories }, "train"));
+      const group = { task: fakeTask(rng, "task-0"), trajectories };
+      await context.append(1, { groups: [{ group, split: "train" }] });
       const found = async (text: string, filter: TrajectoryFilter = {}) => {
         const summaries = await everyPage(context.run, { ...filter, text }, { order: "oldest" });
         expect(await context.run.countTrajectories({ ...filter, text })).toBe(summaries.length);
@@ -176,9 +184,7 @@ export function trajectoriesContract(context: StoreContext): void {
         const other = fakeGroup(rng, `task-${rng.integer(4)}`, 4);
         const hinted = other.trajectories.map((trajectory) => annotated(trajectory, { hint }));
         const groups = [plain, step % 3 === 1 ? { ...other, trajectories: hinted } : other];
-        await context.write((run) => {
-          for (const group of groups) run.recordGroup(step, group, split);
-        });
+        await context.append(step, { groups: groups.map((group) => ({ group, split })) });
         const trajectories = groups.flatMap((group) => group.trajectories);
         all.push(...trajectories.map((trajectory) => expectedSummary(trajectory, step, split)));
       }

@@ -1,7 +1,6 @@
-import { LudusError } from "../../errors.ts";
 import type { Trajectory } from "../../schema/index.ts";
+import { firstKey } from "../step-keys.ts";
 import type { Database } from "./database.ts";
-import { firstKey } from "./run-schema.ts";
 import { readStored } from "./sqlite-error.ts";
 
 // T tokens, S sampled ones. Its own table: most trajectories of a long run are never looked at, and runs that were written
@@ -16,11 +15,9 @@ export function createAdvantages(database: Database): void {
 export function recordAdvantages(
   database: Database,
   key: number,
-  { id, mask_T }: Trajectory,
+  { mask_T }: Trajectory,
   advantages_T: Float32Array,
 ): void {
-  const [got, T] = [advantages_T.length, mask_T.length];
-  if (got !== T) throw new LudusError("bad-advantages", { got: `${got} of ${id}`, expected: `${T}, one a token` });
   // Node 22 binds no bytes as NULL
   database.run("INSERT INTO trajectory_advantages VALUES (?, ifnull(?, x''))", key, encoded(mask_T, advantages_T));
 }

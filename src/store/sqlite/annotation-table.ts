@@ -1,6 +1,8 @@
 import type { Trajectory } from "../../schema/index.ts";
 import type { Database } from "./database.ts";
-import { annotationTable, firstKey } from "./run-schema.ts";
+import { annotationKindsOf } from "../annotation-kinds.ts";
+import { firstKey } from "../step-keys.ts";
+import { annotationTable } from "./run-schema.ts";
 
 // Names of what was recorded with turns, and the `kind` of each where it has one: of the first turn that has the name.
 
@@ -31,19 +33,9 @@ function hasTable(database: Database, name: string): boolean {
 }
 
 export function recordAnnotations(database: Database, key: number, trajectory: Trajectory): void {
-  for (const [name, kind] of kindsOf(trajectory)) {
+  for (const [name, kind] of annotationKindsOf(trajectory)) {
     database.run("INSERT INTO trajectory_annotations VALUES (?, ?, ?)", name, key, kind);
   }
-}
-
-function kindsOf({ turns }: Trajectory): Map<string, string> {
-  const kinds = new Map<string, string>();
-  for (const [name, value] of turns.flatMap(({ annotations = {} }) => Object.entries(annotations))) {
-    if (value === undefined || kinds.has(name)) continue;
-    const hasKind = typeof value === "object" && value !== null && "kind" in value && typeof value.kind === "string";
-    kinds.set(name, hasKind ? value.kind : "");
-  }
-  return kinds;
 }
 
 /** By name, the kinds of a trajectory's annotations; undefined where it has none. */

@@ -16,10 +16,6 @@ export class Database {
     this.#connection = connection;
   }
 
-  get isTransaction(): boolean {
-    return this.#connection.isOpen && this.#connection.isTransaction;
-  }
-
   execute(sql: string): void {
     explained(this.file, () => this.#connection.exec(sql));
   }
@@ -46,29 +42,14 @@ export class Database {
   }
 
   /** All of `work` or nothing of it. */
-  transaction(work: () => unknown): void {
-    if (this.isTransaction) {
-      throw new LudusError("store-nested", {
-        got: "a transaction inside a transaction",
-        expected: "one at a time",
-        hint: "Write everything of a step in one.",
-      });
-    }
+  transaction(work: () => void): void {
     this.execute("BEGIN IMMEDIATE");
     try {
-      const result = work();
-      if (result instanceof Promise) {
-        result.catch(() => {}); // whatever it does later, this is the error to see
-        throw new LudusError("store-async", {
-          got: "a transaction that waits",
-          expected: "one that writes at once",
-          hint: "Await what is to be written before, then write it in a function that is not async.",
-        });
-      }
+      work();
       this.execute("COMMIT");
     } catch (error) {
       // SQLite has already rolled back after some errors
-      if (this.isTransaction) this.execute("ROLLBACK");
+      if (this.#connection.isOpen && this.#connection.isTransaction) this.execute("ROLLBACK");
       throw error;
     }
   }

@@ -1,11 +1,19 @@
+import { defined } from "../../defined.ts";
 import { fromLosslessJson, type RunEvent, runEventFromJson, toLosslessJson } from "../../schema/index.ts";
+import type { RunInfo } from "../run-catalog.ts";
 import type { EventOptions, StoredEvent } from "../store.ts";
-import type { Database } from "./database.ts";
-import { checkedStep } from "./run-schema.ts";
+import { type Database, openReadable } from "./database.ts";
+import { hasRun } from "./run-schema.ts";
 
 export function recordEvent(database: Database, step: number, event: RunEvent, time: number): void {
-  const insert = "INSERT INTO events(step, time, type, event) VALUES (?, ?, ?, ?)";
-  database.run(insert, checkedStep(step), time, event.type, toLosslessJson(event));
+  const text = toLosslessJson(event);
+  if (event.type === "eval-end" && hasEvent(database, step, text)) return;
+  database.run("INSERT INTO events(step, time, type, event) VALUES (?, ?, ?, ?)", step, time, event.type, text);
+}
+
+/** A run that was killed after an evaluation makes the same one again when it is resumed. */
+function hasEvent(database: Database, step: number, text: string): boolean {
+  return database.number("SELECT count(*) FROM events WHERE step = ? AND event = ?", step, text) > 0;
 }
 
 export function events(database: Database, { after = 0, types, limit = -1 }: EventOptions): StoredEvent[] {
@@ -19,6 +27,24 @@ export function events(database: Database, { after = 0, types, limit = -1 }: Eve
   }));
 }
 
+/** When a run began and how it ended, in one query: lists ask it of many runs. */
+export function eventExtremes(file: string): Pick<RunInfo, "started" | "ended"> {
+  const database = openReadable(file);
+  try {
+    if (!hasRun(database)) return {};
+    const last = database.first(
+      `SELECT (SELECT time FROM events ORDER BY id LIMIT 1) AS started, event FROM events ORDER BY id DESC LIMIT 1`,
+    );
+    if (last === undefined) return {};
+    const event = last.parsed("event", (text) => runEventFromJson(fromLosslessJson(text)));
+    // a run that went on after its end has later events
+    const ended = event.type === "run-end" ? event.reason : undefined;
+    return defined({ started: last.number("started"), ended });
+  } finally {
+    database.close();
+  }
+}
+
 export function truncateEvents(database: Database, step: number): void {
-  database.run("DELETE FROM events WHERE step > ?", step);
+  database.run("DELETE FROM events WHERE step > ? OR type = 'run-end'", step);
 }

@@ -1,14 +1,9 @@
-import { LudusError } from "../../errors.ts";
+import { joinedWidth } from "../metric-series.ts";
 import type { MetricPoint, SeriesOptions } from "../store.ts";
 import type { Database } from "./database.ts";
-import { checkedStep } from "./run-schema.ts";
 
 export function recordMetrics(database: Database, step: number, metrics: Readonly<Record<string, number>>): void {
-  checkedStep(step);
   for (const [name, value] of Object.entries(metrics)) {
-    if (typeof value !== "number") {
-      throw new LudusError("bad-metric", { got: `${name} = ${String(value)} at step ${step}`, expected: "a number" });
-    }
     database.run("INSERT INTO metric_names(name) VALUES (?) ON CONFLICT DO NOTHING", name);
     database.run(
       `INSERT INTO metrics SELECT id, ?, ? FROM metric_names WHERE name = ?
@@ -23,8 +18,7 @@ export function metricNames(database: Database): string[] {
 }
 
 export function series(database: Database, name: string, options: SeriesOptions): MetricPoint[] {
-  const { from = 0, to = Number.MAX_SAFE_INTEGER, maxPoints = Number.POSITIVE_INFINITY } = options;
-  if (!(maxPoints >= 1)) throw new LudusError("bad-series", { got: `maxPoints ${maxPoints}`, expected: "1 or more" });
+  const { from = 0, to = Number.MAX_SAFE_INTEGER, maxPoints } = options;
   const range = `FROM metrics WHERE name_id = (SELECT id FROM metric_names WHERE name = ?) AND step BETWEEN ? AND ?`;
   const extent = database.first(
     `SELECT count(*) AS count, min(step) AS first, max(step) AS last ${range}`,
@@ -33,9 +27,8 @@ export function series(database: Database, name: string, options: SeriesOptions)
     to,
   );
   if (extent === undefined || extent.number("count") === 0) return [];
-  const first = extent.number("first");
-  const steps = extent.number("last") - first + 1;
-  const width = extent.number("count") <= maxPoints ? 1 : Math.ceil(steps / Math.floor(maxPoints));
+  const [count, first, last] = [extent.number("count"), extent.number("first"), extent.number("last")];
+  const width = joinedWidth({ count, first, last }, maxPoints);
   const rows = database.all(
     `SELECT max(step) AS step, avg(value) AS mean, min(value) AS min, max(value) AS max,
             count(*) AS count, count(value) AS numbers ${range} GROUP BY (step - ?) / ? ORDER BY 1`,

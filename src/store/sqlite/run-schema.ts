@@ -1,4 +1,5 @@
 import { LudusError } from "../../errors.ts";
+import { keyBits } from "../step-keys.ts";
 import type { Database } from "./database.ts";
 
 /** Raised when the tables change; a newer file is refused, never guessed at. */
@@ -6,11 +7,6 @@ const schemaVersion = 1;
 
 /** "LUDS": tells a run from any other SQLite file. */
 const applicationId = 0x4c554453;
-
-// Keys of groups and trajectories hold their step: key = step * 2^20 + place in the step. So the order of keys is that of the
-// steps, a range of steps is a range of keys, and a run that forgot its last steps gives the same keys again.
-const keyBits = 20;
-export const keysPerStep = 2 ** keyBits;
 
 export const annotationTable = `
   CREATE TABLE trajectory_annotations(
@@ -87,21 +83,4 @@ export function hasRun(database: Database): boolean {
 
 export function createRun(database: Database): void {
   database.transaction(() => database.execute(tables));
-}
-
-/** The first key of a step; throws when it is no step. */
-export function firstKey(step: number): number {
-  return checkedStep(step) * keysPerStep;
-}
-
-export function stepOf(key: number): number {
-  return Math.floor(key / keysPerStep);
-}
-
-/** Keys must stay whole numbers that JavaScript can hold. */
-const maxStep = 2 ** 32;
-
-export function checkedStep(step: number): number {
-  if (Number.isInteger(step) && step >= 0 && step < maxStep) return step;
-  throw new LudusError("bad-step", { got: `step ${step}`, expected: `a whole number from 0 to ${maxStep - 1}` });
 }

@@ -1,10 +1,9 @@
-import { LudusError } from "../../errors.ts";
-import { fromLosslessJson, toLosslessJson } from "../../schema/index.ts";
+import { fromLosslessJson } from "../../schema/index.ts";
+import { storedJson } from "../step-writes.ts";
 import type { Database } from "./database.ts";
-import { checkedStep } from "./run-schema.ts";
 
 export function setConfig(database: Database, config: unknown): void {
-  const value = asJson("the configuration", config);
+  const value = storedJson("the configuration", config);
   database.run("INSERT INTO config VALUES (0, ?) ON CONFLICT DO UPDATE SET value = excluded.value", value);
 }
 
@@ -14,7 +13,7 @@ export function config(database: Database): unknown {
 
 export function setState(database: Database, step: number, key: string, value: unknown): void {
   const upsert = "INSERT INTO state VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
-  database.run(upsert, key, checkedStep(step), asJson(`state "${key}"`, value));
+  database.run(upsert, key, step, storedJson(`state "${key}"`, value));
 }
 
 export function state(database: Database, key: string): unknown {
@@ -24,18 +23,9 @@ export function state(database: Database, key: string): unknown {
 
 export function pruneState(database: Database, step: number): void {
   const isSuperseded = "step < (SELECT max(step) FROM state AS newer WHERE newer.key = state.key AND newer.step <= ?)";
-  database.run(`DELETE FROM state WHERE ${isSuperseded}`, checkedStep(step));
+  database.run(`DELETE FROM state WHERE ${isSuperseded}`, step);
 }
 
 export function truncateState(database: Database, step: number): void {
   database.run("DELETE FROM state WHERE step > ?", step);
-}
-
-function asJson(what: string, value: unknown): string {
-  const text: string | undefined = toLosslessJson(value);
-  if (text !== undefined) return text;
-  throw new LudusError("bad-state", {
-    got: `${what} = ${typeof value}`,
-    expected: "what JSON can hold; null for nothing",
-  });
 }

@@ -20,7 +20,7 @@ beforeAll(() => {
   database.transaction(() => {
     for (let step = 0; step < 20; step++) {
       const trajectories = Array.from({ length: 10 }, () => fakeTrajectory(rng));
-      recordGroup(database, step, { task: fakeTask(rng, "task-0"), trajectories }, "train");
+      recordGroup(database, step, { group: { task: fakeTask(rng, "task-0"), trajectories }, split: "train" });
     }
   });
 });

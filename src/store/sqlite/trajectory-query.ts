@@ -1,7 +1,7 @@
 import { LudusError } from "../../errors.ts";
+import { searchPhrase } from "../search-text.ts";
+import { firstKey } from "../step-keys.ts";
 import type { PageOptions, TrajectoryFilter } from "../store.ts";
-import { firstKey } from "./run-schema.ts";
-import { searchPhrase } from "./search-text.ts";
 
 // One thing leads: the text index, the list of a tool's or an annotation's trajectories, or one index of the table, each of which gives keys in
 // order. The rest is checked row by row until the page is full. Which leads is written here and not left to SQLite's guesses,
@@ -85,7 +85,7 @@ function clauses(filter: TrajectoryFilter, fallback: "page" | "reward" | "count"
   const { from, key, where, parameters } = leadingClauses(filter, fallback);
   if (filter.tool !== undefined && isSearch(filter)) {
     where.push("EXISTS (SELECT 1 FROM trajectory_tools WHERE tool = ? AND trajectory_id = t.id)");
-    parameters.push(filter.tool);
+    parameters.push(filter.tool.toWellFormed());
   }
   const [leading] = leader(filter) === "annotation" ? leadingAnnotation(filter)! : [];
   for (const [name, wanted] of Object.entries(filter.annotations ?? {})) {
@@ -124,7 +124,7 @@ function leadingClauses(filter: TrajectoryFilter, fallback: "page" | "reward" | 
   }
   if (lead === "tool") {
     const from = "trajectory_tools k CROSS JOIN trajectories t ON t.id = k.trajectory_id";
-    return { from, key: "k.trajectory_id", where: ["k.tool = ?"], parameters: [filter.tool ?? ""] };
+    return { from, key: "k.trajectory_id", where: ["k.tool = ?"], parameters: [(filter.tool ?? "").toWellFormed()] };
   }
   if (lead === "annotation") {
     const from = "trajectory_annotations a CROSS JOIN trajectories t ON t.id = a.id";

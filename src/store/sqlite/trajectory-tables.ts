@@ -9,12 +9,14 @@ import {
   type StopReason,
   type Task,
   type Trajectory,
-  type TrajectoryGroup,
   taskFromJson,
   toLosslessJson,
 } from "../../schema/index.ts";
+import { searchableText } from "../search-text.ts";
+import { firstKey, keysPerStep, nextKey, stepOf } from "../step-keys.ts";
+import { calledTools } from "../step-writes.ts";
 import type {
-  Advantages,
+  GroupWrite,
   PageOptions,
   StoredGroup,
   StoredTrajectory,
@@ -22,29 +24,21 @@ import type {
   TrajectoryPage,
   TrajectorySummary,
 } from "../store.ts";
-import { advantages, recordAdvantages } from "./advantage-table.ts";
+import { recordAdvantages, advantages as storedAdvantages } from "./advantage-table.ts";
 import { annotationKinds, recordAnnotations } from "./annotation-table.ts";
 import type { Database, Row } from "./database.ts";
-import { firstKey, keysPerStep, stepOf } from "./run-schema.ts";
-import { searchableText } from "./search-text.ts";
 import { readStored } from "./sqlite-error.ts";
 import { countQuery, pageQuery, rewardProbe } from "./trajectory-query.ts";
 
-export function recordGroup(
-  database: Database,
-  step: number,
-  group: TrajectoryGroup,
-  split: string,
-  learned?: Advantages,
-): void {
+export function recordGroup(database: Database, step: number, { group, split, advantages }: GroupWrite): void {
   const { task, trajectories } = group;
-  const groupKey = nextKey(database, "groups", step);
+  const groupKey = freeKey(database, "groups", step);
   const insert = "INSERT INTO groups(id, split, task_id, task) VALUES (?, ?, ?, ?)";
   database.run(insert, groupKey, split, task.id, toLosslessJson(task));
   for (const trajectory of trajectories) {
     const key = recordTrajectory(database, step, groupKey, trajectory, split);
     recordAnnotations(database, key, trajectory);
-    const advantages_T = learned?.get(trajectory.id);
+    const advantages_T = advantages?.get(trajectory.id);
     if (advantages_T !== undefined) recordAdvantages(database, key, trajectory, advantages_T);
   }
 }
@@ -57,8 +51,8 @@ function recordTrajectory(
   split: string,
 ): number {
   const { id, taskId, rollout, role, stop, score, turns, tokens_T, weight } = trajectory;
-  const key = nextKey(database, "trajectories", step);
-  const tools = [...new Set(turns.flatMap(({ calls }) => calls.map(({ name }) => name)))];
+  const key = freeKey(database, "trajectories", step);
+  const tools = calledTools(turns);
   database.run(
     `INSERT INTO trajectories(
        id, group_id, split, name, task_id, rollout, role, stop, reward, success, turns, tokens, weight, tools)
@@ -72,14 +66,10 @@ function recordTrajectory(
   return key;
 }
 
-function nextKey(database: Database, table: "groups" | "trajectories", step: number): number {
-  const first = firstKey(step);
-  const beyond = first + keysPerStep;
+function freeKey(database: Database, table: "groups" | "trajectories", step: number): number {
+  const [first, beyond] = [firstKey(step), firstKey(step) + keysPerStep];
   const last = database.number(`SELECT max(id) FROM ${table} WHERE id >= ? AND id < ?`, first, beyond);
-  const key = Number.isNaN(last) ? first : last + 1;
-  if (key < beyond) return key;
-  const got = `more than ${keysPerStep} ${table} in step ${step}`;
-  throw new LudusError("step-too-large", { got, expected: "fewer", hint: "Record them over several steps." });
+  return nextKey(table, step, Number.isNaN(last) ? undefined : last);
 }
 
 export function trajectories(database: Database, filter: TrajectoryFilter, page: Partial<PageOptions>): TrajectoryPage {
@@ -102,7 +92,7 @@ export function trajectory(database: Database, key: number): StoredTrajectory {
   const found = summaries(database)(row);
   const task = taskOf(database, found.group);
   const whole = decoded(database, key);
-  const advantages_T = advantages(database, key, whole);
+  const advantages_T = storedAdvantages(database, key, whole);
   return {
     summary: found,
     task,

@@ -1,6 +1,6 @@
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
-import { nearestName } from "../nearest-name.ts";
+import { nearest } from "../../nearest.ts";
 
 /** What one call may use. */
 export interface IsolatedLimits {
@@ -90,7 +90,7 @@ export function checkLimits<Limits extends object>(
 }
 
 function unknownLimit(name: string, known: readonly string[]): LudusError {
-  const meant = nearestName(name, known);
+  const meant = nearest(name, known);
   return new LudusError("unknown-limit", {
     got: `"${name}"`,
     expected: `one of ${known.join(", ")}`,

@@ -1,4 +1,4 @@
-import type { Trajectory } from "../../schema/index.ts";
+import type { Trajectory } from "../schema/index.ts";
 
 // Scripts written without spaces: the index would take a whole sentence for one word.
 const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/gu;
@@ -21,4 +21,10 @@ export function searchableText({ turns, failure = "" }: Trajectory): string {
 export function searchPhrase(text: string): string {
   const [, words = "", star = ""] = /^(.*?)(\*?)\s*$/s.exec(text) ?? [];
   return `"${spaced(words).replaceAll(/["\0]/g, " ")}"${star}`;
+}
+
+/** The words of a text as FTS5's `unicode61` takes them: letters and digits, without case and accents. */
+export function searchWords(text: string): string[] {
+  const plain = spaced(text).normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+  return plain.split(/[^\p{L}\p{N}\p{Co}]+/u).filter((word) => word !== "");
 }
