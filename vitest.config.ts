@@ -22,9 +22,17 @@ const project = (
   include: string[],
   timeoutSeconds: number,
   exclude: string[] = [],
+  setupFiles: string[] = [],
 ): TestProjectConfiguration => ({
   resolve: { alias },
-  test: { name, include, exclude, testTimeout: timeoutSeconds * seconds, hookTimeout: timeoutSeconds * seconds },
+  test: {
+    name,
+    include,
+    exclude,
+    setupFiles,
+    testTimeout: timeoutSeconds * seconds,
+    hookTimeout: timeoutSeconds * seconds,
+  },
 });
 
 const slow = project("slow", tests(".slow.test.ts"), 900);
@@ -34,8 +42,13 @@ const unit = project("unit", tests(".test.ts"), 30, [
   ...tests(".browser.test.ts"),
   packageTest,
 ]);
-const page = project("dashboard", ["dashboard/src/**/*.test.{ts,tsx}"], 30);
-const dashboard = { ...page, test: { ...page.test, setupFiles: ["dashboard/src/testing/browser.ts"] } };
+const dashboard = project(
+  "dashboard",
+  ["dashboard/src/**/*.test.{ts,tsx}"],
+  30,
+  [],
+  ["dashboard/src/testing/browser.ts"],
+);
 const packed = project("package", [packageTest], 300);
 const parity = project("parity", tests(".parity.test.ts"), 300);
 const browser = project("browser", tests(".browser.test.ts"), 120);

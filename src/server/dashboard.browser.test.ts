@@ -8,10 +8,11 @@ import { fakeEngine } from "../engine/fake-engine.ts";
 import { shippedEnvs } from "../env/environments/index.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { createRng } from "../random.ts";
-import { makeTrajectory, type Trajectory, type Turn } from "../schema/index.ts";
+import { makeTrajectory, type Trajectory } from "../schema/index.ts";
 import { openRun } from "../store/index.ts";
 import { type Dashboard, serveDashboard } from "./dashboard-server.ts";
 import { writeFakeRun, writeFakeStep } from "./testing/fake-run.ts";
+import { hostileFields } from "./testing/hostile-fields.ts";
 
 // In a real Chromium, over runs of anything at all. Whatever a page logs as an error fails its test.
 
@@ -28,7 +29,11 @@ beforeAll(async () => {
   const guidance = { kind: "plan", text: "Look under the stairs.", prompt_P: Int32Array.of(1, 2) };
   await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30, fields: { guidance } });
   await writeFakeRun(join(folder, "runs/live"), createRng(3), { steps: 5, isEnded: false });
-  await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), { steps: 1, groupsPerStep: 1, fields: hostile() });
+  await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), {
+    steps: 1,
+    groupsPerStep: 1,
+    fields: hostileFields(),
+  });
   await writeCheckpoint(join(folder, "runs/second/checkpoints/step-000029"));
   dashboard = await serveDashboard({
     runs: join(folder, "runs"),
@@ -72,40 +77,6 @@ function saysOne(tokens: readonly number[]): number[] {
 async function writeCheckpoint(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const [name, text] of Object.entries(tokenizer.files())) await writeFile(join(directory, name), text);
-}
-
-/** What someone would put into a trajectory to take over whoever looks at it, or to make looking impossible. */
-function hostile(): Partial<Trajectory> {
-  const script =
-    '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2"><svg onload="window.hacked=3">';
-  const text = `${script} javascript:window.hacked=4 \u202eright to left\u202c مرحبا بالعالم 👩‍👩‍👧‍👦🏳️‍🌈 \u0000\u0007 {{7*7}} \${window.hacked=5}`;
-  const call = {
-    name: script,
-    arguments: { query: text, __proto__: null },
-    outcome: "error",
-    observation: text,
-  } as const;
-  const T = 20_000;
-  const turn = (span: Turn["span"], said: string): Turn => ({
-    span,
-    text: said,
-    calls: [call],
-    reward: 0.5,
-    observation: text,
-  });
-  const mask_T = new Uint8Array(T).fill(1, 10, 9000).fill(1, 9010);
-  return {
-    taskId: script,
-    role: script,
-    stop: "tool-crash",
-    failure: `${text} ${"long ".repeat(100_000)}`,
-    tokens_T: Int32Array.from({ length: T }, (_, i) => 32 + (i % 90)),
-    mask_T,
-    logprobs_T: Float32Array.from(mask_T, (mask) => -mask),
-    versions_T: Int32Array.from(mask_T, (mask) => mask - 1),
-    turns: [turn({ start: 10, end: 9000 }, text), turn({ start: 9010, end: T }, `huge ${"x".repeat(3_000_000)}`)],
-    score: { total: 1, parts: { [script]: 1 }, success: true },
-  };
 }
 
 /** Of the page's own world, whose types are not ours. */
@@ -475,5 +446,5 @@ describe("problems", () => {
 
 test("fakes are what makeTrajectory allows", () => {
   const base = { id: "a", rollout: "a", weights: "policy", weight: 1, temperature: 1 };
-  expect(() => makeTrajectory({ ...base, ...hostile() } as Trajectory)).not.toThrow();
+  expect(() => makeTrajectory({ ...base, ...hostileFields() } as Trajectory)).not.toThrow();
 });
