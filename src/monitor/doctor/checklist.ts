@@ -1,21 +1,11 @@
 import { defined } from "../../defined.ts";
 import { metric } from "../../schema/metric-names.ts";
+import { mean, sum } from "../../statistics.ts";
 import type { Evidence, RunView } from "./detector.ts";
 import { maskCoversSampled } from "./invariants/mask-covers-sampled.ts";
 import { countsOf, recentGroups, rewardsOf, soundTrajectories } from "./sample.ts";
 import { settingsOf } from "./settings.ts";
-import {
-  learningPoints,
-  mean,
-  percent,
-  quantile,
-  recentMean,
-  referencePoints,
-  short,
-  sum,
-  trendOf,
-  variance,
-} from "./trend.ts";
+import { learningPoints, percent, quantile, recentMean, referencePoints, short, trendOf, variance } from "./trend.ts";
 
 /** One thing to look at when a run goes wrong. `look`: it may be the reason. */
 export interface ChecklistItem {

@@ -1,6 +1,7 @@
 import { metric } from "../../../schema/metric-names.ts";
+import { mean } from "../../../statistics.ts";
 import type { Detector, Evidence, Finding, SeriesPoint } from "../detector.ts";
-import { learningPoints, mean, percent, short, trendOf } from "../trend.ts";
+import { learningPoints, percent, short, trendOf } from "../trend.ts";
 
 const code = "grader-hacking";
 const limits = {

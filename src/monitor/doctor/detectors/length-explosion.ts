@@ -1,9 +1,10 @@
 import { defined } from "../../../defined.ts";
 import { metric } from "../../../schema/metric-names.ts";
 import { learnable } from "../../../schema/trajectory-group.ts";
+import { mean } from "../../../statistics.ts";
 import type { Detector } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
-import { learningPoints, mean, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
+import { learningPoints, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
 
 const code = "length-explosion";
 const limits = { turnShare: 0.8, turnShareRise: 0.15, cutOff: 0.5, cutOffRise: 0.25 };

@@ -1,8 +1,9 @@
 import { defined } from "../../../defined.ts";
 import { metric } from "../../../schema/metric-names.ts";
+import { mean, sum } from "../../../statistics.ts";
 import type { Detector } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
-import { learningPoints, mean, percent, sum, trendOf } from "../trend.ts";
+import { learningPoints, percent, trendOf } from "../trend.ts";
 
 const code = "sample-efficiency";
 const limits = { wasted: 0.6, leastSteps: 10 };

@@ -12,7 +12,7 @@ export const trainSampleMismatch: Detector = {
     const points = learningPoints(view, metric.mismatchMean);
     const mean = recentMean(points);
     if (mean === undefined || mean < limits.warning) return [];
-    const largest = Math.max(...learningPoints(view, metric.mismatchMax).map(({ max }) => max));
+    const largest = Math.max(mean, ...learningPoints(view, metric.mismatchMax).map(({ max }) => max));
     return [
       {
         code,

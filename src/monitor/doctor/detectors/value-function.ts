@@ -1,7 +1,8 @@
 import { metric } from "../../../schema/metric-names.ts";
+import { sum } from "../../../statistics.ts";
 import type { Detector, Finding, RunView, SeriesPoint } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
-import { learningPoints, recentMean, short, sum, trendOf, variance } from "../trend.ts";
+import { learningPoints, recentMean, short, trendOf, variance } from "../trend.ts";
 
 const code = "value-function";
 const limits = { growth: 2, explained: -0.5, solved: 0.9 };

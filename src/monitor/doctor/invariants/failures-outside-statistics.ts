@@ -1,8 +1,9 @@
 import { metric } from "../../../schema/metric-names.ts";
 import { isInfrastructureStop } from "../../../schema/stop-reason.ts";
+import { sum } from "../../../statistics.ts";
 import type { RunView, SampledGroup } from "../detector.ts";
 import { rewardsOf, rolloutRewards } from "../sample.ts";
-import { short, sum, variance } from "../trend.ts";
+import { short, variance } from "../trend.ts";
 import type { Invariant } from "./invariant.ts";
 
 const code = "statistics-invariant";
