@@ -49,7 +49,8 @@ async function learn<Data, State>(run: TrainingRun<Data, State>): Promise<RunEnd
   const stopped = run.endReason();
   if (stopped !== undefined) return stopped;
   if (run.firstStep <= start) await copyWeights(run.policy, algorithm, run.learners);
-  run.emit({ type: "phase-start", phase: algorithm.name, steps });
+  const doneSteps = run.firstStep > start ? run.firstStep - start : undefined;
+  run.emit({ type: "phase-start", phase: algorithm.name, steps, ...defined({ doneSteps }) });
   // what a stop left out of the step that was saved
   await evaluateIfDue(run, run.firstStep - 1);
   for (let step = Math.max(start, run.firstStep); step < start + steps; step++) {

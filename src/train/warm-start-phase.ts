@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { metric } from "../schema/metric-names.ts";
 import type { TrainingRun } from "./training-run.ts";
 import { update } from "./update.ts";
@@ -8,7 +9,8 @@ export async function warmStart<Data, State>(run: TrainingRun<Data, State>): Pro
   if (plan === undefined || run.firstStep >= plan.steps || run.endReason() !== undefined) return;
   const { engine } = run.policy;
   const optimizer = { learningRate: plan.learningRate, weightDecay: 0, beta2: 0.999, maxGradientNorm: 1 };
-  run.emit({ type: "phase-start", phase: plan.name, steps: plan.steps });
+  const doneSteps = run.firstStep > 0 ? run.firstStep : undefined;
+  run.emit({ type: "phase-start", phase: plan.name, steps: plan.steps, ...defined({ doneSteps }) });
   const batches = await plan.prepare(env, run.policy, run.seed, run.learners);
   for (let step = run.firstStep; step < plan.steps && run.endReason() === undefined; step++) {
     const started = performance.now();
