@@ -30,11 +30,11 @@ describe.each(fixtures)("the run $name", ({ fires, mayFire, ...recorded }) => {
   test("has figures for every item of the checklist it can have", () => {
     const items = checklist(viewOf({ fires, mayFire, ...recorded }));
     expect(items.map(({ item }) => item)).toEqual([
-      ...["reward distribution", "lengths and ends", "mask", "KL and entropy"],
-      ...["deviation within groups", "tools", "sample efficiency"],
+      ...["reward distribution", "lengths and stop reasons", "mask", "KL and entropy"],
+      ...["reward std within groups", "tools", "sample efficiency"],
     ]);
     const unknown = items.filter(({ status }) => status === "unknown").map(({ item }) => item);
-    expect(unknown.filter((item) => item !== "tools" && item !== "deviation within groups")).toEqual([]);
+    expect(unknown.filter((item) => item !== "tools" && item !== "reward std within groups")).toEqual([]);
   });
 });
 

@@ -51,11 +51,11 @@ describe("grader hacking", () => {
 describe("loops", () => {
   const view = recorded("pays-by-turn");
   test("are seen in rollouts, by their words and what they are told", () => {
-    expect(loops.detect(view)[0].message).toMatch(/is told what it was told before/);
+    expect(loops.detect(view)[0].message).toMatch(/repeat both the text and the observation/);
     expect(loops.detect(view)[0].evidence.trajectories).toHaveLength(3);
   });
   test("are seen live by words alone, where few tasks are solved", () => {
-    expect(loops.detect({ ...view, groups: [] })[0].message).toMatch(/repeat the turn before/);
+    expect(loops.detect({ ...view, groups: [] })[0].message).toMatch(/repeat the text of the turn before/);
   });
   test("are not seen in a walker who goes on and on and gets there", () => {
     expect(loops.detect(recorded("sound-walk"))).toEqual([]);

@@ -15,7 +15,7 @@ const limits = {
   window: 5,
 };
 
-/** The reward goes up and what it stands for goes down: the policy has found what the grader pays for besides. */
+/** The reward rises while success falls: the policy exploits the grader (reward hacking). */
 export const graderHacking: Detector = {
   code,
   detect(view) {
