@@ -1,10 +1,11 @@
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 
-// unit     needs nothing but this folder
-// package  packs, installs and imports the published package
-// parity   compares with PyTorch, transformers and TRL; LUDUS_PYTHON names the Python that has them
-// browser  looks at the dashboard with the Chromium that LUDUS_BROWSER names
-// slow     *.slow.test.ts, only with LUDUS_SLOW
+// unit       needs nothing but this folder
+// package    packs, installs and imports the published package
+// dashboard  renders the dashboard's pages in happy-dom
+// parity     compares with PyTorch, transformers and TRL; LUDUS_PYTHON names the Python that has them
+// browser    looks at the dashboard with the Chromium that LUDUS_BROWSER names
+// slow       *.slow.test.ts, only with LUDUS_SLOW
 const tests = (pattern: string) => [`src/**/*${pattern}`, `test/**/*${pattern}`];
 // recipes import the package by its name
 const source = (path: string) => `${import.meta.dirname}/src/${path}`;
@@ -21,9 +22,17 @@ const project = (
   include: string[],
   timeoutSeconds: number,
   exclude: string[] = [],
+  setupFiles: string[] = [],
 ): TestProjectConfiguration => ({
   resolve: { alias },
-  test: { name, include, exclude, testTimeout: timeoutSeconds * seconds, hookTimeout: timeoutSeconds * seconds },
+  test: {
+    name,
+    include,
+    exclude,
+    setupFiles,
+    testTimeout: timeoutSeconds * seconds,
+    hookTimeout: timeoutSeconds * seconds,
+  },
 });
 
 const slow = project("slow", tests(".slow.test.ts"), 900);
@@ -33,6 +42,13 @@ const unit = project("unit", tests(".test.ts"), 30, [
   ...tests(".browser.test.ts"),
   packageTest,
 ]);
+const dashboard = project(
+  "dashboard",
+  ["dashboard/src/**/*.test.{ts,tsx}"],
+  30,
+  [],
+  ["dashboard/src/testing/browser.ts"],
+);
 const packed = project("package", [packageTest], 300);
 const parity = project("parity", tests(".parity.test.ts"), 300);
 const browser = project("browser", tests(".browser.test.ts"), 120);
@@ -40,7 +56,7 @@ const browser = project("browser", tests(".browser.test.ts"), 120);
 function chosenProjects(): TestProjectConfiguration[] {
   if (process.env.LUDUS_SLOW) return [slow];
   const { LUDUS_PYTHON: python, LUDUS_BROWSER: chromium } = process.env;
-  return [unit, packed, ...(python ? [parity] : []), ...(chromium ? [browser] : [])];
+  return [unit, dashboard, packed, ...(python ? [parity] : []), ...(chromium ? [browser] : [])];
 }
 
 export default defineConfig({ test: { projects: chosenProjects() } });

@@ -18,7 +18,7 @@ const flags = ["--fast", "--slow"];
 const args = process.argv.slice(2);
 
 function main(): TestCounts {
-  if (args.includes("--fast")) return runVitest(["--project", "unit"], {});
+  if (args.includes("--fast")) return runVitest(["--project", "unit", "--project", "dashboard"], {});
   if (args.includes("--slow")) return runVitest(["--passWithNoTests"], { LUDUS_SLOW: "1" });
 
   const suites = [pythonSuites(), browserSuites()];

@@ -9,7 +9,7 @@ export interface ChartLine {
   readonly label: string;
   readonly colour: number;
   readonly isDashed?: boolean | undefined;
-  /** Behind the others and without a place in the legend: what a smoothed line was made of. */
+  /** Behind the others and not in the legend: the raw values of a smoothed line. */
   readonly isFaint?: boolean;
   readonly isFilled?: boolean;
 }
@@ -41,7 +41,7 @@ export const Chart = ({ title, lines, data, isLog = false, marks = [], zoom, onZ
   const [at, setAt] = useState<number | null>(null);
   const theme = useTheme();
   const shape = JSON.stringify([lines, isLog, theme]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for all that cannot be changed in place
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` covers everything that uPlot cannot change in place
   useEffect(() => {
     const made = new UPlot(options(lines, isLog, latest, setAt, place.current!.clientWidth), [
       [],
@@ -94,7 +94,7 @@ const Legend = ({ lines, data, at }: Pick<ChartProps, "lines" | "data"> & { at: 
   </div>
 );
 
-/** Under the cursor, else the last. Of piles: what a line adds to the one it lies on. */
+/** At the cursor, else the last. For stacked areas: the height of the area itself. */
 function valueAt(lines: readonly ChartLine[], data: Columns, i: number, at: number | null): number | null | undefined {
   const column = data[i + 1] ?? [];
   const place = at ?? column.findLastIndex((each) => each !== null);
@@ -171,12 +171,12 @@ function options(
   };
 }
 
-/** Piles stand on the ground. */
+/** Stacked areas start at zero. */
 function fromZero(_plot: UPlot, low: number, high: number): [number, number] {
   return [Math.min(0, low), Math.max(high, 0) || 1];
 }
 
-/** `share` of a colour on another, both as #rrggbb or #rgb: piles must not shine through each other. */
+/** `share` of a colour on another, both as #rrggbb or #rgb: stacked areas must not be translucent. */
 function blend(over: string, under: string, share: number): string {
   const [above, below] = [hexParts(over), hexParts(under)];
   return `rgb(${above.map((part, i) => Math.round(share * part + (1 - share) * below[i])).join(" ")})`;

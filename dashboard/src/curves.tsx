@@ -24,12 +24,22 @@ export function useCurveSettings(): CurveSettings {
   const { query } = usePlace();
   const [from, to, smoothing, log] = ["from", "to", "smooth", "log"].map((name) => query.get(name));
   return useMemo(() => {
-    const zoom = from == null || to == null ? undefined : { from: Number(from), to: Number(to) };
-    return { smoothing: Number(smoothing ?? 0.6), isLog: log === "true", zoom };
+    return { smoothing: smoothingOf(smoothing), isLog: log === "true", zoom: zoomOf(from, to) };
   }, [from, to, smoothing, log]);
 }
 
-/** All charts of one run, or of several on top of each other. */
+function smoothingOf(text: string | null): number {
+  const value = Number(text ?? Number.NaN);
+  return Number.isFinite(value) ? Math.min(0.98, Math.max(0, value)) : 0.6;
+}
+
+function zoomOf(from: string | null, to: string | null): Zoom | undefined {
+  if (from === null || to === null) return undefined;
+  const zoom = { from: Number(from), to: Number(to) };
+  return Number.isFinite(zoom.from) && Number.isFinite(zoom.to) ? zoom : undefined;
+}
+
+/** All charts of one run, or of several runs overlaid. */
 export const Curves = ({ runs, metricNames, findings, version }: CurvesProps) => {
   const settings = useCurveSettings();
   const { sections, others } = useMemo(() => planCharts(metricNames), [metricNames]);
@@ -138,7 +148,7 @@ interface CardProps {
   readonly settings: CurveSettings;
 }
 
-/** Asks for its numbers when it comes into sight. */
+/** Loads its series once it scrolls into view. */
 const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
   const place = useRef<HTMLDivElement>(null);
   const isSeen = useSeen(place);
@@ -159,7 +169,7 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
   return (
     <div ref={place} className="card">
       <Chart
-        // piles are of the first run alone
+        // stacked areas of several runs cannot be told apart
         title={plan.isStacked && runs.length > 1 ? `${plan.title} (${runs[0]})` : plan.title}
         lines={lines}
         data={data}
@@ -185,12 +195,13 @@ function useSeen(place: { readonly current: HTMLElement | null }): boolean {
   return isSeen;
 }
 
-/** Runs by colour when there are several, else metrics; a second metric of several runs is dashed. */
+/** One colour per run when there are several, else per metric. The second metric of several runs is dashed. */
 function lineChart(plan: ChartPlan, runs: readonly string[], series: readonly Series[], settings: CurveSettings) {
   const isMany = runs.length > 1;
   const lines: ChartLine[] = [];
   const columns: Pick<Series, "steps" | "values">[] = [];
-  const known = series.filter(({ steps }) => steps.length > 0);
+  // until the next answer, series of a run that was removed are still there
+  const known = series.filter(({ run, steps }) => steps.length > 0 && runs.includes(run));
   for (const { run, name, steps, values } of known) {
     const at = plan.names.indexOf(name);
     const metric = plan.names.length > 1 ? (name.split("/").at(-1) ?? name) : "";
@@ -201,7 +212,7 @@ function lineChart(plan: ChartPlan, runs: readonly string[], series: readonly Se
     // an evaluation is a mean over tasks already, and there are few of them
     const smoothing = name.startsWith("eval/") ? 0 : settings.smoothing;
     if (smoothing > 0 && steps.length > 2) {
-      lines.push({ ...line, label: `${label} as it was`, isFaint: true });
+      lines.push({ ...line, label: `${label} raw`, isFaint: true });
       columns.push({ steps, values: shown });
     }
     lines.push(line);
@@ -210,15 +221,15 @@ function lineChart(plan: ChartPlan, runs: readonly string[], series: readonly Se
   return { lines, data: align(columns) };
 }
 
-/** The first run alone: piles of several cannot be told apart. The last pile is drawn first, the others over it. */
+/** Of the first run only. The topmost area is drawn first, the others over it. */
 function stackedChart(plan: ChartPlan, series: readonly Series[]): { lines: ChartLine[]; data: Columns } {
   const own = series.filter(({ run }) => run === series[0]?.run);
   const grid = own.find(({ name }) => name === plan.grid);
   const parts = plan.names.flatMap((name) => own.filter((each) => each.name === name && each.steps.length > 0));
   if (grid === undefined || grid.steps.length === 0) return { lines: [], data: [[]] };
-  const piles = stacked(onGrid(grid, parts));
+  const areas = stacked(onGrid(grid, parts));
   const lines = parts.map(({ name }, i): ChartLine => {
     return { label: name.slice(plan.prefix.length), colour: i, isFilled: true };
   });
-  return { lines: lines.reverse(), data: [[...grid.steps], ...piles.reverse()] };
+  return { lines: lines.reverse(), data: [[...grid.steps], ...areas.reverse()] };
 }

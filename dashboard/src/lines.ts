@@ -11,7 +11,7 @@ export interface Line {
 
 export type Columns = [number[], ...(number | null)[][]];
 
-/** Exponential moving average, without the pull towards 0 at the beginning. */
+/** Exponential moving average, corrected for its start at 0 (as Adam's moments are). */
 export function smooth(values: readonly (number | null)[], share: number): (number | null)[] {
   if (share <= 0) return [...values];
   let [sum, weight] = [0, 0];
@@ -56,15 +56,15 @@ export function onGrid(grid: Series, parts: readonly Series[]): number[][] {
   });
 }
 
-/** Each on top of the ones before; parts below 0 stack downwards. */
+/** Cumulative sums over the parts; negative parts stack downwards. */
 export function stacked(parts: readonly (readonly number[])[]): number[][] {
   const above = new Array<number>(parts[0]?.length ?? 0).fill(0);
   const below = [...above];
   return parts.map((part) =>
     part.map((value, i) => {
-      const pile = value < 0 ? below : above;
-      pile[i] += value;
-      return pile[i];
+      const total = value < 0 ? below : above;
+      total[i] += value;
+      return total[i];
     }),
   );
 }

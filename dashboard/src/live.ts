@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 
 const leastMs = 1200;
 
-/** Grows whenever one of the runs (or, with none, any run) was written to, a few times a second at most. */
+/** Increments when one of the runs (with none: any run) was written to, at most once per `leastMs`. */
 export function useLive(runs: readonly string[]): number {
   const [version, setVersion] = useState(0);
   const query = runs.map((run) => `run=${encodeURIComponent(run)}`).join("&");
@@ -11,7 +11,7 @@ export function useLive(runs: readonly string[]): number {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isFirst = true;
     const hear = () => {
-      // the first news of a run is that it is there
+      // the first event of a run only says that it exists
       if (isFirst && query !== "") {
         isFirst = false;
         return;

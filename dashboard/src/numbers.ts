@@ -1,18 +1,23 @@
-/** Three digits that matter, in few characters. */
+const units = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+] as const;
+
+/** Three significant digits. `undefined` is a value that is absent, `null` one that JSON cannot hold. */
 export function short(value: number | null | undefined): string {
   if (value === undefined) return "–";
   if (value === null) return "NaN";
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e6) return `${trim((value / 1e6).toPrecision(3))}M`;
-  if (size >= 1e4) return `${trim((value / 1e3).toPrecision(3))}k`;
-  if (size >= 1000) return String(Math.round(value));
+  if (value === 0 || !Number.isFinite(value)) return String(value);
+  // rounded first: 999.9 is 1000 and not 1.00e+3
+  const rounded = Number(value.toPrecision(3));
+  const size = Math.abs(rounded);
   if (size < 1e-3) return value.toExponential(1);
-  return trim(value.toPrecision(3));
-}
-
-function trim(text: string): string {
-  return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
+  if (size < 1e3) return String(rounded);
+  if (Math.round(Math.abs(value)) < 1e4) return String(Math.round(value));
+  const [each, suffix] = units.find(([least]) => size >= least)!;
+  return `${Number((rounded / each).toPrecision(3))}${suffix}`;
 }
 
 export function count(number: number, noun: string): string {
@@ -28,14 +33,14 @@ export function percent(value: number | null | undefined): string {
 }
 
 /** How long ago, in the largest unit that fits. */
-export function ago(time: number): string {
-  const seconds = Math.max(0, (Date.now() - time) / 1000);
-  const units = [
+export function ago(time: number, now: number = Date.now()): string {
+  const seconds = Math.max(0, (now - time) / 1000);
+  const spans = [
     [86_400, "d"],
     [3600, "h"],
     [60, "min"],
     [1, "s"],
   ] as const;
-  const [size, unit] = units.find(([each]) => seconds >= each) ?? [1, "s"];
+  const [size, unit] = spans.find(([each]) => seconds >= each) ?? [1, "s"];
   return `${Math.floor(seconds / size)} ${unit} ago`;
 }

@@ -5,8 +5,9 @@ export interface ChartPlan {
   readonly names: readonly string[];
   readonly colour: number;
   readonly isStacked: boolean;
-  /** Of stacked ones: the metric whose steps they are drawn on, and what labels leave out. */
+  /** Stacked charts only: the metric that defines their steps. */
   readonly grid?: string;
+  /** Left out of labels. */
   readonly prefix: string;
 }
 
@@ -19,7 +20,7 @@ const stopPrefix = metric.stop("");
 const partPrefix = metric.rewardPart("");
 const timePrefix = metric.seconds("");
 
-/** Which charts a run has, by what it measured: the ones to look at first in sections, the rest one by one. */
+/** The charts for a run's metrics: well-known ones in sections, every other metric as a chart of its own. */
 export function planCharts(metricNames: readonly string[]): { sections: ChartSection[]; others: ChartPlan[] } {
   const known = new Set(metricNames);
   const used = new Set<string>();
@@ -41,33 +42,33 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
       line("Reward", metric.reward),
       line("Success", metric.success),
       line("Held-out tasks", metric.evalSuccess, metric.evalReward),
-      stack("Reward parts, stacked", partPrefix, metric.reward),
-      stack("How episodes end", stopPrefix, metric.reward),
+      stack("Reward parts", partPrefix, metric.reward),
+      stack("Stop reasons", stopPrefix, metric.reward),
       line("Turns", metric.turns),
     ),
     section(
       "Health",
-      line("Deviation within groups", metric.deviation),
+      line("Reward std within groups", metric.deviation),
       line("Groups with equal rewards", metric.uniform, metric.uniformFail, metric.uniformPass),
       line("Entropy", metric.entropy),
-      line("KL of one update", metric.klOldNew),
+      line("KL per update", metric.klOldNew),
       line("KL to the reference", metric.klReference),
-      line("Clipped share", metric.clipLow, metric.clipHigh),
+      line("Clip fraction", metric.clipLow, metric.clipHigh),
       line("Gradient norm", metric.gradientNorm),
-      line("Sampled and computed log-probabilities differ by", metric.mismatchMean, metric.mismatchMax),
-      line("Repeated turns, failed and unknown calls", metric.repeats, metric.toolErrors, metric.toolUnknown),
+      line("Log-probability mismatch, sampler and trainer", metric.mismatchMean, metric.mismatchMax),
+      line("Repeated turns, failed and unknown tool calls", metric.repeats, metric.toolErrors, metric.toolUnknown),
     ),
     section(
       "Update",
       line("Loss", metric.loss),
       line("Learning rate", metric.learningRate),
-      line("Squared error of values", metric.valueError),
+      line("Value loss", metric.valueError),
     ),
     section(
       "Speed",
       line("Tokens per second", metric.tokensPerSecond),
-      stack("Where the time goes, seconds a step", timePrefix, metric.seconds("update")),
-      line("Sampled tokens a step", metric.sampledTokens),
+      stack("Time per step, seconds", timePrefix, metric.seconds("update")),
+      line("Sampled tokens per step", metric.sampledTokens),
     ),
   ];
   const sections = wanted.flatMap(({ title, charts }) => {

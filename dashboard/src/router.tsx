@@ -17,14 +17,30 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Where the address says we are. */
+/** The current address, kept up to date. */
 export function usePlace(): Place {
   const href = useSyncExternalStore(subscribe, () => `${location.pathname}${location.search}`);
   return useMemo(() => {
     const url = new URL(href, location.origin);
     const path = url.pathname.split("/").filter((part) => part !== "");
-    return { path: path.map(decodeURIComponent), query: url.searchParams };
+    return { path: path.map(decode), query: url.searchParams };
   }, [href]);
+}
+
+/** An address typed by hand may not be valid percent-encoding. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** A number of the query; `otherwise` where it is absent or no number. */
+export function queryNumber(query: URLSearchParams, name: string, otherwise: number): number {
+  const text = query.get(name);
+  const value = Number(text ?? Number.NaN);
+  return text === "" || !Number.isFinite(value) ? otherwise : value;
 }
 
 export function go(href: string, options: { replace?: boolean } = {}): void {
@@ -36,7 +52,7 @@ export function go(href: string, options: { replace?: boolean } = {}): void {
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** A path of parts and a query; what is undefined or empty is left out. */
+/** An address from path segments and a query; undefined and empty values are left out. */
 export function href(parts: readonly (string | number)[], query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -47,7 +63,7 @@ export function href(parts: readonly (string | number)[], query: Query = {}): st
   return `/${parts.map((part) => encodeURIComponent(part)).join("/")}${text === "" ? "" : `?${text}`}`;
 }
 
-/** The address with some of its query changed, in place: filters and settings are part of a link. */
+/** Changes parts of the query without a new history entry. Filters and settings live in the address, so that links keep them. */
 export function setQuery(changes: Query): void {
   const search = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {

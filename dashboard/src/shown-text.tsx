@@ -4,10 +4,10 @@ import { setQuery } from "./router.tsx";
 
 /** Control characters but tab and line feed, and those that are formats (direction, joiners, byte order). */
 const invisible = /(?![\t\n])[\p{Cc}\p{Cf}]/gu;
-// emoji are made with these
+// emoji sequences need these
 const joiners = new Set(["\u200d", "\u200c"]);
 
-/** Characters that hide or reorder others are written out: what a policy said is to be seen as it is. */
+/** Spells out characters that hide or reorder others, so that hostile model output cannot disguise itself. */
 export function visible(text: string): string {
   return text.replace(invisible, (character) => {
     if (joiners.has(character)) return character;

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { defined } from "../../src/defined.ts";
 import type { PlayAnswer, SuggestionAnswer } from "../../src/server/dashboard/answers.ts";
-import { Problem, post } from "./api.ts";
+import { type Problem, post, toProblem } from "./api.ts";
 import { percent } from "./numbers.ts";
 import { Panel, ProblemNote } from "./pieces.tsx";
 import { visible } from "./shown-text.tsx";
@@ -12,7 +12,7 @@ interface SuggestionProps {
   readonly onTell: (body: { tokens: readonly number[] }) => void;
 }
 
-/** What the checkpoint would say now, one token or one turn at a time. Another of its choices can be taken at any place. */
+/** Samples the checkpoint's next turn, whole or token by token. Clicking an alternative resamples from that token on. */
 export const Suggestion = ({ game, isBusy, onTell }: SuggestionProps) => {
   const [said, setSaid] = useState<SuggestionAnswer>();
   const [problem, setProblem] = useState<Problem>();
@@ -29,19 +29,17 @@ export const Suggestion = ({ game, isBusy, onTell }: SuggestionProps) => {
         setSaid(answer);
         setProblem(undefined);
       })
-      .catch((error: unknown) =>
-        setProblem(error instanceof Problem ? error : new Problem(0, "unreachable", String(error))),
-      )
+      .catch((error: unknown) => setProblem(toProblem(error)))
       .finally(() => setAsking(false));
   };
   return (
-    <Panel title={`The checkpoint of step ${game.checkpoint}`}>
+    <Panel title={`Checkpoint at step ${game.checkpoint}`}>
       <div className="tools">
         <button type="button" disabled={isAsking} onClick={() => ask([])}>
-          Ask
+          Sample turn
         </button>
         <button type="button" disabled={isAsking || said?.stop === "stop-token"} onClick={() => ask(ids, 1)}>
-          One token
+          Sample token
         </button>
         <label>
           temperature
@@ -61,13 +59,13 @@ export const Suggestion = ({ game, isBusy, onTell }: SuggestionProps) => {
           disabled={isBusy || ids.length === 0}
           onClick={() => onTell({ tokens: ids })}
         >
-          Say this
+          Send this
         </button>
       </div>
       <ProblemNote problem={problem} />
       <ol className="suggested">
         {said?.tokens.map((token, i) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a token is its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: tokens are identified by their position
           <li key={i}>
             <span className={`t said${token.isGiven ? " given" : ""}`}>{shown(token.text)}</span>
             <span className="choices">

@@ -7,10 +7,10 @@ export const colourings = {
   probability: "log-probability",
   advantage: "advantage",
   entropy: "entropy under the last checkpoint",
-  drift: "change since it was sampled",
-  reward: "reward above the group's mean",
+  drift: "log-probability change since sampling",
+  reward: "reward relative to the group mean",
   version: "policy version",
-  none: "no colour",
+  none: "none",
 } as const;
 
 export type Colouring = keyof typeof colourings;
@@ -25,10 +25,10 @@ export interface TokenView {
 
 const most = 1500;
 
-/** What each block of tokens shows: the note at the foot is about whichever of them is pointed at. */
+/** By its block's element, so that one listener on the document finds the view of any token. */
 const viewOf = new WeakMap<Element, TokenView>();
 
-/** Tokens `start` to `end - 1`; what was sampled is underlined and coloured, what was read is not. */
+/** Tokens `start` to `end - 1`. Sampled tokens are underlined and coloured, context tokens are not. */
 export const Tokens = ({ view, start, end }: { view: TokenView; start: number; end: number }) => {
   const [isAll, setAll] = useState(false);
   const { tokens } = view;
@@ -75,13 +75,13 @@ const Token = ({ view, index }: { view: TokenView; index: number }) => {
   );
 };
 
-/** -1 to 1: how strongly, and in which of two colours. */
+/** Intensity from -1 to 1; the sign chooses one of two colours. */
 function levelOf({ tokens, colouring, look, relativeReward }: TokenView, index: number): number {
   const at = tokens.from + index;
   const logprob = tokens.logprobs[index] ?? 0;
   switch (colouring) {
     case "probability":
-      // the root, so that small doubts are seen too
+      // the square root keeps small differences visible
       return Math.sqrt(Math.min(1, -logprob / 5));
     case "entropy":
       return Math.sqrt(Math.min(1, (look?.entropies[at] ?? 0) / 4));
@@ -105,7 +105,7 @@ function levelOf({ tokens, colouring, look, relativeReward }: TokenView, index: 
   }
 }
 
-/** Kept for the tokens of an answer: each of them asks. Small ones alone are not made to look large. */
+/** Cached by answer, because every token needs it. At least 0.25, so that small advantages stay pale. */
 function largestAdvantage(tokens: TokenColumns): number {
   const known = largest.get(tokens);
   if (known !== undefined) return known;
@@ -116,13 +116,13 @@ function largestAdvantage(tokens: TokenColumns): number {
 
 const largest = new WeakMap<TokenColumns, number>();
 
-/** What the colours mean, weakest to strongest. */
+/** Labels of the two colours. */
 export const colourKeys: Readonly<Record<Colouring, { readonly heat: string; readonly cold?: string } | undefined>> = {
   probability: { heat: "less probable" },
   advantage: { heat: "above 0", cold: "below 0" },
   entropy: { heat: "more uncertain" },
-  drift: { heat: "more probable now", cold: "less" },
-  reward: { heat: "above the mean", cold: "below" },
+  drift: { heat: "more probable now", cold: "less probable now" },
+  reward: { heat: "above the mean", cold: "below the mean" },
   version: { heat: "newer" },
   none: undefined,
 };
@@ -142,13 +142,13 @@ export const ColourKey = ({ colouring }: { colouring: Colouring }) => {
         </span>
       )}
       <span>
-        <span className="said-key">sampled</span> <span className="quiet">read, mask 0</span>
+        <span className="said-key">sampled</span> <span className="quiet">context, mask 0</span>
       </span>
     </span>
   );
 };
 
-/** A line at the foot of the page about the token that is pointed at or tapped; its place is always kept. */
+/** A status line about the token under the pointer. Always rendered, so that the layout does not shift. */
 export const TokenNote = () => {
   const [at, setAt] = useState<{ view: TokenView; index: number }>();
   useEffect(() => {
@@ -167,7 +167,11 @@ export const TokenNote = () => {
   }, []);
   return (
     <div className="token-note">
-      {at === undefined ? <span className="quiet">Point at a token, or tap it.</span> : <TokenFacts {...at} />}
+      {at === undefined ? (
+        <span className="quiet">Hover over a token or tap it for details.</span>
+      ) : (
+        <TokenFacts {...at} />
+      )}
     </div>
   );
 };
@@ -190,7 +194,7 @@ const TokenFacts = ({ view: { tokens, look }, index }: { view: TokenView; index:
           {look !== undefined && <Fact name="entropy">{short(look.entropies[place])}</Fact>}
         </>
       ) : (
-        <span>read, mask 0</span>
+        <span>context, mask 0</span>
       )}
     </>
   );

@@ -7,7 +7,7 @@ import { Tokens, type TokenView } from "./tokens.tsx";
 
 const maxTurns = 200;
 
-/** What was read and said, in order; calls and what came of them under each turn. */
+/** Context and sampled tokens in order, with the tool calls and observations of each turn. */
 export const Turns = ({ answer, view }: { answer: TrajectoryAnswer; view: TokenView }) => {
   const { turns, tokens } = answer;
   return (
@@ -37,7 +37,7 @@ interface BlockProps {
   readonly turn: ShownTurn;
   readonly number: number;
   readonly readFrom: number;
-  /** What is observed after any other turn is what the next one reads. */
+  /** The observation of any other turn is part of the next turn's context. */
   readonly isLast: boolean;
 }
 
@@ -60,7 +60,7 @@ const TurnBlock = ({ view, turn, number, readFrom, isLast }: BlockProps) => {
       aria-label={`Turn ${number}`}
     >
       <h3>
-        <button type="button" className="anchor" title="A link to this turn" onClick={() => setQuery({ turn: number })}>
+        <button type="button" className="anchor" title="Link to this turn" onClick={() => setQuery({ turn: number })}>
           Turn {number}
         </button>
         {turn.reward !== 0 && <span className="reward">{short(turn.reward)}</span>}
@@ -68,22 +68,22 @@ const TurnBlock = ({ view, turn, number, readFrom, isLast }: BlockProps) => {
       </h3>
       {isLoaded && readFrom < turn.start && (
         <div className="read">
-          <h4>read</h4>
+          <h4>context</h4>
           <Tokens view={view} start={readFrom} end={turn.start} />
         </div>
       )}
       <div className="spoken">
-        <h4>said</h4>
+        <h4>sampled</h4>
         {isLoaded && <Tokens view={view} start={turn.start} end={turn.end} />}
         {!(isLoaded && hasTexts) && <ShownText text={turn.text} />}
       </div>
       {turn.calls.map((call, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: calls never change places
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls are never reordered
         <CallBlock key={i} call={call} />
       ))}
       {turn.calls.length === 0 && turn.observation.length > 0 && (isLast || !hasTexts) && (
         <div className="observed">
-          <h4>observed</h4>
+          <h4>observation</h4>
           <ShownText text={turn.observation} />
         </div>
       )}
@@ -103,7 +103,7 @@ const TurnBlock = ({ view, turn, number, readFrom, isLast }: BlockProps) => {
 const CallBlock = ({ call }: { call: ShownCall }) => (
   <div className={`call ${call.outcome === "ok" ? "" : "broken"}`}>
     <h4>
-      called <bdi>{call.name.slice(0, 80)}</bdi> <span className="outcome">{call.outcome}</span>
+      tool call <bdi>{call.name.slice(0, 80)}</bdi> <span className="outcome">{call.outcome}</span>
     </h4>
     <ShownText text={call.arguments} className="arguments" />
     <ShownText text={call.observation} />

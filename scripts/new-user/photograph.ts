@@ -25,7 +25,7 @@ export async function photograph(executablePath: string, address: string, folder
 async function photographRun(page: Page, path: string): Promise<void> {
   await page.goto(new URL(`/runs/${run}`, page.url()).href);
   await page.getByRole("img", { name: /^Reward: .* [\d.]+/ }).waitFor();
-  await page.getByText("Looking for trouble").waitFor({ state: "hidden" });
+  await page.getByText("Running the doctor").waitFor({ state: "hidden" });
   await page.screenshot({ path });
 }
 

@@ -10,7 +10,7 @@ Commands:
 ${columns(commands.map(({ name, summary }) => [name, summary]))}
 
 Options:
-  --help     Print this text; after a command, what it takes
+  --help     Print this text; after a command, its options
   --version  Print the version of ludus
 
 Example:

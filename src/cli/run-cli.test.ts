@@ -57,26 +57,26 @@ describe("ludus", () => {
       Usage: ludus <command> [arguments]
 
       Commands:
-        init       Start a project: an environment, a training file, a test
-        play       Play an environment yourself, reading what a model would read
-        env        List the environments, or check that one keeps its promises
-        train      Train a policy as a file says, and keep the run in a folder
-        eval       Measure a policy on tasks it was not trained on
+        init       Create a project: an environment, a training file, a test
+        play       Play an environment yourself, with the prompts that a model gets
+        env        List environments, or check that one keeps its contract
+        train      Train a policy from a configuration file, and store the run in a folder
+        eval       Evaluate a policy on held-out tasks
         runs       List the runs in a folder, newest first
-        replay     Show an episode of a run turn by turn, or list what there is
-        compare    Put two runs side by side: success, metrics, curves, configuration
-        doctor     Say what is wrong with a run, how it shows and what to do
-        dashboard  Look at runs in the browser, live: curves, trajectories, playing by hand
-        serve      Serve a checkpoint as OpenAI and Anthropic serve their models
-        export     Write a run's episodes, metrics or model as other programs read them
-        recipe     Train published systems in small, each beside what it is compared with
+        replay     Show an episode of a run turn by turn, or list episodes
+        compare    Compare two runs: success, metrics, curves, configuration
+        doctor     Diagnose a run: findings with evidence and remedy
+        dashboard  Show runs in the browser, live: curves, trajectories, manual play
+        serve      Serve a checkpoint with OpenAI's and Anthropic's protocols
+        export     Export a run's episodes, metrics or model to other formats
+        recipe     Reproduce published systems in small, each with its baselines
         bench      Measure how fast this machine samples and trains
         version    Print the version of ludus
         fail       Fail as asked
         greet      Say hello
 
       Options:
-        --help     Print this text; after a command, what it takes
+        --help     Print this text; after a command, its options
         --version  Print the version of ludus
 
       Example:

@@ -1,11 +1,16 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { consoleMonitor } from "./console-monitor.ts";
+import { monitorContract } from "./monitor.contract.ts";
 import { sparkline } from "./sparkline.ts";
 
-function screen(isTTY: boolean) {
+function screen(isTTY: boolean, columns = 100) {
   let text = "";
-  return { isTTY, columns: 100, write: (more: string) => (text += more), text: () => text };
+  return { isTTY, columns, write: (more: string) => (text += more), text: () => text };
 }
+
+monitorContract("consoleMonitor on a terminal", () => consoleMonitor({ stream: screen(true) }));
+monitorContract("consoleMonitor in a narrow terminal", () => consoleMonitor({ stream: screen(true, 3) }));
+monitorContract("consoleMonitor in a file", () => consoleMonitor({ stream: screen(false), everySeconds: 0 }));
 
 const metrics = (reward: number) => ({
   "rollout/reward": reward,
@@ -68,4 +73,76 @@ test("a sparkline joins what does not fit, and leaves out what is no number", ()
   expect(sparkline([0, 0, 7, 7], 2)).toBe("▁█");
   expect(sparkline([1, Number.NaN, 1], 8)).toBe("▁▁");
   expect(sparkline([], 8)).toBe("");
+});
+
+describe("on any terminal", () => {
+  const grpo = { type: "phase-start", phase: "grpo", steps: 4 } as const;
+  /** What is on the screen after one step. */
+  const drawn = (columns: number, phase = "grpo") => {
+    const stream = screen(true, columns);
+    const monitor = consoleMonitor({ stream, now: () => 0 });
+    monitor.record({ ...grpo, phase });
+    monitor.record({ type: "step-end", step: 0, metrics: metrics(0.5) });
+    return stream.text().trimEnd().split("\n").slice(1);
+  };
+
+  test.each([1, 5, 10, 20, 39, 60, 200])("no redrawn line is wider than %d columns", (columns) => {
+    const lines = drawn(columns);
+    expect(lines).toHaveLength(3);
+    for (const line of lines) expect(line.length).toBeLessThan(Math.max(2, columns));
+  });
+
+  test("a long name is cut, and a width of 0 is taken for unknown", () => {
+    expect(drawn(60, "x".repeat(500))[0]).toBe("x".repeat(59));
+    expect(drawn(0)).toEqual(drawn(80));
+  });
+
+  test("control characters of a name or message are spelled out", () => {
+    const stream = screen(false);
+    const monitor = consoleMonitor({ stream, everySeconds: 0, now: () => 0 });
+    monitor.record({ type: "run-start", name: "a\u001b[2Jb" });
+    monitor.record({ type: "phase-start", phase: "p\u202eq", steps: 1 });
+    monitor.record({ type: "warning", message: "two\nlines\u009b31m" });
+    monitor.record({ type: "step-end", step: 0, metrics: {} });
+    expect(stream.text()).toBe(
+      "run a\\u001b[2Jb\nphase p\\u202eq, 1 steps\nwarning: two\\u000alines\\u009b31m\np\\u202eq 1/1  0 s\n",
+    );
+  });
+
+  test("there are no colours, whatever the environment says", () => {
+    for (const columns of [20, 100]) expect(drawn(columns).join("")).not.toContain("\u001b[3");
+  });
+
+  test("numbers that are not finite are shown, and leave no bar", () => {
+    const stream = screen(true);
+    const monitor = consoleMonitor({ stream, now: () => 0 });
+    monitor.record(grpo);
+    for (const [step, reward] of [0, Number.NaN, Number.POSITIVE_INFINITY].entries()) {
+      monitor.record({ type: "step-end", step, metrics: { "rollout/reward": reward } });
+    }
+    expect(stream.text().trimEnd().split("\n").at(-1)).toBe("reward  Infinity ▁");
+  });
+
+  test("a stream that is closed throws, so that the run leaves the monitor out", () => {
+    const write = () => {
+      throw new Error("EPIPE: broken pipe, write");
+    };
+    const monitor = consoleMonitor({ stream: { write, isTTY: true } });
+    expect(() => monitor.record({ type: "run-start", name: "run" })).toThrow("EPIPE");
+  });
+});
+
+test("a resumed run goes on counting, and its remaining time is that of the steps since", () => {
+  const stream = screen(false);
+  let time = 0;
+  const monitor = consoleMonitor({ stream, everySeconds: 0, now: () => time });
+  monitor.record({ type: "run-start", name: "copy", resumedAtStep: 61 });
+  monitor.record({ type: "phase-start", phase: "grpo", steps: 64, doneSteps: 61 });
+  time += 3000;
+  monitor.record({ type: "step-end", step: 62, metrics: {} });
+  expect(stream.text().trimEnd().split("\n")).toEqual([
+    "run copy, resumed after step 61",
+    "phase grpo, 64 steps, 61 done",
+    "grpo 62/64  3 s, 6 s left",
+  ]);
 });

@@ -3,7 +3,7 @@ import type { RunEvent } from "../schema/run-event.ts";
 import type { Monitor } from "./monitor.ts";
 import { sparkline } from "./sparkline.ts";
 
-/** Where it is shown; `process.stderr` is one. */
+/** Where progress is written to, such as `process.stderr`. */
 export interface Screen {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -12,15 +12,15 @@ export interface Screen {
 
 export interface ConsoleMonitorOptions {
   stream: Screen;
-  /** Without a terminal: seconds between lines. */
+  /** Where there is no terminal: seconds between two lines. */
   everySeconds?: number;
   /** Milliseconds. */
   now?: () => number;
 }
 
 /**
- * A run as it goes. On a terminal, three lines that are drawn again at every step; elsewhere, plain lines now and then. Phases,
- * evaluations, findings and warnings are lines that stay.
+ * Shows the progress of a run. On a terminal, three lines are redrawn at every step; elsewhere a plain line is written every few
+ * seconds. Phases, evaluations, findings and warnings have lines of their own, which are not redrawn. Uses no colours.
  *
  *     grpo ━━━━━━━━━━━━────────────────── 41/100   12 s, 17 s left   5120 tokens/s
  *     reward  0.62 ▁▂▃▄▆▇
@@ -35,10 +35,10 @@ export function consoleMonitor({ stream, everySeconds = 10, now = clock }: Conso
     name: "console",
     record(event) {
       progress.add(event);
-      const stays = lineOf(event);
-      if (stays !== undefined) live.stay(stays);
+      const line = lineOf(event);
+      if (line !== undefined) live.print(harmless(line));
       if (event.type !== "step-end") return;
-      if (isLive) live.draw(progress.view(Math.max(40, stream.columns ?? 80)));
+      if (isLive) live.draw(progress.view(stream.columns || 80));
       else if (now() - lastLine >= 1000 * everySeconds || progress.isLastStep) {
         lastLine = now();
         stream.write(`${progress.line()}\n`);
@@ -50,15 +50,15 @@ export function consoleMonitor({ stream, everySeconds = 10, now = clock }: Conso
 
 const clock = () => performance.now();
 
-/** What is told once and stays on the screen. */
+/** Events that have a line of their own. */
 function lineOf(event: RunEvent): string | undefined {
   switch (event.type) {
     case "run-start":
       return event.resumedAtStep === undefined
         ? `run ${event.name}`
-        : `run ${event.name}, after step ${event.resumedAtStep}`;
+        : `run ${event.name}, resumed after step ${event.resumedAtStep}`;
     case "phase-start":
-      return `phase ${event.phase}, ${event.steps} steps`;
+      return `phase ${event.phase}, ${event.steps} steps${event.doneSteps === undefined ? "" : `, ${event.doneSteps} done`}`;
     case "eval-end":
       return `step ${event.step}: held-out success ${shown(event.metrics[metric.evalSuccess])}, reward ${shown(event.metrics[metric.evalReward])}`;
     case "finding":
@@ -76,7 +76,7 @@ function lineOf(event: RunEvent): string | undefined {
   }
 }
 
-/** Where the run is, how it goes and how long it will take. */
+/** Steps done, latest metrics and remaining time. */
 class Progress {
   readonly #now: () => number;
   readonly #rewards: number[] = [];
@@ -84,6 +84,8 @@ class Progress {
   #phase = "";
   #steps = 0;
   #done = 0;
+  /** Steps done before the run was resumed: they took none of the time since. */
+  #doneBefore = 0;
   #started: number;
   #lastStep: number;
   #stepMs = 0;
@@ -103,10 +105,11 @@ class Progress {
     if (event.type === "phase-start") {
       this.#phase = event.phase;
       this.#steps = event.steps;
-      this.#done = 0;
+      this.#doneBefore = event.doneSteps ?? 0;
+      this.#done = this.#doneBefore;
       this.#started = this.#now();
     }
-    // evaluations take their time between steps: tokens per second are those of steps
+    // evaluations between steps do not count towards tokens per second
     if (event.type !== "step-end") {
       this.#lastStep = this.#now();
       return;
@@ -121,16 +124,19 @@ class Progress {
   }
 
   view(columns: number): string[] {
-    const width = Math.min(30, columns - 10);
+    const width = Math.max(0, Math.min(30, columns - 10));
     const filled = Math.round((width * this.#done) / Math.max(1, this.#steps));
     const bar = "━".repeat(Math.min(width, filled)) + "─".repeat(Math.max(0, width - filled));
     const head = [`${this.#phase} ${bar} ${this.#done}/${this.#steps}`, this.#time(), this.#speed()].filter(Boolean);
-    const room = Math.min(60, columns - 16);
+    const room = Math.max(1, Math.min(60, columns - 16));
     const curve = (name: string, values: readonly number[]) =>
       values.length === 0 ? [] : [`${name.padEnd(7)} ${shown(values.at(-1)).padStart(6)} ${sparkline(values, room)}`];
     const loss = `loss    ${shown(this.#metrics[metric.loss]).padStart(6)}`;
     const curves = [...curve("reward", this.#rewards), ...curve("success", this.#successes)];
-    return [head.join("   "), ...(curves.length === 0 ? [loss] : curves)].map((line) => line.slice(0, columns - 1));
+    return [head.join("   "), ...(curves.length === 0 ? [loss] : curves)].map((line) =>
+      // a line that wraps would be cleared as one and leave the rest behind
+      harmless(line).slice(0, Math.max(1, columns - 1)),
+    );
   }
 
   line(): string {
@@ -144,13 +150,13 @@ class Progress {
     )
       .filter(([, name]) => this.#metrics[name] !== undefined)
       .map(([label, name]) => `${label} ${shown(this.#metrics[name])}`);
-    const parts = [`${this.#phase} ${this.#done}/${this.#steps}`, ...figures, this.#speed(), this.#time()];
+    const parts = [`${harmless(this.#phase)} ${this.#done}/${this.#steps}`, ...figures, this.#speed(), this.#time()];
     return parts.filter(Boolean).join("  ");
   }
 
   #time(): string {
     const passed = this.#now() - this.#started;
-    const left = (passed / Math.max(1, this.#done)) * (this.#steps - this.#done);
+    const left = (passed / Math.max(1, this.#done - this.#doneBefore)) * (this.#steps - this.#done);
     return this.#done >= this.#steps ? duration(passed) : `${duration(passed)}, ${duration(left)} left`;
   }
 
@@ -160,7 +166,7 @@ class Progress {
   }
 }
 
-/** Lines that are drawn over themselves. */
+/** Lines that are redrawn in place, below those that are printed once. */
 class LiveLines {
   readonly #stream: Screen;
   #lines: readonly string[] = [];
@@ -174,8 +180,8 @@ class LiveLines {
     this.#lines = lines;
   }
 
-  /** A line above those that are drawn again. */
-  stay(line: string): void {
+  /** Prints a line above those that are redrawn. */
+  print(line: string): void {
     this.#stream.write(`${this.#clear()}${line}\n`);
     const lines = this.#lines;
     this.#lines = [];
@@ -187,13 +193,20 @@ class LiveLines {
   }
 
   #clear(): string {
-    // up so many lines, then everything below is erased
+    // moves the cursor up, then erases everything below
     return this.#lines.length === 0 ? "" : `\u001b[${this.#lines.length}A\u001b[J`;
   }
 }
 
 function shown(value: number | undefined): string {
   return value === undefined ? "-" : Number.isFinite(value) ? value.toPrecision(3) : String(value);
+}
+
+/** Names and messages may hold what a model wrote: control characters, which could take over a terminal, are spelled out. */
+function harmless(text: string): string {
+  return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 }
 
 function duration(ms: number): string {

@@ -1,23 +1,24 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { wallClock } from "../clock.ts";
 import { jsonLine } from "../schema/json-lines.ts";
 import { jsonReal } from "../schema/json-real.ts";
 import type { RunEvent } from "../schema/run-event.ts";
+import { openAppendFile } from "./append-file.ts";
 import type { Monitor } from "./monitor.ts";
 
 export interface JsonlMonitorOptions {
-  /** Added to, where it is there. */
+  /** Appended to, so that a resumed run continues its file. */
   file: string;
   /** Milliseconds since 1970, for `time`. */
   now?: () => number;
 }
 
-/** Writes every event as a line of JSON, as it comes. Numbers that JSON lacks become strings, such as "NaN". */
-export function jsonlMonitor({ file, now = wallClock }: JsonlMonitorOptions): Monitor {
-  const handle = openSync(file, "a");
+/** Writes every event as a line of JSON at once. Numbers that JSON cannot express become strings, such as "NaN". */
+export function jsonlMonitor({ file, now = wholeMilliseconds }: JsonlMonitorOptions): Monitor {
+  const output = openAppendFile(file);
   return {
     name: "jsonl",
-    record: (event) => void writeSync(handle, jsonLine({ time: now(), ...readable(event) })),
-    close: () => closeSync(handle),
+    record: (event) => output.append(jsonLine({ time: now(), ...readable(event) })),
+    close: () => output.close(),
   };
 }
 
@@ -27,4 +28,4 @@ function readable(event: RunEvent): object {
   return { ...event, metrics: Object.fromEntries(metrics) };
 }
 
-const wallClock = () => Math.round(performance.timeOrigin + performance.now());
+const wholeMilliseconds = () => Math.round(wallClock());

@@ -3,16 +3,21 @@ import type { StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 
-/** Where news of a run goes. A monitor that fails must not end a run: what it throws is reported once and it is left out. */
+/**
+ * Receives the events of a run. An exception does not end the run: it becomes a `warning` event for the other monitors, and the
+ * monitor that threw receives nothing further. `monitor.contract.ts` is the suite for implementations.
+ *
+ *     const countSteps: Monitor = { name: "count", record: (event) => void (event.type === "step-end" && steps++) };
+ */
 export interface Monitor {
   readonly name: string;
   record(event: RunEvent): void;
-  /** Called as each rollout of training ends, spoiled ones included. */
+  /** Called when a rollout of training ends, infrastructure failures included. */
   recordRollout?(rollout: FinishedRollout): void;
   close?(): void | Promise<void>;
 }
 
-/** What a monitor is told of a rollout. */
+/** A rollout as monitors receive it. */
 export interface FinishedRollout {
   readonly id: string;
   readonly task: Task;
@@ -21,7 +26,7 @@ export interface FinishedRollout {
   readonly failure?: string;
   readonly timing: {
     readonly totalMs: number;
-    /** Milliseconds since the beginning, for each turn of the episode; absent where nobody measured. */
+    /** Milliseconds since the start of the rollout, for each turn; absent where they were not measured. */
     readonly turns?: readonly {
       readonly role: string;
       readonly startMs: number;

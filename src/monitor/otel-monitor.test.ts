@@ -2,6 +2,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { expect, test } from "vitest";
 import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
 import type { CallRecord } from "../schema/turn.ts";
+import { monitorContract } from "./monitor.contract.ts";
 import type { FinishedRollout } from "./monitor.ts";
 import { type OtelMonitorOptions, otelMonitor } from "./otel-monitor.ts";
 
@@ -153,9 +154,9 @@ test("what was said is in them only where it is asked for", async () => {
   });
 });
 
-test("a rollout that the infrastructure spoiled is an error, and one without turns a span alone", async () => {
-  const spoiled = { ...rollout, trajectories: [], stop: "env-crash", failure: "out of ice" } as const;
-  const [root, ...inner] = await sent(spoiled);
+test("an infrastructure failure is an error, and one without turns a span alone", async () => {
+  const failed = { ...rollout, trajectories: [], stop: "env-crash", failure: "out of ice" } as const;
+  const [root, ...inner] = await sent(failed);
   expect(root).toMatchObject({ status: { code: 2, message: "out of ice" }, attributes: { "error.type": "env-crash" } });
   expect(inner).toEqual([]);
 });
@@ -171,4 +172,42 @@ test("turns of several roles follow each other as they were taken", async () => 
   const [root, ...inner] = await sent(game);
   expect(inner.map(({ attributes }) => attributes["ludus.role"])).toEqual(["black", "white"]);
   expect(root.events).toHaveLength(6);
+});
+
+monitorContract("otelMonitor", () => otelMonitor());
+
+test("a tool's name that the policy made up is cut", async () => {
+  const turn = { ...told, span: { start: 4, end: 11 }, text: "", calls: [{ ...call, name: "x".repeat(1_000_000) }] };
+  const [, , tool] = await sent({
+    ...rollout,
+    trajectories: [spoken({ turns: [turn] })],
+    timing: { totalMs: 9, turns: [{ role: "agent", startMs: 1, saidMs: 2, endMs: 3 }] },
+  });
+  expect([tool.name.length, String(tool.attributes["gen_ai.tool.name"]).length]).toEqual([141, 128]);
+});
+
+test("a rollout whose turns nobody timed is one span, with its reward also where it is no number", async () => {
+  const score = { total: Number.NaN, parts: {}, success: false };
+  const spans = await sent({ ...rollout, trajectories: [spoken({ score })], timing: { totalMs: 5 } });
+  expect(spans.map(({ name }) => name)).toEqual(["invoke_agent search-qa"]);
+  expect(spans[0].attributes["ludus.reward"]).toBeNaN();
+});
+
+test("two runs at once keep their names", async () => {
+  const exporter = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer("test");
+  const monitors = await Promise.all(["a", "b"].map(() => otelMonitor({ tracer })));
+  for (const [i, monitor] of monitors.entries()) monitor.record({ type: "run-start", name: `run-${i}` });
+  for (const monitor of monitors) monitor.recordRollout?.({ ...rollout, timing: { totalMs: 1 } });
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(["invoke_agent run-0", "invoke_agent run-1"]);
+});
+
+test("a tracer that throws is not swallowed, so that the run leaves the monitor out", async () => {
+  const tracer = {
+    startSpan: () => {
+      throw new Error("exporter is gone");
+    },
+  };
+  const monitor = await otelMonitor({ tracer });
+  expect(() => monitor.recordRollout?.(rollout)).toThrow("exporter is gone");
 });

@@ -6,13 +6,13 @@ import { type HrTime, loadTracingApi, type Span, type Tracer, type TracingApi } 
 export type { Tracer } from "./otel/tracer.ts";
 
 export interface OtelMonitorOptions {
-  /** The one named `ludus` of the provider that was registered, by default. */
+  /** By default the tracer `ludus` of the registered provider. */
   tracer?: Tracer;
-  /** The agent's name; the run's by default. */
+  /** The agent's name; by default the name of the run. */
   agent?: string;
   /** The model's name. */
   model: string;
-  /** Also what was said, called and answered: more bytes, and whatever is in the tasks. */
+  /** Also messages, arguments and results. They may be large, and hold whatever the tasks hold. */
   content: boolean;
   /** Milliseconds since 1970. */
   now: () => number;
@@ -53,7 +53,7 @@ function send(api: TracingApi, tracer: Tracer, plan: PlannedSpan, began: number,
   span.end(endTime);
 }
 
-/** A number alone would be taken for one of `performance.now()` where it is small. */
+/** As a pair: the SDK takes a small number for one of `performance.now()`. */
 function hrTime(milliseconds: number): HrTime {
   const seconds = Math.floor(milliseconds / 1000);
   return [seconds, Math.round((milliseconds - 1000 * seconds) * 1e6)];

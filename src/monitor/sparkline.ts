@@ -1,6 +1,8 @@
+import { mean } from "../statistics.ts";
+
 const bars = "▁▂▃▄▅▆▇█";
 
-/** Values as bars of eight heights, the lowest value the lowest bar; neighbours are joined where there are more than `width`. */
+/** Values as bars of eight heights; neighbours are averaged where there are more than `width`. Values that are not finite are left out. */
 export function sparkline(values: readonly number[], width: number): string {
   const shown = joined(values.filter(Number.isFinite), width);
   const [low, high] = [Math.min(...shown), Math.max(...shown)];
@@ -13,6 +15,6 @@ function joined(values: readonly number[], width: number): number[] {
   if (values.length <= width) return [...values];
   return Array.from({ length: width }, (_, i) => {
     const part = values.slice(Math.floor((i * values.length) / width), Math.floor(((i + 1) * values.length) / width));
-    return part.reduce((a, b) => a + b, 0) / part.length;
+    return mean(part);
   });
 }

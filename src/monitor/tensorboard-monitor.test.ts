@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { afterAll, describe, expect, test } from "vitest";
-import { crc32c, maskedCrc32c } from "./tensorboard/crc32c.ts";
-import { readTfRecords, tfRecord } from "./tensorboard/tf-record.ts";
+import { monitorContract } from "./monitor.contract.ts";
+import { crc32c, maskedCrc32c, readTfRecords, tfRecord } from "./tensorboard/tf-record.ts";
 import { tensorboardMonitor } from "./tensorboard-monitor.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ludus-tensorboard-"));
@@ -21,9 +21,9 @@ describe("checksums", () => {
     ["0 to 31", Uint8Array.from({ length: 32 }, (_, i) => i), 0x46dd794e],
   ])("of %s", (_, bytes, expected) => expect(crc32c(bytes)).toBe(expected));
 
-  test("masked: turned right by 15 bits, then a constant is added", () => {
-    const turned = ((0xe3069283 >>> 15) | (0xe3069283 << 17)) >>> 0;
-    expect(maskedCrc32c(text("123456789"))).toBe((turned + 0xa282ead8) % 2 ** 32);
+  test("masked: rotated right by 15 bits, then a constant is added", () => {
+    const rotated = ((0xe3069283 >>> 15) | (0xe3069283 << 17)) >>> 0;
+    expect(maskedCrc32c(text("123456789"))).toBe((rotated + 0xa282ead8) % 2 ** 32);
   });
 });
 
@@ -60,6 +60,39 @@ test("a run's metrics are in the event file by step", async () => {
     },
     { wallTime: 1_700_000_000.5, step: 70_000, scalars: { "eval/success": Number.NaN } },
   ]);
+});
+
+let folders = 0;
+monitorContract("tensorboardMonitor", () =>
+  tensorboardMonitor({ directory: join(directory, "contract", `${folders++}`) }),
+);
+
+const scalarsIn = (file: string) =>
+  readTfRecords(readFileSync(file))
+    .slice(1)
+    .map((record) => readEvent(record));
+
+test("numbers that are not finite and long names come back as they are", async () => {
+  const folder = join(directory, "numbers");
+  const monitor = tensorboardMonitor({ directory: folder, now: () => 0 });
+  const scalars = { a: Infinity, b: -Infinity, c: Number.NaN, ["d".repeat(5000)]: 1, "ü 👩‍👧": 2 };
+  monitor.record({ type: "step-end", step: 0, metrics: scalars });
+  await monitor.close?.();
+  expect(scalarsIn(join(folder, readdirSync(folder)[0]))).toEqual([{ wallTime: 0, step: 0, scalars }]);
+});
+
+test("a run that is resumed or starts in the same second has a file of its own", async () => {
+  const folder = join(directory, "resumed");
+  const monitors = [0, 1, 2].map(() => tensorboardMonitor({ directory: folder, now: () => 1000 }));
+  for (const [step, monitor] of monitors.entries()) monitor.record({ type: "step-end", step, metrics: { a: step } });
+  for (const monitor of monitors) await monitor.close?.();
+  const files = readdirSync(folder).sort();
+  expect(files).toHaveLength(3);
+  expect(files.flatMap((file) => scalarsIn(join(folder, file)))).toMatchObject([{ step: 0 }, { step: 1 }, { step: 2 }]);
+});
+
+test("a folder that cannot be made is refused when the monitor is made", () => {
+  expect(() => tensorboardMonitor({ directory: "/dev/null/run" })).toThrow(/ENOTDIR|EEXIST/);
 });
 
 /** Written from event.proto and summary.proto, apart from the encoder. */

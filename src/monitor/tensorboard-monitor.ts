@@ -1,24 +1,25 @@
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { wallClock } from "../clock.ts";
+import { type AppendFile, openAppendFile } from "./append-file.ts";
 import type { Monitor } from "./monitor.ts";
 import { encodeFileVersion, encodeScalars } from "./tensorboard/event.ts";
 import { tfRecord } from "./tensorboard/tf-record.ts";
 
 export interface TensorboardMonitorOptions {
-  /** A folder for `tensorboard --logdir`; each run wants its own. */
+  /** A folder below `tensorboard --logdir`, one for each run. */
   directory: string;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
 
-/** Writes all metrics of steps and evaluations as TensorBoard reads them. A resumed run adds a file to the folder. */
+/** Writes the metrics of steps and evaluations as TensorBoard event files. A resumed run adds a file to the folder. */
 export function tensorboardMonitor({ directory, now = wallClock }: TensorboardMonitorOptions): Monitor {
   mkdirSync(directory, { recursive: true });
   const seconds = () => now() / 1000;
-  const name = `events.out.tfevents.${Math.floor(seconds()).toString().padStart(10, "0")}.ludus.${process.pid}`;
-  const handle = openSync(join(directory, name), "a");
-  const write = (event: Uint8Array) => void writeSync(handle, tfRecord(event));
+  const stamp = Math.floor(seconds()).toString().padStart(10, "0");
+  const output = openNewFile(join(directory, `events.out.tfevents.${stamp}.ludus.${process.pid}`));
+  const write = (event: Uint8Array) => output.append(tfRecord(event));
   write(encodeFileVersion(seconds()));
   return {
     name: "tensorboard",
@@ -26,6 +27,17 @@ export function tensorboardMonitor({ directory, now = wallClock }: TensorboardMo
       if (event.type !== "step-end" && event.type !== "eval-end") return;
       write(encodeScalars({ wallTime: seconds(), step: event.step, scalars: event.metrics }));
     },
-    close: () => closeSync(handle),
+    close: () => output.close(),
   };
+}
+
+/** Two runs that begin in the same second must not share a file. */
+function openNewFile(path: string): AppendFile {
+  for (let copy = 0; ; copy++) {
+    try {
+      return openAppendFile(copy === 0 ? path : `${path}.${copy}`, "ax");
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    }
+  }
 }

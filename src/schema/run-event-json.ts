@@ -9,7 +9,12 @@ const metrics = z.record(z.string(), Real);
 
 const Event = z.discriminatedUnion("type", [
   z.object({ type: z.literal("run-start"), name: z.string(), resumedAtStep: z.number().exactOptional() }),
-  z.object({ type: z.literal("phase-start"), phase: z.string(), steps: z.number() }),
+  z.object({
+    type: z.literal("phase-start"),
+    phase: z.string(),
+    steps: z.number(),
+    doneSteps: z.number().exactOptional(),
+  }),
   z.object({
     type: z.literal("rollout-end"),
     rollout: z.string(),

@@ -3,7 +3,13 @@ import type { StopReason } from "./stop-reason.ts";
 /** What a run reports as it goes. Time and order are the store's. */
 export type RunEvent =
   | { readonly type: "run-start"; readonly name: string; readonly resumedAtStep?: number }
-  | { readonly type: "phase-start"; readonly phase: string; readonly steps: number }
+  | {
+      readonly type: "phase-start";
+      readonly phase: string;
+      readonly steps: number;
+      /** Of a resumed run: steps of the phase that were done before. */
+      readonly doneSteps?: number;
+    }
   | { readonly type: "rollout-end"; readonly rollout: string; readonly stop: StopReason; readonly reward: number }
   | { readonly type: "step-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
   | { readonly type: "eval-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }

@@ -8,10 +8,10 @@ import { fakeEngine } from "../engine/fake-engine.ts";
 import { shippedEnvs } from "../env/environments/index.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { createRng } from "../random.ts";
-import { makeTrajectory, type Trajectory, type Turn } from "../schema/index.ts";
 import { openRun } from "../store/index.ts";
 import { type Dashboard, serveDashboard } from "./dashboard-server.ts";
 import { fakeStep, writeFakeRun } from "./testing/fake-run.ts";
+import { hostileFields } from "./testing/hostile-fields.ts";
 
 // In a real Chromium, over runs of anything at all. Whatever a page logs as an error fails its test.
 
@@ -28,7 +28,11 @@ beforeAll(async () => {
   const hint = { kind: "plan", text: "Look under the stairs.", prompt_P: Int32Array.of(1, 2) };
   await writeFakeRun(join(folder, "runs/second"), createRng(2), { steps: 30, annotations: { hint } });
   await writeFakeRun(join(folder, "runs/live"), createRng(3), { steps: 5, isEnded: false });
-  await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), { steps: 1, groupsPerStep: 1, fields: hostile() });
+  await writeFakeRun(join(folder, "runs/<b>hostile"), createRng(4), {
+    steps: 1,
+    groupsPerStep: 1,
+    fields: hostileFields(),
+  });
   await writeCheckpoint(join(folder, "runs/second/checkpoints/step-000029"));
   dashboard = await serveDashboard({
     runs: join(folder, "runs"),
@@ -72,40 +76,6 @@ function saysOne(tokens: readonly number[]): number[] {
 async function writeCheckpoint(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const [name, text] of Object.entries(tokenizer.files())) await writeFile(join(directory, name), text);
-}
-
-/** What someone would put into a trajectory to take over whoever looks at it, or to make looking impossible. */
-function hostile(): Partial<Trajectory> {
-  const script =
-    '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2"><svg onload="window.hacked=3">';
-  const text = `${script} javascript:window.hacked=4 \u202eright to left\u202c مرحبا بالعالم 👩‍👩‍👧‍👦🏳️‍🌈 \u0000\u0007 {{7*7}} \${window.hacked=5}`;
-  const call = {
-    name: script,
-    arguments: { query: text, __proto__: null },
-    outcome: "error",
-    observation: text,
-  } as const;
-  const T = 20_000;
-  const turn = (span: Turn["span"], said: string): Turn => ({
-    span,
-    text: said,
-    calls: [call],
-    reward: 0.5,
-    observation: text,
-  });
-  const mask_T = new Uint8Array(T).fill(1, 10, 9000).fill(1, 9010);
-  return {
-    taskId: script,
-    role: script,
-    stop: "tool-crash",
-    failure: `${text} ${"long ".repeat(100_000)}`,
-    tokens_T: Int32Array.from({ length: T }, (_, i) => 32 + (i % 90)),
-    mask_T,
-    logprobs_T: Float32Array.from(mask_T, (mask) => -mask),
-    versions_T: Int32Array.from(mask_T, (mask) => mask - 1),
-    turns: [turn({ start: 10, end: 9000 }, text), turn({ start: 9010, end: T }, `huge ${"x".repeat(3_000_000)}`)],
-    score: { total: 1, parts: { [script]: 1 }, success: true },
-  };
 }
 
 /** Of the page's own world, whose types are not ours. */
@@ -157,8 +127,8 @@ describe("runs", () => {
       await page.keyboard.press("Control+A");
       await page.keyboard.press("Backspace");
       await page.keyboard.press("Escape");
-      await page.getByLabel("Choose first to compare").check();
-      await page.getByLabel("Choose second to compare").check();
+      await page.getByLabel("Select first for comparison").check();
+      await page.getByLabel("Select second for comparison").check();
       await page.getByRole("button", { name: "Compare 2" }).click();
       await page.waitForURL("**/compare?run=first&run=second");
       await page.getByRole("img", { name: /^Reward: first [\d.]+, second [\d.]+/ }).waitFor();
@@ -192,7 +162,7 @@ describe("curves", () => {
   test("show rewards, stacks and findings, and keep their settings in the address", () =>
     open("/runs/first?smooth=0.9&log=true&with=second", async ({ page }) => {
       await page.getByRole("img", { name: /^Reward: first/ }).waitFor();
-      await page.getByRole("img", { name: /^How episodes end \(first\): .*completed [\d.]+/ }).waitFor();
+      await page.getByRole("img", { name: /^Stop reasons \(first\): .*completed [\d.]+/ }).waitFor();
       await page.getByText(/\d+ findings/).waitFor();
       expect(await page.getByLabel("Smoothing").inputValue()).toBe("0.9");
       expect(await page.getByLabel("Log scale").isChecked()).toBe(true);
@@ -209,14 +179,14 @@ describe("curves", () => {
       await page.waitForURL((url) => !url.search.includes("from"));
     }));
 
-  test("piles are filled with their colours, light or dark", async () => {
+  test("stacked areas are filled with their colours, light or dark", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await open(
         "/runs/first",
         async ({ page }) => {
-          const chart = page.getByRole("img", { name: /^How episodes end: .*completed [\d.]+/ });
+          const chart = page.getByRole("img", { name: /^Stop reasons: .*completed [\d.]+/ });
           await chart.waitFor();
-          // the lowest pile, in the middle: no grey
+          // the lowest area, in the middle: no grey
           const pixel = (await chart.locator("canvas").evaluate((canvas) => {
             const { width, height } = canvas as unknown as { width: number; height: number };
             const context = (canvas as unknown as { getContext(kind: "2d"): ImageContext }).getContext("2d");
@@ -229,13 +199,13 @@ describe("curves", () => {
     }
   });
 
-  test("times are piled up, each once", () =>
+  test("times are stacked, each once", () =>
     open("/runs/first", async ({ page }) => {
-      const times = page.getByRole("img", { name: /^Where the time goes/ });
+      const times = page.getByRole("img", { name: /^Time per step/ });
       await times.scrollIntoViewIfNeeded();
       await expect
         .poll(() => times.getAttribute("aria-label"))
-        .toMatch(/^Where the time goes, seconds a step: update [\d.]+, rollout [\d.]+, credit [\d.]+$/);
+        .toMatch(/^Time per step, seconds: update [\d.]+, rollout [\d.]+, credit [\d.]+$/);
     }));
 
   test("events are those that are no curve", () =>
@@ -320,7 +290,7 @@ describe("trajectories", () => {
     open("/runs/first/trajectories?task=train/1", async ({ page }) => {
       await page.locator(".trajectories .row:has-text('turns')").first().click();
       await page.getByLabel("Colour by").selectOption("advantage");
-      await page.getByText("It was not learned from").waitFor();
+      await page.getByText("This trajectory was not trained on").waitFor();
       expect(await page.locator(`.t[style*="--level"]`).count()).toBe(0);
     }));
 
@@ -355,20 +325,20 @@ describe("trajectories", () => {
 
 test("an environment is played by hand to its end, beside what the policy sees", () =>
   open("/play?env=bandit", async ({ page }) => {
-    await page.getByRole("button", { name: "Begin" }).click();
+    await page.getByRole("button", { name: "Start" }).click();
     await page.getByText("What the policy sees").waitFor();
-    await page.getByRole("button", { name: "What an expert would say" }).click();
+    await page.getByRole("button", { name: "Suggest expert message" }).click();
     await expect.poll(() => page.locator("textarea").inputValue()).not.toBe("");
-    await page.getByRole("button", { name: "Say", exact: true }).click();
+    await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.getByRole("status").getByText("completed").waitFor();
   }));
 
 test("a checkpoint plays beside it, token by token, and another of its choices can be taken", () =>
   open("/play?env=bandit&run=second", async ({ page }) => {
-    await page.getByRole("button", { name: "Begin" }).click();
-    await page.getByText("The checkpoint of step 29").waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.getByText("Checkpoint at step 29").waitFor();
     await page.getByLabel("temperature").fill("0");
-    await page.getByRole("button", { name: "One token" }).click();
+    await page.getByRole("button", { name: "Sample token" }).click();
     const rows = page.locator(".suggested li");
     await rows.first().waitFor();
     expect(await rows.count()).toBe(1);
@@ -377,7 +347,7 @@ test("a checkpoint plays beside it, token by token, and another of its choices c
     await choices.nth(1).click();
     await rows.nth(1).getByRole("button").first().waitFor();
     expect(await page.locator(".suggested .t").allTextContents()).toEqual(["2", "<|im_end|>"]);
-    await page.getByRole("button", { name: "Say this" }).click();
+    await page.getByRole("button", { name: "Send this" }).click();
     await page.locator(".message.assistant").getByText("2", { exact: true }).waitFor();
   }));
 
@@ -399,8 +369,20 @@ describe("entropy", () => {
 describe("any screen", () => {
   const phone = { viewport: { width: 390, height: 800 }, hasTouch: true };
 
+  const pages = [
+    "/",
+    "/runs/first",
+    "/runs/%3Cb%3Ehostile",
+    "/runs/first/trajectories",
+    "/runs/first/trajectories/1?colour=advantage",
+    "/runs/first/trajectories/1?group=true",
+    "/compare",
+    "/compare?run=first&run=second",
+    "/play",
+  ];
+
   test("a phone shows every page without scrolling sideways", async () => {
-    for (const path of ["/", "/runs/first", "/runs/first/trajectories", "/compare?run=first&run=second", "/play"]) {
+    for (const path of pages) {
       await open(
         path,
         async ({ page }) => {
@@ -427,7 +409,36 @@ describe("any screen", () => {
   });
 });
 
-test("fakes are what makeTrajectory allows", () => {
-  const base = { id: "a", rollout: "a", weights: "policy", weight: 1, temperature: 1 };
-  expect(() => makeTrajectory({ ...base, ...hostile() } as Trajectory)).not.toThrow();
+describe("problems", () => {
+  /** Chromium logs every response that is no success. */
+  const forget = (errors: string[]) => {
+    const expected = errors.splice(0);
+    expect(expected.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
+  };
+
+  test.each([
+    ["/runs/no-such-run", "no-such-run"],
+    ["/runs/first/trajectories/999999", "999999"],
+    ["/runs/%E0%A4%A/trajectories", "%E0%A4%A"],
+  ])("%s is a message, not a blank page", (path, text) =>
+    open(path, async ({ page, errors }) => {
+      await page.getByRole("alert").getByText(text).first().waitFor();
+      await page.getByRole("link", { name: "Ludus" }).click();
+      await page.getByText("runs, newest first").waitFor();
+      forget(errors);
+    }),
+  );
+
+  test("a server that stops is reported until it is back", () =>
+    open("/", async ({ page, errors }) => {
+      await page.locator(".runs .row").nth(3).waitFor();
+      await page.route("**/api/**", (route) => route.abort());
+      await page.getByLabel("Find runs by name").fill("s");
+      await page.getByRole("alert").getByText("The server does not respond.").waitFor();
+      await page.unroute("**/api/**");
+      await page.getByLabel("Find runs by name").fill("");
+      await page.locator(".runs .row").nth(3).waitFor();
+      await expect.poll(() => page.getByRole("alert").count()).toBe(0);
+      forget(errors);
+    }));
 });

@@ -5,6 +5,7 @@ export type { EnvFinding, EnvFindingCode } from "../env/check/findings.ts";
 export { type CheckEnvOptions, checkEnv, type EnvReport } from "../env/check-env.ts";
 export { type GuideContractOptions, guideContract } from "../guide/guide.contract.ts";
 export { lossContract } from "../loss/loss.contract.ts";
+export { monitorContract } from "../monitor/monitor.contract.ts";
 export { callFormatContract } from "../policy/call-format.contract.ts";
 export { rendererContract } from "../policy/renderer.contract.ts";
 export { tokenizerContract } from "../policy/tokenizer.contract.ts";

@@ -2,9 +2,11 @@ import { errorText } from "../errors.ts";
 import type { FinishedRollout, Monitor } from "../monitor/monitor.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 
-/** All monitors of a run. One that throws is told of and left out from then on; the run goes on. */
+/** All monitors of a run. One that throws is reported to the others and receives nothing further; the run continues. */
 export class Monitors {
   #monitors: readonly Monitor[];
+  /** Left out, but still to be closed. */
+  readonly #failed: Monitor[] = [];
 
   constructor(monitors: readonly Monitor[]) {
     this.#monitors = monitors;
@@ -20,27 +22,42 @@ export class Monitors {
 
   async close(): Promise<void> {
     for (const monitor of this.#monitors) {
+      // first of all: what is closed must not be told why another could not be
+      this.#remove(monitor);
       try {
         await monitor.close?.();
       } catch (error) {
-        this.#leaveOut(monitor, error);
+        this.#report(monitor, error);
+      }
+    }
+    for (const monitor of this.#failed.splice(0)) {
+      try {
+        await monitor.close?.();
+      } catch {
+        // it was reported when it failed
       }
     }
   }
 
   #tell(news: (monitor: Monitor) => void): void {
     for (const monitor of this.#monitors) {
+      // the report about another may have failed in this one
+      if (!this.#monitors.includes(monitor)) continue;
       try {
         news(monitor);
       } catch (error) {
-        this.#leaveOut(monitor, error);
+        this.#remove(monitor);
+        this.#failed.push(monitor);
+        this.#report(monitor, error);
       }
     }
   }
 
-  #leaveOut(failed: Monitor, error: unknown): void {
-    this.#monitors = this.#monitors.filter((monitor) => monitor !== failed);
-    const message = errorText(error);
-    this.record({ type: "warning", message: `monitor ${failed.name} failed and is left out: ${message}` });
+  #remove(gone: Monitor): void {
+    this.#monitors = this.#monitors.filter((monitor) => monitor !== gone);
+  }
+
+  #report({ name }: Monitor, error: unknown): void {
+    this.record({ type: "warning", message: `monitor ${name} failed and is left out: ${errorText(error)}` });
   }
 }

@@ -64,7 +64,8 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
   const stopped = endReason(run);
   if (stopped !== undefined) return stopped;
   if (firstStep <= start) await copyWeights(context.policy, algorithm, context.learners);
-  recorder.monitors.record({ type: "phase-start", phase: algorithm.name, steps });
+  const doneSteps = firstStep > start ? firstStep - start : undefined;
+  recorder.monitors.record({ type: "phase-start", phase: algorithm.name, steps, ...defined({ doneSteps }) });
   // an evaluation that a stop left out of the step that was saved
   await evaluateIfDue(run, firstStep - 1);
   for (let step = Math.max(start, firstStep); step < start + steps; step++) {

@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { fit } from "./fit.ts";
 import { record } from "./stages/record.ts";
 import { endReason, type TrainingRun } from "./training-run.ts";
@@ -8,7 +9,8 @@ export async function runWarmStart<Data>(run: TrainingRun<Data>): Promise<void> 
   const { warmStart: plan, env } = config;
   if (plan === undefined || firstStep >= plan.steps || endReason(run) !== undefined) return;
   const { policy, seed, learners } = context;
-  recorder.monitors.record({ type: "phase-start", phase: plan.name, steps: plan.steps });
+  const doneSteps = firstStep > 0 ? firstStep : undefined;
+  recorder.monitors.record({ type: "phase-start", phase: plan.name, steps: plan.steps, ...defined({ doneSteps }) });
   const batches = await plan.prepare(env, policy, seed, learners);
   await fit({
     engine: policy.engine,

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import type { RunAnswer, Series, SeriesAnswer } from "../../../src/server/dashboard/answers.ts";
+import { mean } from "../../../src/statistics.ts";
 import { useAnswer } from "../api.ts";
 import { Curves } from "../curves.tsx";
 import { useLive } from "../live.ts";
@@ -10,18 +11,12 @@ import { RunPicker } from "../run-picker.tsx";
 
 const maxRuns = 8;
 
-/** Several runs beside each other: what differs in how they were set up, where they stand, and their curves. */
+/** Several runs: differences of their configurations, last metrics, and curves in shared charts. */
 export const ComparePage = () => {
   const { query } = usePlace();
-  const ids = query.getAll("run").join("\n");
-  const runs = useMemo(
-    () =>
-      ids
-        .split("\n")
-        .filter((id) => id !== "")
-        .slice(0, maxRuns),
-    [ids],
-  );
+  const ids = [...new Set(query.getAll("run"))].filter((id) => id !== "");
+  const shownIds = ids.slice(0, maxRuns).join("\n");
+  const runs = useMemo(() => (shownIds === "" ? [] : shownIds.split("\n")), [shownIds]);
   const version = useLive(runs);
   return (
     <>
@@ -38,7 +33,7 @@ export const ComparePage = () => {
             </Link>
             <button
               type="button"
-              aria-label={`Leave out ${id}`}
+              aria-label={`Remove ${id}`}
               onClick={() => setQuery({ run: runs.filter((other) => other !== id) })}
             >
               ×
@@ -46,7 +41,12 @@ export const ComparePage = () => {
           </span>
         ))}
       </div>
-      {runs.length < 2 && <Empty>Choose two runs or more.</Empty>}
+      {runs.length < 2 && <Empty>Select at least two runs.</Empty>}
+      {ids.length > maxRuns && (
+        <Empty>
+          Showing the first {maxRuns} of {ids.length} runs.
+        </Empty>
+      )}
       {runs.length > 0 && <Compared runs={runs} version={version} />}
     </>
   );
@@ -61,7 +61,7 @@ const Compared = ({ runs, version }: { runs: readonly string[]; version: number 
   return (
     <>
       <ProblemNote problem={a.problem ?? b.problem} />
-      {a.answer !== undefined && b.answer !== undefined && (
+      {second !== undefined && a.answer !== undefined && b.answer !== undefined && (
         <div className="two">
           <ConfigDifferences a={a.answer} b={b.answer} />
           <LastValues a={first} b={second} metricNames={metricNames} version={version} />
@@ -76,9 +76,9 @@ const ConfigDifferences = ({ a, b }: { a: RunAnswer; b: RunAnswer }) => {
   const [left, right] = [flat(a.config), flat(b.config)];
   const keys = [...new Set([...left.keys(), ...right.keys()])].filter((key) => left.get(key) !== right.get(key)).sort();
   return (
-    <Panel title="Set up differently">
+    <Panel title="Configuration differences">
       {keys.length === 0 ? (
-        <Empty>Nothing.</Empty>
+        <Empty>The configurations are identical.</Empty>
       ) : (
         <table>
           <RunHeads a={a.summary.id} b={b.summary.id} />
@@ -128,7 +128,6 @@ interface LastProps {
 const lastMetrics =
   /^(rollout\/(reward|success|turns|tokens)|eval\/|policy\/entropy|kl\/|update\/gradient-norm|speed\/)/;
 
-/** The last tenth of each run. */
 const LastValues = ({ a, b, metricNames, version }: LastProps) => {
   const names = metricNames.filter((name) => lastMetrics.test(name)).slice(0, 20);
   const query = new URLSearchParams({ points: "20" });
@@ -138,7 +137,7 @@ const LastValues = ({ a, b, metricNames, version }: LastProps) => {
   const of = (run: string, name: string) =>
     lastMean(answer?.series.find((each) => each.run === run && each.name === name));
   return (
-    <Panel title="Last tenth of each run">
+    <Panel title="Mean over the last 10% of each run">
       <table>
         <RunHeads a={a} b={b} />
         <tbody>
@@ -165,5 +164,5 @@ const LastValues = ({ a, b, metricNames, version }: LastProps) => {
 function lastMean(series: Series | undefined): number | undefined {
   const values = (series?.values ?? []).filter((value) => value !== null);
   const last = values.slice(-Math.max(1, Math.round(values.length / 10)));
-  return last.length === 0 ? undefined : last.reduce((sum, value) => sum + value, 0) / last.length;
+  return last.length === 0 ? undefined : mean(last);
 }

@@ -1,19 +1,20 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
+import { defined } from "../../../src/defined.ts";
 import type { EnvironmentsAnswer, PlayAnswer } from "../../../src/server/dashboard/answers.ts";
-import { Problem, post, useAnswer } from "../api.ts";
+import { type Problem, post, toProblem, useAnswer } from "../api.ts";
 import { short, whole } from "../numbers.ts";
 import { Empty, Panel, ProblemNote } from "../pieces.tsx";
-import { setQuery, usePlace } from "../router.tsx";
+import { queryNumber, setQuery, usePlace } from "../router.tsx";
 import { RunPicker } from "../run-picker.tsx";
 import { visible } from "../shown-text.tsx";
 import { Suggestion } from "../suggestion.tsx";
 
-/** An environment played by hand, with what a policy would see, and a checkpoint beside. */
+/** Playing an environment by hand, with the policy's prompt and, optionally, samples of a checkpoint. */
 export const PlayPage = () => {
   const { query } = usePlace();
-  const { answer: known } = useAnswer<EnvironmentsAnswer>("/environments");
+  const { answer: known, problem: listProblem } = useAnswer<EnvironmentsAnswer>("/environments");
   const [env, run] = [query.get("env") ?? known?.environments[0]?.name ?? "", query.get("run") ?? ""];
-  const index = Number(query.get("index") ?? 0);
+  const index = queryNumber(query, "index", 0);
   const [game, setGame] = useState<PlayAnswer>();
   const [problem, setProblem] = useState<Problem>();
   const [isBusy, setBusy] = useState(false);
@@ -24,12 +25,10 @@ export const PlayPage = () => {
         setGame(next);
         setProblem(undefined);
       })
-      .catch((error: unknown) =>
-        setProblem(error instanceof Problem ? error : new Problem(0, "unreachable", String(error))),
-      )
+      .catch((error: unknown) => setProblem(toProblem(error)))
       .finally(() => setBusy(false));
   };
-  const begin = () => tell("/play", { env, index, ...(run === "" ? {} : { run }) });
+  const start = () => tell("/play", { env, index, ...defined({ run: run || undefined }) });
   return (
     <>
       <div className="head">
@@ -53,18 +52,18 @@ export const PlayPage = () => {
             onChange={(event) => setQuery({ index: event.target.value })}
           />
         </span>
-        <RunPicker label="A run's checkpoint beside it" onPick={(id) => setQuery({ run: id })} />
+        <RunPicker label="Add a run's checkpoint" onPick={(id) => setQuery({ run: id })} />
         {run !== "" && (
           <button type="button" className="chip" onClick={() => setQuery({ run: undefined })}>
             <bdi>{run}</bdi> ×
           </button>
         )}
-        <button type="button" className="main" disabled={env === "" || isBusy} onClick={begin}>
-          Begin
+        <button type="button" className="main" disabled={env === "" || isBusy} onClick={start}>
+          Start
         </button>
       </div>
-      <ProblemNote problem={problem} />
-      {known?.environments.length === 0 && <Empty>There are no environments to play.</Empty>}
+      <ProblemNote problem={problem ?? listProblem} />
+      {known?.environments.length === 0 && <Empty>This server has no environments to play.</Empty>}
       {game !== undefined && (
         <Game
           game={game}
@@ -86,7 +85,10 @@ interface GameProps {
 
 const Game = ({ game, isBusy, onTell, onProblem }: GameProps) => (
   <div className="two play">
-    <Panel title={`${game.env} ${game.taskId}`} aside={<span className="quiet">so far {short(game.reward)}</span>}>
+    <Panel
+      title={`${game.env} ${game.taskId}`}
+      aside={<span className="quiet">reward so far {short(game.reward)}</span>}
+    >
       <Talk game={game} />
       {game.end === undefined ? (
         <Answer key={game.messages.length} game={game} isBusy={isBusy} onTell={onTell} onProblem={onProblem} />
@@ -130,15 +132,15 @@ const Game = ({ game, isBusy, onTell, onProblem }: GameProps) => (
 const Talk = ({ game }: { game: PlayAnswer }) => {
   const foot = useRef<HTMLDivElement>(null);
   const count = game.messages.length;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with each message the newest is to be seen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls to the newest message
   useEffect(() => {
-    // no arrow alone: newer browsers return a promise, which is no way to clean up
+    // a block body: newer browsers return a promise, which React would take for a cleanup function
     foot.current?.scrollTo(0, foot.current.scrollHeight);
   }, [count]);
   return (
     <div ref={foot} className="talk">
       {game.messages.map((message, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: messages never change places
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages are never reordered
         <div key={i} className={`message ${message.role}`}>
           <i>{message.role === "assistant" ? "you" : message.role}</i>
           <div className="text" dir="auto">
@@ -163,7 +165,7 @@ const Answer = ({ game, isBusy, onTell, onProblem }: GameProps) => {
   const askExpert = () => {
     post<{ text: string | null }>(`/play/${game.session}/expert`, {})
       .then((said) => setText(said.text ?? ""))
-      .catch(onProblem);
+      .catch((error: unknown) => onProblem(toProblem(error)));
   };
   return (
     <form className="answer" onSubmit={send}>
@@ -177,19 +179,19 @@ const Answer = ({ game, isBusy, onTell, onProblem }: GameProps) => {
       <textarea
         ref={field}
         rows={2}
-        aria-label={`What ${game.role} says`}
-        placeholder={`What ${game.role} says. Enter sends, Shift+Enter is a new line.`}
+        aria-label={`Message as ${game.role}`}
+        placeholder={`Message as ${game.role}. Enter sends, Shift+Enter inserts a new line.`}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && send(event)}
       />
       <div className="tools">
         <button type="submit" className="main" disabled={isBusy}>
-          Say
+          Send
         </button>
         {game.hasExpert && (
           <button type="button" onClick={askExpert}>
-            What an expert would say
+            Suggest expert message
           </button>
         )}
       </div>

@@ -6,7 +6,7 @@ import { Curves } from "../curves.tsx";
 import { useLive } from "../live.ts";
 import { percent, short, whole } from "../numbers.ts";
 import { Empty, Panel, ProblemNote, Status } from "../pieces.tsx";
-import { href, Link, setQuery, usePlace } from "../router.tsx";
+import { href, Link, queryNumber, setQuery, usePlace } from "../router.tsx";
 import { RunPicker } from "../run-picker.tsx";
 
 export const RunPage = ({ run }: { run: string }) => {
@@ -26,7 +26,7 @@ export const RunPage = ({ run }: { run: string }) => {
       <ProblemNote problem={problem} />
       <FindingList findings={findings} isKnown={found !== undefined} />
       <div className="tools overlay">
-        <RunPicker label="Lay another run over it" onPick={(id) => setQuery({ with: [...runs.slice(1), id] })} />
+        <RunPicker label="Overlay another run" onPick={(id) => setQuery({ with: [...runs.slice(1), id] })} />
         {runs.slice(1).map((id) => (
           <button
             key={id}
@@ -89,8 +89,8 @@ const RunHead = ({ run, answer }: { run: string; answer: RunAnswer | undefined }
 };
 
 const FindingList = ({ findings, isKnown }: { findings: readonly ShownFinding[]; isKnown: boolean }) => {
-  if (!isKnown) return <div className="findings quiet">Looking for trouble …</div>;
-  if (findings.length === 0) return <div className="findings quiet">Nothing is wrong that the doctor knows of.</div>;
+  if (!isKnown) return <div className="findings quiet">Running the doctor …</div>;
+  if (findings.length === 0) return <div className="findings quiet">The doctor found no problems.</div>;
   return (
     <details className="findings" open={findings.length <= 4}>
       <summary>
@@ -108,9 +108,15 @@ const FindingList = ({ findings, isKnown }: { findings: readonly ShownFinding[];
   );
 };
 
-/** All but the ends of steps: those are the curves. */
+/** Without `step-end`: the curves show its metrics. */
 const eventTypes: readonly RunEvent["type"][] = [
-  ...(["run-start", "phase-start", "eval-end", "checkpoint-saved", "finding", "warning", "run-end"] as const),
+  "run-start",
+  "phase-start",
+  "eval-end",
+  "checkpoint-saved",
+  "finding",
+  "warning",
+  "run-end",
 ];
 
 function eventText(event: RunEvent): string {
@@ -126,7 +132,7 @@ function eventText(event: RunEvent): string {
 
 const EventList = ({ path, version }: { path: string; version: number }) => {
   const { query } = usePlace();
-  const after = Number(query.get("events") ?? 0);
+  const after = queryNumber(query, "events", 0);
   const types = eventTypes.map((type) => `type=${type}`).join("&");
   const { answer } = useAnswer<EventsAnswer>(`${path}/events?limit=50&after=${after}&${types}`, version);
   return (
@@ -144,7 +150,7 @@ const EventList = ({ path, version }: { path: string; version: number }) => {
           First
         </button>
         <button type="button" disabled={answer?.next === undefined} onClick={() => setQuery({ events: answer?.next })}>
-          Later
+          Next
         </button>
       </div>
     </Panel>

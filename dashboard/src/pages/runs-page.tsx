@@ -4,7 +4,7 @@ import { useAnswer } from "../api.ts";
 import { useLive } from "../live.ts";
 import { ago, count, percent, short, whole } from "../numbers.ts";
 import { Empty, ProblemNote, Spark, Status } from "../pieces.tsx";
-import { go, href, Link, setQuery, usePlace } from "../router.tsx";
+import { go, href, Link, queryNumber, setQuery, usePlace } from "../router.tsx";
 
 const pageSize = 25;
 
@@ -12,7 +12,7 @@ export const RunsPage = () => {
   const { query } = usePlace();
   const version = useLive([]);
   const search = query.get("search") ?? "";
-  const skip = Number(query.get("skip") ?? 0);
+  const skip = queryNumber(query, "skip", 0);
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const asked = new URLSearchParams({ search, skip: String(skip), limit: String(pageSize) });
   const { answer, problem } = useAnswer<RunsAnswer>(`/runs?${asked}`, version);
@@ -42,7 +42,7 @@ export const RunsPage = () => {
       </ul>
       {answer?.total === 0 && (
         <Empty>
-          {search === "" ? "No runs yet. Training writes one; it shows up here." : "No run has such a name."}
+          {search === "" ? "No runs yet. They appear here once training starts." : "No run matches this search."}
         </Empty>
       )}
       <Pager skip={skip} total={answer?.total ?? 0} />
@@ -79,7 +79,7 @@ const RunRow = ({ run, isChosen, onChoose }: RowProps) => (
   <li className="row">
     <input
       type="checkbox"
-      aria-label={`Choose ${run.id} to compare`}
+      aria-label={`Select ${run.id} for comparison`}
       checked={isChosen}
       onChange={(event) => onChoose(event.target.checked)}
     />

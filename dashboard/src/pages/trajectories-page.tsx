@@ -1,3 +1,4 @@
+import { infrastructureStops, isInfrastructureStop, policyStops } from "../../../src/schema/stop-reason.ts";
 import type { RunAnswer, ShownSummary, TrajectoriesAnswer } from "../../../src/server/dashboard/answers.ts";
 import { useAnswer } from "../api.ts";
 import { useLive } from "../live.ts";
@@ -20,12 +21,7 @@ export const filterNames = [
   "rollout",
 ] as const;
 
-const stops = [
-  ...["completed", "max-turns", "max-tokens", "context-full", "parse-error"],
-  ...["tool-timeout", "tool-crash", "env-timeout", "env-crash", "engine-error", "episode-timeout", "cancelled"],
-];
-
-/** What was tried in a run, newest first; the filters are in the address. */
+/** Trajectories of a run, newest first. The filters are in the address, so that a link keeps them. */
 export const TrajectoriesPage = ({ run }: { run: string }) => {
   const { query } = usePlace();
   const version = useLive([run]);
@@ -34,7 +30,7 @@ export const TrajectoriesPage = ({ run }: { run: string }) => {
   );
   const after = query.get("after") ?? "";
   const base = `/runs/${encodeURIComponent(run)}`;
-  // a page further back does not change: only the newest one follows the run
+  // older pages do not change: only the newest one is refreshed
   const shownVersion = after === "" ? version : 0;
   const list = `${base}/trajectories?limit=50&${filter}${after === "" ? "" : `&after=${after}`}`;
   const { answer, problem, isLoading } = useAnswer<TrajectoriesAnswer>(list, shownVersion);
@@ -60,7 +56,7 @@ export const TrajectoriesPage = ({ run }: { run: string }) => {
           <TrajectoryRow key={summary.key} run={run} summary={summary} />
         ))}
       </div>
-      {answer?.trajectories.length === 0 && <Empty>No trajectory fits.</Empty>}
+      {answer?.trajectories.length === 0 && <Empty>No trajectory matches these filters.</Empty>}
       <div className="tools">
         <button type="button" disabled={after === ""} onClick={() => setQuery({ after: undefined })}>
           Newest
@@ -85,7 +81,7 @@ const TrajectoryRow = ({ run, summary }: { run: string; summary: ShownSummary })
     <span className="name">
       <bdi>{summary.taskId}</bdi>
     </span>
-    <span className={`stop ${stops.indexOf(summary.stop) > 4 ? "broken" : ""}`}>{summary.stop}</span>
+    <span className={`stop ${isInfrastructureStop(summary.stop) ? "broken" : ""}`}>{summary.stop}</span>
     <span className="number">{count(summary.turns, "turn")}</span>
     <span className="number">{count(summary.tokens, "token")}</span>
     <span className="what">
@@ -106,32 +102,32 @@ const Filters = () => {
       <input
         data-search
         type="search"
-        placeholder="Words in the text, end* for any ending"
+        placeholder="Search text (prefix* works)"
         aria-label="Search in text"
         {...field("text")}
       />
       <select aria-label="Success" {...field("success")}>
-        <option value="">solved or not</option>
+        <option value="">any outcome</option>
         <option value="true">solved</option>
         <option value="false">not solved</option>
       </select>
       <select aria-label="Stop reason" {...field("stop")}>
-        <option value="">any end</option>
-        {stops.map((stop) => (
+        <option value="">any stop reason</option>
+        {[...policyStops, ...infrastructureStops].map((stop) => (
           <option key={stop}>{stop}</option>
         ))}
       </select>
       <select aria-label="Hints" {...field("hint")}>
-        <option value="">hint or none</option>
-        <option value="true">with a hint</option>
-        <option value="false">without</option>
+        <option value="">with or without hint</option>
+        <option value="true">with hint</option>
+        <option value="false">without hint</option>
       </select>
       <input className="small" placeholder="tool" aria-label="Tool" {...field("tool")} />
       <input className="small" placeholder="task" aria-label="Task" {...field("task")} />
       <span className="zoom">
         reward
-        <input type="number" step="any" placeholder="least" aria-label="Least reward" {...field("min")} />–
-        <input type="number" step="any" placeholder="most" aria-label="Most reward" {...field("max")} />
+        <input type="number" step="any" placeholder="min" aria-label="Minimum reward" {...field("min")} />–
+        <input type="number" step="any" placeholder="max" aria-label="Maximum reward" {...field("max")} />
       </span>
       <span className="zoom">
         steps

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { GroupAnswer, LookAnswer, ShownSummary, TrajectoryAnswer } from "../../../src/server/dashboard/answers.ts";
-import { type Problem, post, useAnswer } from "../api.ts";
+import { type Problem, post, toProblem, useAnswer } from "../api.ts";
 import { count, short, whole } from "../numbers.ts";
 import { ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
@@ -13,7 +13,7 @@ interface PageProps {
   readonly trajectory: string;
 }
 
-/** One attempt, token by token, among the others of its group. */
+/** One trajectory, token by token, with links to the rest of its group. */
 export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
   const { query } = usePlace();
   const base = `/runs/${encodeURIComponent(run)}`;
@@ -58,7 +58,7 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
         <TokenPages answer={answer} />
       </div>
       {colouring === "advantage" && answer.tokens.advantages === undefined && (
-        <p className="quiet">It was not learned from, so it has no advantages.</p>
+        <p className="quiet">This trajectory was not trained on, so it has no advantages.</p>
       )}
       {group !== undefined && <Members run={run} group={group} current={answer.summary.key} />}
       {isWide && group !== undefined ? (
@@ -75,7 +75,7 @@ function colouringOf(name: string | null): Colouring {
   return name !== null && Object.hasOwn(colourings, name) ? (name as Colouring) : "probability";
 }
 
-/** What the last checkpoint makes of the tokens: asked for once, by the colours that need it. */
+/** Log-probabilities and entropies under the last checkpoint, requested once a colouring needs them. */
 function useLook(path: string, colouring: Colouring) {
   const [state, setState] = useState<{ path?: string; look?: LookAnswer; problem?: Problem }>({});
   const isWanted = colouring === "entropy" || colouring === "drift";
@@ -85,7 +85,7 @@ function useLook(path: string, colouring: Colouring) {
     let isLeft = false;
     post<LookAnswer>(path, {})
       .then((look) => isLeft || setState({ path, look }))
-      .catch((problem: Problem) => isLeft || setState({ path, problem }));
+      .catch((error: unknown) => isLeft || setState({ path, problem: toProblem(error) }));
     return () => {
       isLeft = true;
     };
@@ -146,7 +146,7 @@ const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer
   );
 };
 
-/** Long trajectories come in stretches. */
+/** Long trajectories are loaded in pages of tokens. */
 const TokenPages = ({ answer: { tokens } }: { answer: TrajectoryAnswer }) => {
   const end = tokens.from + tokens.ids.length;
   if (tokens.from === 0 && end >= tokens.total) return null;
@@ -158,10 +158,10 @@ const TokenPages = ({ answer: { tokens } }: { answer: TrajectoryAnswer }) => {
         disabled={tokens.from === 0}
         onClick={() => setQuery({ first: Math.max(0, tokens.from - 6000) || undefined })}
       >
-        Before
+        Previous
       </button>
       <button type="button" disabled={end >= tokens.total} onClick={() => setQuery({ first: end })}>
-        After
+        Next
       </button>
     </span>
   );

@@ -6,11 +6,16 @@ import { stoppable } from "../stoppable.ts";
 import { textTable } from "../text-table.ts";
 
 const options = {
-  engine: { type: "string", choices: ["embedded", "torch"], summary: "What computes (embedded)" },
-  size: { type: "string", choices: ["tiny", "small", "base"], isMany: true, summary: "Model: 0.3M, 0.8M, 5M (all)" },
-  sequences: { type: "number", summary: "Sampled at once, and rows of an update (64)" },
-  tokens: { type: "number", summary: "New tokens of each, and tokens of a row (128)" },
-  rounds: { type: "number", summary: "Repetitions, of which the median counts (5)" },
+  engine: { type: "string", choices: ["embedded", "torch"], summary: "Compute engine; embedded by default" },
+  size: {
+    type: "string",
+    choices: ["tiny", "small", "base"],
+    isMany: true,
+    summary: "Model size: 0.3M, 0.8M or 5M parameters; all by default",
+  },
+  sequences: { type: "number", summary: "Sequences sampled in parallel, and rows per update; 64 by default" },
+  tokens: { type: "number", summary: "Tokens sampled per sequence, and tokens per row; 128 by default" },
+  rounds: { type: "number", summary: "Repetitions; the median is reported; 5 by default" },
   json: { type: "boolean", summary: "Print one JSON value" },
 } as const satisfies OptionTable;
 
@@ -19,7 +24,7 @@ export const bench: Command = {
   summary: "Measure how fast this machine samples and trains",
   options,
   details:
-    "Random weights, random tokens: only speed is measured. An update is forward, backward and a step of the optimizer.",
+    "Uses random weights and tokens: only speed is measured. An update is a forward pass, a backward pass and an optimizer step.",
   example: "ludus bench --size small --rounds 3",
   async run(args, terminal) {
     const { values } = parseOptions(args, options);

@@ -2,17 +2,17 @@ import type { Command } from "../command.ts";
 import { type OptionTable, onlyArguments, parseOptions } from "../parse-options.ts";
 
 const options = {
-  metric: { type: "string", value: "name", isMany: true, summary: "Only these; the usual ones by default" },
+  metric: { type: "string", value: "name", isMany: true, summary: "Show only these metrics; the main ones by default" },
   json: { type: "boolean", summary: "Print one JSON value" },
 } as const satisfies OptionTable;
 
 export const compare: Command = {
   name: "compare",
-  summary: "Put two runs side by side: success, metrics, curves, configuration",
+  summary: "Compare two runs: success, metrics, curves, configuration",
   usage: "<run folder> <run folder>",
   options,
-  details: `The difference of held-out success comes with a 95 % interval, as if both had been measured on different tasks.
-Each curve is drawn to its own scale.`,
+  details: `The difference in held-out success has a 95 % interval, computed as if the runs were evaluated on different tasks.
+Each curve has its own scale.`,
   example: "ludus compare runs/key-hunt-1 runs/key-hunt-2 --metric rollout/reward",
   async run(args, { stdout }) {
     const { values, positionals } = parseOptions(args, options);

@@ -4,18 +4,18 @@ import { type OptionTable, parseOptions, usageError } from "../parse-options.ts"
 import { stoppable } from "../stoppable.ts";
 
 const options = {
-  port: { type: "number", summary: "Where to listen; any that is free by default", value: "number" },
-  host: { type: "string", summary: "Another address than this machine's own, 127.0.0.1", value: "address" },
-  open: { type: "boolean", summary: "Open it in the browser" },
+  port: { type: "number", summary: "Port; any free one by default", value: "number" },
+  host: { type: "string", summary: "Address to listen on; 127.0.0.1 by default", value: "address" },
+  open: { type: "boolean", summary: "Open the page in the browser" },
 } as const satisfies OptionTable;
 
 export const dashboard: Command = {
   name: "dashboard",
-  summary: "Look at runs in the browser, live: curves, trajectories, playing by hand",
+  summary: "Show runs in the browser, live: curves, trajectories, manual play",
   usage: "[folder]",
   options,
-  details: `The folder holds runs, or is one; \`runs\` by default. Only this machine can reach it, and only with the token in the
-address that is printed; --host lets others on the network reach it too. Ctrl-C ends it.`,
+  details: `The folder holds runs, or is one; \`runs\` by default. The server is reachable from this machine only, with the token in the
+printed address; --host makes it reachable from the network. Ctrl-C stops it.`,
   example: "ludus dashboard runs --open",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

@@ -42,16 +42,16 @@ test("findings are printed by severity with evidence and remedy, then invariants
     Errors
 
       observation-unmasked, step 9
-        25 % of the loss's derivatives fall on tokens that nobody sampled: prompts and observations are trained on.
+        25 % of the loss's derivatives are on tokens that were not sampled: the policy is trained on prompts and observations.
         Evidence: largestShare 0.25, steps 10, ofSteps 10, firstStep 0
-        Remedy: Let the loss skip every token whose mask is 0. A custom loss must multiply by mask_T, and must not fill advantages_T outside of it.
+        Remedy: Skip every token whose mask is 0 in the loss. A custom loss must multiply by mask_T, and must not fill advantages_T outside of it.
 
     Good to know
 
       not-checked, step 0
-        Not checked that log-probabilities recomputed equal those stored: no checkpoint has weights that sampled a stored rollout.
+        Not checked: log-probabilities recomputed equal those stored (no checkpoint has weights that sampled a stored rollout).
         Evidence: invariant log-probabilities recomputed equal those stored
-        Remedy: Keep checkpoints (save: { keep }) and run ludus doctor on the run's folder.
+        Remedy: Retain checkpoints (save: { keep }) and run ludus doctor on the run's folder.
 
     Invariants
 
@@ -63,12 +63,12 @@ test("findings are printed by severity with evidence and remedy, then invariants
     Checklist
 
       ok       reward distribution: mean 0.1 → 0.8, 0 % of rewards are 0, quartiles -0.0327 -0.0327 0.89 0.89 0.957
-      unknown  lengths and ends: The run has no such figures.
-      look     mask: 20 trajectories looked at, 59.7 % of their tokens sampled; 25 % of derivatives elsewhere
-      unknown  KL and entropy: The run has no such figures.
-      unknown  deviation within groups: The run has no such figures.
+      unknown  lengths and stop reasons: The run has no data for this.
+      look     mask: 20 trajectories checked, 59.7 % of their tokens sampled; 25 % of derivatives on other tokens
+      unknown  KL and entropy: The run has no data for this.
+      unknown  reward std within groups: The run has no data for this.
       look     tools: search 60 %, calculator 40 %; 60 % of calls failed
-      unknown  sample efficiency: The run has no such figures.
+      unknown  sample efficiency: The run has no data for this.
 
     "
   `);

@@ -7,11 +7,11 @@ const options = {
 
 export const doctor: Command = {
   name: "doctor",
-  summary: "Say what is wrong with a run, how it shows and what to do",
+  summary: "Diagnose a run: findings with evidence and remedy",
   usage: "<run folder>",
   options,
-  details: `Looks at a run that has ended or is going on: failure modes of training, invariants of what was stored, and a checklist.
-The exit status is 1 when there is an error among the findings.`,
+  details: `Checks a finished or running run for failure modes of training and for violated invariants, and prints a checklist.
+The exit status is 1 when a finding has severity error.`,
   example: "ludus doctor runs/first",
   async run(args, { stdout }) {
     const { values, positionals } = parseOptions(args, options);

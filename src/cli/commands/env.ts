@@ -6,17 +6,17 @@ import { type OptionTable, type Parsed, parseOptions, usageError } from "../pars
 
 const options = {
   json: { type: "boolean", summary: "Print one JSON value" },
-  style: { type: "string", choices: ["tags", "compact"], summary: "How a shipped environment speaks" },
-  tasks: { type: "number", summary: "check: how many tasks of each split" },
+  style: { type: "string", choices: ["tags", "compact"], summary: "Format of a shipped environment's messages" },
+  tasks: { type: "number", summary: "check: tasks per split" },
 } as const satisfies OptionTable;
 
 export const env: Command = {
   name: "env",
-  summary: "List the environments, or check that one keeps its promises",
+  summary: "List environments, or check that one keeps its contract",
   usage: "list | check <name|file.ts>",
   options,
-  details: `list   Names, descriptions, splits and limits of the environments that come with ludus
-check  Plays an environment with its expert, at random, with nonsense and with malice, and tells what did not hold`,
+  details: `list   Names, descriptions, splits and limits of the shipped environments
+check  Plays an environment with its expert and with random, malformed and hostile actions, and reports violations`,
   example: "ludus env check ./my-env.ts",
   async run(args, terminal) {
     const parsed = parseOptions(args, options);

@@ -2,17 +2,17 @@ import type { Command } from "../command.ts";
 import { type OptionTable, onlyArguments, parseOptions } from "../parse-options.ts";
 
 const options = {
-  force: { type: "boolean", summary: "Also where there are files already; those of the same name stay as they are" },
-  quiet: { type: "boolean", summary: "Say nothing" },
+  force: { type: "boolean", summary: "Allow a folder that is not empty; existing files are kept" },
+  quiet: { type: "boolean", summary: "Print nothing" },
 } as const satisfies OptionTable;
 
 export const init: Command = {
   name: "init",
-  summary: "Start a project: an environment, a training file, a test",
+  summary: "Create a project: an environment, a training file, a test",
   usage: "[dir]",
   options,
   details: `Writes package.json, .npmrc, .gitignore, tsconfig.json, env.ts, env.test.ts and train.ts, here or into a folder.
-The policy learns to follow a trail of notes in about a minute; change env.ts into a world of your own.`,
+Training takes about a minute: the policy learns to follow a trail of notes. Replace env.ts with your own environment.`,
   example: "ludus init my-agent",
   async run(args, { stdout }) {
     const { values, positionals } = parseOptions(args, options);

@@ -4,25 +4,25 @@ import type { Command } from "../command.ts";
 import { type OptionTable, parseOptions } from "../parse-options.ts";
 
 const options = {
-  split: { type: "string", value: "name", summary: "Where the task comes from; train by default" },
-  task: { type: "number", summary: "Which task of the split; 0 by default" },
-  seed: { type: "number", summary: "The episode's chance; the task's own by default" },
-  style: { type: "string", choices: ["tags", "compact"], summary: "How a shipped environment speaks" },
-  expert: { type: "boolean", summary: "The environment's expert plays" },
-  tokens: { type: "string", choices: ["compact", "chat"], summary: "Show also the tokens that a policy is given" },
-  json: { type: "boolean", summary: "Print the finished episode as one JSON value; all else goes to stderr" },
+  split: { type: "string", value: "name", summary: "Split of the task; train by default" },
+  task: { type: "number", summary: "Index of the task in its split; 0 by default" },
+  seed: { type: "number", summary: "Seed of the episode; the task's own by default" },
+  style: { type: "string", choices: ["tags", "compact"], summary: "Format of a shipped environment's messages" },
+  expert: { type: "boolean", summary: "Let the environment's expert play" },
+  tokens: { type: "string", choices: ["compact", "chat"], summary: "Also show the tokens of the policy's prompt" },
+  json: { type: "boolean", summary: "Print the finished episode as one JSON value; everything else goes to stderr" },
 } as const satisfies OptionTable;
 
 export const play: Command = {
   name: "play",
-  summary: "Play an environment yourself, reading what a model would read",
+  summary: "Play an environment yourself, with the prompts that a model gets",
   usage: "<name|file.ts>",
   options,
-  details: `What you type is said word for word; a line that ends in \\ goes on in the next.
-  ?       lists what may be said now
-  !       asks the expert; !! lets it speak for you
-  =words  says them as an answer, in the environment's format
-Ctrl-C or Ctrl-D ends.`,
+  details: `What you type is sent verbatim; a line that ends in \\ continues on the next.
+  ?       lists the possible actions
+  !       shows the expert's action; !! sends it
+  =text   sends the text as an answer, in the environment's format
+Ctrl-C or Ctrl-D quits.`,
   example: "ludus play sokoban --style compact --task 3",
   async run(args, { stdin, stdout, stderr }) {
     const { values, positionals } = parseOptions(args, options);

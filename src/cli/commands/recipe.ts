@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { defined } from "../../defined.ts";
+import { LudusError } from "../../errors.ts";
 import { nearest } from "../../nearest.ts";
 import type { Recipe } from "../../recipe/recipe.ts";
 import type { RecipeResult } from "../../recipe/recipe-result.ts";
@@ -11,19 +13,19 @@ import { stoppable } from "../stoppable.ts";
 import { textTable } from "../text-table.ts";
 
 const options = {
-  seeds: { type: "number", summary: "run: how many seeds (3)" },
-  "first-seed": { type: "number", summary: "run: the first of them (0)" },
-  budget: { type: "real", value: "minutes", summary: "run: begin no seed that would end later" },
-  out: { type: "string", value: "file", summary: "run: write everything that was measured, curves included, as JSON" },
+  seeds: { type: "number", summary: "run: number of seeds; 3 by default" },
+  "first-seed": { type: "number", summary: "run: first seed; 0 by default" },
+  budget: { type: "real", value: "minutes", summary: "run: time limit; start no seed that would exceed it" },
+  out: { type: "string", value: "file", summary: "run: write all measurements, including curves, as JSON" },
   json: { type: "boolean", summary: "Print one JSON value on the last line" },
 } as const satisfies OptionTable;
 
 export const recipe: Command = {
   name: "recipe",
-  summary: "Train published systems in small, each beside what it is compared with",
+  summary: "Reproduce published systems in small, each with its baselines",
   usage: "list | run <system>",
   options,
-  details: `list  The systems, and what each recipe is to show
+  details: `list  The systems, and the claim of each recipe
 run   Trains the method and its baselines from scratch for several seeds and prints the table, the claim and whether it holds.
       A claim holds when the 95 % intervals of method and baseline do not overlap`,
   example: "ludus recipe run search-r1 --seeds 3 --budget 30",
@@ -42,7 +44,6 @@ run   Trains the method and its baselines from scratch for several seeds and pri
 };
 
 async function list({ values: { json } }: Parsed<typeof options>, { stdout }: Terminal): Promise<number> {
-  const { loadRecipes } = await import("../load-recipes.ts");
   const recipes = await loadRecipes();
   const all = recipes.map(({ system, title, claim }) => ({ system, title, claim }));
   if (json) stdout.write(`${JSON.stringify(all)}\n`);
@@ -92,7 +93,6 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
 }
 
 async function findRecipe(name: string | undefined): Promise<Recipe> {
-  const { loadRecipes } = await import("../load-recipes.ts");
   const recipes = await loadRecipes();
   const found = recipes.find(({ system }) => system === name);
   if (found !== undefined) return found;
@@ -117,4 +117,20 @@ async function reportOf(result: RecipeResult, seeds: number): Promise<string> {
     ...result.comparisons.map((comparison) => comparisonText(comparison)),
     "",
   ].join("\n");
+}
+
+// the same number of folders up from src/cli/commands and from dist/cli/commands; a package has them compiled
+const places = ["../../../recipes/index.ts", "../../recipes/index.js"];
+
+/** The recipes that come with ludus. */
+async function loadRecipes(): Promise<readonly Recipe[]> {
+  const place = places.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
+  if (place === undefined) {
+    throw new LudusError("no-recipes", {
+      got: `nothing at ${places.join(" or ")}`,
+      expected: "recipes with the package",
+    });
+  }
+  const module: { recipes: readonly Recipe[] } = await import(place.href);
+  return module.recipes;
 }

@@ -3,22 +3,22 @@ import { type OptionTable, onlyArguments, parseOptions } from "../parse-options.
 import { stoppable } from "../stoppable.ts";
 
 const options = {
-  step: { type: "number", summary: "Which step best, worst, last and the list are of; the last by default" },
+  step: { type: "number", summary: "Step to list or to choose best, worst and last from; the last step by default" },
   tokens: {
     type: "boolean",
-    summary: "Show also every token: id, whether it was sampled, log-probability, advantage, text",
+    summary: "Also show every token: id, whether it was sampled, log-probability, advantage, text",
   },
-  speed: { type: "real", value: "turns", summary: "Turns a second; all at once by default" },
+  speed: { type: "real", value: "turns", summary: "Turns per second; all at once by default" },
   json: { type: "boolean", summary: "Print one JSON value" },
 } as const satisfies OptionTable;
 
 export const replay: Command = {
   name: "replay",
-  summary: "Show an episode of a run turn by turn, or list what there is",
+  summary: "Show an episode of a run turn by turn, or list episodes",
   usage: "<run folder> [key | best | worst | last]",
   options,
-  details: `best and worst are by reward. Without a choice, the episodes of a step are listed with their keys.
-What the policy read first, and the text of tokens, need the tokenizer that a checkpoint of the run has.`,
+  details: `best and worst are by reward. Without a key, lists the episodes of a step with their keys.
+The first prompt and the text of tokens need a checkpoint, which has the tokenizer.`,
   example: "ludus replay runs/key-hunt-1 worst --step 40 --tokens",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

@@ -2,7 +2,7 @@ import type { Command } from "../command.ts";
 import { type OptionTable, onlyArguments, parseOptions } from "../parse-options.ts";
 
 const options = {
-  limit: { type: "number", summary: "How many at most, newest first; 50 by default" },
+  limit: { type: "number", summary: "Maximum number of runs; 50 by default" },
   json: { type: "boolean", summary: "Print one JSON value" },
 } as const satisfies OptionTable;
 
@@ -11,9 +11,9 @@ export const runs: Command = {
   summary: "List the runs in a folder, newest first",
   usage: "[dir]",
   options,
-  details: `Looks into runs/ unless told otherwise. Success is that of the last step, eval that of the last evaluation.
-A run's state is running, how it ended (finished, stopped, early-stop, time-budget, token-budget, failed), or silent: it did
-not end, and nothing was written for two minutes. ludus train --resume goes on with those that stopped or fell silent.`,
+  details: `The default folder is runs/. success is from the last step, eval from the last evaluation.
+The state is running, the reason for the end (finished, stopped, early-stop, time-budget, token-budget, failed), or silent: the run
+did not end, and nothing was written for two minutes. ludus train --resume resumes runs that are stopped or silent.`,
   example: "ludus runs --limit 10",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

@@ -4,30 +4,30 @@ import { type OptionTable, parseOptions, usageError } from "../parse-options.ts"
 import { stoppable } from "../stoppable.ts";
 
 const options = {
-  port: { type: "number", summary: "Where to listen; any that is free by default", value: "number" },
+  port: { type: "number", summary: "Port; any free one by default", value: "number" },
   host: {
     type: "string",
-    summary: "Another address than this machine's own, 127.0.0.1; needs --key",
+    summary: "Address to listen on; 127.0.0.1 by default; others need --key",
     value: "address",
   },
-  key: { type: "string", summary: "What clients must send as their API key", value: "key" },
-  name: { type: "string", summary: "What clients call the model; the folder's name by default", value: "name" },
+  key: { type: "string", summary: "API key that clients must send", value: "key" },
+  name: { type: "string", summary: "Model name for clients; the folder's name by default", value: "name" },
   renderer: {
     type: "string",
-    summary: "How messages become tokens; as in training by default",
+    summary: "How messages are rendered to tokens; by default as in training",
     value: "renderer",
     choices: ["compact", "chat"],
   },
-  engine: { type: "string", choices: ["embedded", "torch"], summary: "What computes (embedded)" },
-  record: { type: "boolean", summary: "Keep the calls of named rollouts, with their tokens, to learn from" },
+  engine: { type: "string", choices: ["embedded", "torch"], summary: "Compute engine; embedded by default" },
+  record: { type: "boolean", summary: "Record the calls of named rollouts, with their tokens, for training" },
 } as const satisfies OptionTable;
 
 export const serve: Command = {
   name: "serve",
-  summary: "Serve a checkpoint as OpenAI and Anthropic serve their models",
+  summary: "Serve a checkpoint with OpenAI's and Anthropic's protocols",
   usage: "<run or model folder>",
   options,
-  details: `Clients take the printed address as their base URL. With --record, calls under /rollouts/<id>/v1, or with the header
+  details: `Clients use the printed address as their base URL. With --record, calls under /rollouts/<id>/v1, or with the header
 x-ludus-rollout, belong to that rollout; POST /rollouts/<id>/reward {"reward": 1} ends it, GET /rollouts/<id> gives its trajectories.`,
   example: "ludus serve runs/first --port 8000",
   async run(args, terminal) {

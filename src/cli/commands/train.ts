@@ -3,17 +3,17 @@ import { type OptionTable, onlyArguments, parseOptions } from "../parse-options.
 import { stoppable } from "../stoppable.ts";
 
 const options = {
-  set: { type: "string", value: "path=value", isMany: true, summary: "Another value for a field of the configuration" },
-  run: { type: "string", value: "dir", summary: "Where the run is kept; runs/<environment>-<n> by default" },
-  resume: { type: "boolean", summary: "Go on with the run that is there, from its last checkpoint" },
-  events: { type: "string", value: "file", summary: "Add every event to a file, as lines of JSON" },
-  quiet: { type: "boolean", summary: "No progress, only the result" },
+  set: { type: "string", value: "path=value", isMany: true, summary: "Override a field of the configuration" },
+  run: { type: "string", value: "dir", summary: "Folder of the run; runs/<environment>-<n> by default" },
+  resume: { type: "boolean", summary: "Resume from the last checkpoint of the run" },
+  events: { type: "string", value: "file", summary: "Append every event to a file, as JSON lines" },
+  quiet: { type: "boolean", summary: "Print only the result, no progress" },
   json: { type: "boolean", summary: "Print the result as one JSON value; progress goes to stderr" },
 } as const satisfies OptionTable;
 
 export const train: Command = {
   name: "train",
-  summary: "Train a policy as a file says, and keep the run in a folder",
+  summary: "Train a policy from a configuration file, and store the run in a folder",
   usage: "<file.ts>",
   options,
   details: `The file exports \`config\`: a TrainConfig, or a function that returns one.
@@ -26,8 +26,8 @@ export const train: Command = {
 
 --set takes fields with plain values: steps, seed, tasksPerStep, save.every, eval.tasks, eval.every, budget.seconds,
 earlyStop.success, rollout.limits.turns, warmStart.steps, algorithm.groupSize, algorithm.sampling.temperature,
-algorithm.optimizer.learningRate and their like. What a function was made with is changed in the file.
-Ctrl-C once stops with the last whole step saved (exit status 130), twice at once; --resume goes on from there.`,
+algorithm.optimizer.learningRate and others like them. Arguments of functions can only be changed in the file.
+Ctrl-C stops after saving the last complete step (exit status 130), twice stops at once; --resume continues from there.`,
   example: "ludus train train.ts --set steps=200 --set algorithm.groupSize=4",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

@@ -1,21 +1,11 @@
 import { defined } from "../../defined.ts";
 import { metric } from "../../schema/metric-names.ts";
+import { mean, sum } from "../../statistics.ts";
 import type { Evidence, RunView } from "./detector.ts";
 import { maskCoversSampled } from "./invariants/mask-covers-sampled.ts";
 import { countsOf, recentGroups, rewardsOf, soundTrajectories } from "./sample.ts";
 import { settingsOf } from "./settings.ts";
-import {
-  learningPoints,
-  mean,
-  percent,
-  quantile,
-  recentMean,
-  referencePoints,
-  short,
-  sum,
-  trendOf,
-  variance,
-} from "./trend.ts";
+import { learningPoints, percent, quantile, recentMean, referencePoints, short, trendOf, variance } from "./trend.ts";
 
 /** One thing to look at when a run goes wrong. `look`: it may be the reason. */
 export interface ChecklistItem {
@@ -25,13 +15,13 @@ export interface ChecklistItem {
   readonly figures: Evidence;
 }
 
-/** What to look at, in this order, when learning goes wrong, with the figures of the run's last quarter. */
+/** What to check, in this order, when learning goes wrong, with figures from the last quarter of the run. */
 export function checklist(view: RunView): ChecklistItem[] {
   return [rewards, lengths, mask, divergence, deviation, tools, efficiency].map((look) => look(view));
 }
 
 function unknown(item: string): ChecklistItem {
-  return { item, status: "unknown", summary: "The run has no such figures.", figures: {} };
+  return { item, status: "unknown", summary: "The run has no data for this.", figures: {} };
 }
 
 function rewards(view: RunView): ChecklistItem {
@@ -50,7 +40,7 @@ function rewards(view: RunView): ChecklistItem {
 }
 
 function lengths(view: RunView): ChecklistItem {
-  const item = "lengths and ends";
+  const item = "lengths and stop reasons";
   const turns = trendOf(learningPoints(view, metric.turns));
   const tokens = trendOf(learningPoints(view, metric.tokens));
   const trajectories = recentGroups(view).flatMap((group) => group.trajectories);
@@ -85,7 +75,7 @@ function mask(view: RunView): ChecklistItem {
   return {
     item,
     status: findings.length > 0 || largest > 1e-9 ? "look" : "ok",
-    summary: `${checked} trajectories looked at, ${percent(sampled)} of their tokens sampled; ${percent(largest)} of derivatives elsewhere`,
+    summary: `${checked} trajectories checked, ${percent(sampled)} of their tokens sampled; ${percent(largest)} of derivatives on other tokens`,
     figures: { checked, wrong: findings.length, sampledShare: sampled, unsampledDerivatives: largest },
   };
 }
@@ -97,7 +87,7 @@ function divergence(view: RunView): ChecklistItem {
   const oldNew = recentMean(learningPoints(view, metric.klOldNew));
   const reference = recentMean(referencePoints(view));
   const kl = [
-    ...(oldNew === undefined ? [] : [`KL of a step ${short(oldNew)}`]),
+    ...(oldNew === undefined ? [] : [`KL per step ${short(oldNew)}`]),
     ...(reference === undefined ? [] : [`KL from the reference ${short(reference)}`]),
   ];
   const isFar = (oldNew ?? 0) > 0.05 || (reference ?? 0) > 0.5;
@@ -114,7 +104,7 @@ function divergence(view: RunView): ChecklistItem {
 }
 
 function deviation(view: RunView): ChecklistItem {
-  const item = "deviation within groups";
+  const item = "reward std within groups";
   const change = trendOf(learningPoints(view, metric.deviation));
   if (change === undefined || (settingsOf(view).groupSize ?? 2) < 2) return unknown(item);
   const fail = recentMean(learningPoints(view, metric.uniformFail)) ?? 0;
@@ -150,7 +140,7 @@ function efficiency(view: RunView): ChecklistItem {
   const tokens = sum(learningPoints(view, metric.sampledTokens).map(({ value }) => value));
   const total = variance(groups.flat());
   if (reward === undefined || groups.length === 0 || tokens === 0) return unknown(item);
-  // near 1: chance decides, not the task; the policy is too weak to be told apart by tasks
+  // near 1: rewards depend on sampling noise, not on the task
   const within = total === 0 ? 0 : mean(groups.map(variance)) / total;
   const gain = (reward.change / tokens) * 1e6;
   return {

@@ -10,26 +10,26 @@ export interface DiagnoseOptions {
 }
 
 export interface Diagnosis {
-  /** The worst first. */
+  /** The most severe first. */
   readonly findings: readonly Finding[];
   readonly proofs: readonly Proof[];
 }
 
 const rank: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 };
 
-/** All that is wrong with a run, the worst first. */
+/** All findings of a run, the most severe first. */
 export async function diagnose(view: RunView, options: DiagnoseOptions = {}): Promise<Finding[]> {
   return [...(await diagnoseFully(view, options)).findings];
 }
 
-/** The same, with what was proved. */
+/** The same, with the invariants that were checked. */
 export async function diagnoseFully(view: RunView, { recompute }: DiagnoseOptions = {}): Promise<Diagnosis> {
   const proofs = await proveInvariants(view, recompute);
   const findings = [...detect(view), ...proofs.flatMap((proof) => proof.findings), ...proofs.flatMap(unchecked)];
   return { findings: sortBySeverity(findings), proofs };
 }
 
-/** Detectors alone: what a run that goes on can afford at every step. */
+/** Detectors only: cheap enough for every step of a run in progress. */
 export function detect(view: RunView): Finding[] {
   return sortBySeverity(builtinDetectors.flatMap((detector) => detector.detect(view)));
 }
@@ -46,8 +46,8 @@ function unchecked({ invariant, notChecked }: Proof): Finding[] {
       severity: "info",
       step: 0,
       evidence: { invariant },
-      message: `Not checked that ${invariant}: ${notChecked}.`,
-      remedy: "Keep checkpoints (save: { keep }) and run ludus doctor on the run's folder.",
+      message: `Not checked: ${invariant} (${notChecked}).`,
+      remedy: "Retain checkpoints (save: { keep }) and run ludus doctor on the run's folder.",
     },
   ];
 }

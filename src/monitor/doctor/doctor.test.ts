@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { monitorContract } from "../monitor.contract.ts";
 import { type RunFixture, viewOf } from "../testing/fixture-view.ts";
 import { checklist } from "./checklist.ts";
 import type { Finding } from "./detector.ts";
@@ -29,15 +30,45 @@ describe.each(fixtures)("the run $name", ({ fires, mayFire, ...recorded }) => {
   test("has figures for every item of the checklist it can have", () => {
     const items = checklist(viewOf({ fires, mayFire, ...recorded }));
     expect(items.map(({ item }) => item)).toEqual([
-      ...["reward distribution", "lengths and ends", "mask", "KL and entropy"],
-      ...["deviation within groups", "tools", "sample efficiency"],
+      ...["reward distribution", "lengths and stop reasons", "mask", "KL and entropy"],
+      ...["reward std within groups", "tools", "sample efficiency"],
     ]);
     const unknown = items.filter(({ status }) => status === "unknown").map(({ item }) => item);
-    expect(unknown.filter((item) => item !== "tools" && item !== "deviation within groups")).toEqual([]);
+    expect(unknown.filter((item) => item !== "tools" && item !== "reward std within groups")).toEqual([]);
   });
 });
 
 describe("detectors", () => {
+  const sound = fixtures.filter(({ name }) => name.startsWith("sound-"));
+
+  test.each(builtinDetectors)(
+    "$code fires on a faulty run, and on sound ones at most for information",
+    ({ code, detect }) => {
+      const faulty = fixtures.filter(({ fires }) => fires.includes(code));
+      expect(faulty.length).toBeGreaterThan(0);
+      for (const run of faulty) expect(codesOf(detect(viewOf(run))), run.name).toContain(code);
+      for (const run of sound) {
+        const troubles = detect(viewOf(run)).filter(({ severity }) => severity !== "info");
+        expect(troubles, run.name).toEqual([]);
+      }
+    },
+  );
+
+  test("bear metrics that are not finite", async () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+      for (const run of sound) {
+        const view = viewOf(run);
+        const broken = {
+          ...view,
+          series: (name: string) => view.series(name).map((point) => ({ ...point, value, max: value })),
+        };
+        const findings = await diagnose(broken);
+        expect(findings.find(({ code }) => code === "reward-distribution")).toMatchObject({ severity: "error" });
+        for (const { message, remedy } of findings) expect(`${message}${remedy}`).not.toContain("undefined");
+      }
+    }
+  });
+
   test("each have a run that sets them off and one that does not", async () => {
     const runs = await Promise.all(fixtures.map(async (each) => codesOf(await diagnose(viewOf(each)))));
     for (const { code } of builtinDetectors) {
@@ -80,6 +111,8 @@ test("the same view gives the same findings", async () => {
   const view = viewOf(fixture("pays-by-turn"));
   expect(await diagnoseFully(view)).toEqual(await diagnoseFully(view));
 });
+
+monitorContract("liveDoctor", () => liveDoctor({ every: 1 }).monitor);
 
 describe("live", () => {
   const replay = ({ series }: RunFixture, doctor: ReturnType<typeof liveDoctor>) => {

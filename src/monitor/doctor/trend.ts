@@ -1,4 +1,5 @@
 import { metric } from "../../schema/metric-names.ts";
+import { mean, sum } from "../../statistics.ts";
 import type { RunView, SeriesPoint } from "./detector.ts";
 
 /** How a metric went: the mean of its first and of its last quarter, which hold 3 to 20 points. */
@@ -84,14 +85,6 @@ export function slopeOf(points: readonly SeriesPoint[]): number {
   const spread = sum(points.map(({ step }) => (step - centreStep) ** 2));
   if (spread === 0) return 0;
   return sum(points.map(({ step, value }) => (step - centreStep) * (value - centre))) / spread;
-}
-
-export function sum(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0);
-}
-
-export function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : sum(values) / values.length;
 }
 
 /** Unbiased; 0 of fewer than two values. */

@@ -19,10 +19,12 @@ export interface PlannedSpan {
 export interface SpanOptions {
   readonly agent: string;
   readonly model: string;
-  /** Also what was said, called and answered. */
+  /** Also messages, arguments and results. */
   readonly content: boolean;
 }
 
+/** Names of tools come from the policy: backends refuse or index spans by name, so they are bounded. */
+const maxNameChars = 128;
 const isInfrastructure = (stop: StopReason) => (infrastructureStops as readonly string[]).includes(stop);
 
 /**
@@ -65,7 +67,7 @@ interface TimedTurn {
   readonly endMs: number;
 }
 
-/** Turns as they were taken; each role's are in its trajectories in that order. None where nobody took the time. */
+/** Turns in the order they were taken, which is also their order within each role. None where turns were not timed. */
 function turnsInOrder({ trajectories, timing }: FinishedRollout): TimedTurn[] {
   const waiting = Map.groupBy(
     trajectories.flatMap((trajectory) => trajectory.turns.map((turn) => ({ turn, trajectory }))),
@@ -99,12 +101,12 @@ function turnSpans({ turn, trajectory, startMs, saidMs, endMs }: TimedTurn, opti
       ...defined({ "gen_ai.output.messages": options.content ? outputMessages(turn, reason) : undefined }),
     },
   };
-  // calls of one turn were run one after the other, and only their end was taken down
+  // calls of one turn run one after the other, and only the end of the last is recorded
   return [said, ...turn.calls.map((call, i) => callSpan(call, `call_${i}`, saidMs, endMs, options))];
 }
 
 function callSpan(call: CallRecord, id: string, startMs: number, endMs: number, { content }: SpanOptions): PlannedSpan {
-  const name = call.name || "unknown";
+  const name = call.name.slice(0, maxNameChars) || "unknown";
   const isOk = call.outcome === "ok";
   return {
     name: `execute_tool ${name}`,

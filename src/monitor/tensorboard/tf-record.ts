@@ -1,5 +1,4 @@
 import { LudusError } from "../../errors.ts";
-import { maskedCrc32c } from "./crc32c.ts";
 
 // A record is: length (8 bytes), checksum of the length (4), data, checksum of the data (4); all little-endian.
 const headerBytes = 12;
@@ -39,4 +38,25 @@ function check(checksum: number, bytes: Uint8Array, at: number): void {
     got: `a wrong checksum in the record at byte ${at}`,
     expected: "a TFRecord file",
   });
+}
+
+// The Castagnoli polynomial, bits reversed. Node's own crc32 has another polynomial.
+const polynomial = 0x82f63b78;
+
+const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let remainder = byte;
+  for (let bit = 0; bit < 8; bit++) remainder = remainder & 1 ? (remainder >>> 1) ^ polynomial : remainder >>> 1;
+  return remainder;
+});
+
+export function crc32c(bytes: Uint8Array): number {
+  let remainder = 0xffffffff;
+  for (const byte of bytes) remainder = (remainder >>> 8) ^ table[(remainder ^ byte) & 0xff];
+  return (remainder ^ 0xffffffff) >>> 0;
+}
+
+/** As TFRecord stores it: a checksum of bytes that hold a checksum themselves would be weak, so it is rotated and a constant is added. */
+export function maskedCrc32c(bytes: Uint8Array): number {
+  const checksum = crc32c(bytes);
+  return (((checksum >>> 15) | (checksum << 17)) + 0xa282ead8) >>> 0;
 }

@@ -5,7 +5,7 @@ import { learningPoints, percent, recentMean } from "../trend.ts";
 const code = "clip-fraction";
 const limit = 0.25;
 
-/** So many tokens are clipped that a large part of each batch teaches nothing. */
+/** So many tokens are clipped that a large part of each batch has no gradient. */
 export const clipFraction: Detector = {
   code,
   detect(view) {
@@ -18,10 +18,10 @@ export const clipFraction: Detector = {
         code,
         severity: "warning",
         step: (low.at(-1) ?? high.at(-1))!.step,
-        message: `${percent(below + above)} of sampled tokens are clipped, so that they have no gradient.`,
+        message: `${percent(below + above)} of sampled tokens are clipped and have no gradient.`,
         evidence: { clippedBelow: below, clippedAbove: above, limit },
         remedy:
-          "Lower the learning rate or the number of epochs and mini-batches; CISPO (cispo) keeps a gradient for every token.",
+          "Lower the learning rate or the number of epochs and mini-batches; cispo keeps a gradient for every token.",
       },
     ];
   },

@@ -4,6 +4,7 @@ import { metric } from "../../../schema/metric-names.ts";
 import { viewOf } from "../../testing/fixture-view.ts";
 import type { RunView } from "../detector.ts";
 import { graderHacking } from "./grader-hacking.ts";
+import { builtinDetectors } from "./index.ts";
 import { klExplosion } from "./kl-explosion.ts";
 import { loops } from "./loops.ts";
 import { rewardDistribution } from "./reward-distribution.ts";
@@ -50,11 +51,11 @@ describe("grader hacking", () => {
 describe("loops", () => {
   const view = recorded("pays-by-turn");
   test("are seen in rollouts, by their words and what they are told", () => {
-    expect(loops.detect(view)[0].message).toMatch(/is told what it was told before/);
+    expect(loops.detect(view)[0].message).toMatch(/repeat both the text and the observation/);
     expect(loops.detect(view)[0].evidence.trajectories).toHaveLength(3);
   });
   test("are seen live by words alone, where few tasks are solved", () => {
-    expect(loops.detect({ ...view, groups: [] })[0].message).toMatch(/repeat the turn before/);
+    expect(loops.detect({ ...view, groups: [] })[0].message).toMatch(/repeat the text of the turn before/);
   });
   test("are not seen in a walker who goes on and on and gets there", () => {
     expect(loops.detect(recorded("sound-walk"))).toEqual([]);
@@ -99,4 +100,96 @@ test.each([
     { severity, evidence: { allFail: expect.closeTo(fail, 9), allPass: expect.closeTo(pass, 9) } },
   ]);
   expect(zeroVariance.detect({ ...view, config: { algorithm: { groupSize: 1 } } })).toEqual([]);
+});
+
+// From metrics alone, as a run in progress is seen: on either side of each limit.
+describe("limits", () => {
+  const base = { [metric.reward]: ten(0.5), [metric.success]: ten(0.5) };
+  const twenty = (value: number) => [...ten(value), ...ten(value)];
+  const ramp = (from: number, to: number) => Array.from({ length: 20 }, (_, i) => from + ((to - from) * i) / 19);
+  const falling = { [metric.success]: twenty(0.5), [metric.reward]: twenty(0.5), [metric.deviation]: ramp(0.5, 0.01) };
+  type Metrics = Readonly<Record<string, readonly number[]>>;
+  const cases: readonly [code: string, severity: string, faulty: Metrics, sound: Metrics][] = [
+    [
+      "clip-fraction",
+      "warning",
+      { [metric.clipLow]: ten(0.1), [metric.clipHigh]: ten(0.16) },
+      { [metric.clipHigh]: ten(0.24) },
+    ],
+    [
+      "echo-trap",
+      "warning",
+      { ...falling, [metric.entropy]: ramp(2, 0.2) },
+      { ...falling, [metric.entropy]: twenty(2) },
+    ],
+    [
+      "echo-trap",
+      "error",
+      { ...falling, [metric.entropy]: ramp(2, 0.2), [metric.gradientNorm]: [...twenty(1).slice(1), 9] },
+      { ...falling, [metric.entropy]: ramp(2, 0.2), [metric.success]: twenty(0.95) },
+    ],
+    ["entropy-collapse", "warning", { [metric.entropy]: [...ten(2), ...ten(0)] }, { [metric.entropy]: ramp(2, 1) }],
+    [
+      "entropy-collapse",
+      "error",
+      { [metric.entropy]: [...ten(2), ...ten(0)], [metric.success]: ramp(0.8, 0.2) },
+      { [metric.entropy]: [...ten(2), ...ten(0)], [metric.success]: twenty(0.95) },
+    ],
+    [
+      "infrastructure-failures",
+      "warning",
+      { [metric.stop("tool-crash")]: ten(0.03) },
+      { [metric.stop("tool-crash")]: ten(0.01) },
+    ],
+    [
+      "infrastructure-failures",
+      "error",
+      { [metric.stop("env-crash")]: ten(0.3) },
+      { [metric.stop("cancelled")]: ten(0.3) },
+    ],
+    ["kl-explosion", "warning", { [metric.klOldNew]: ten(0.06) }, { [metric.klOldNew]: ten(0.04) }],
+    ["kl-explosion", "warning", { [metric.klInReward]: ten(0.6) }, { [metric.klReference]: ten(0.4) }],
+    [
+      "learning-stalled",
+      "warning",
+      { [metric.reward]: twenty(0.5), [metric.success]: twenty(0.5) },
+      { [metric.reward]: ramp(0.2, 0.8), [metric.success]: twenty(0.5) },
+    ],
+    [
+      "length-explosion",
+      "error",
+      { [metric.turnShare]: [...ten(0.3).slice(5), ...ten(0.95).slice(5)] },
+      { [metric.turnShare]: ten(0.95) },
+    ],
+    [
+      "observation-unmasked",
+      "error",
+      { [metric.unsampledShare]: [0, 0, 1e-6] },
+      { [metric.unsampledShare]: [0, 0, 1e-12] },
+    ],
+    ["sample-efficiency", "info", { [metric.uniform]: ten(0.7) }, { [metric.uniform]: ten(0.5) }],
+    [
+      "skipped-updates",
+      "error",
+      { [metric.skippedSteps]: [0, 1, 0], [metric.gradientNorm]: [1, Number.NaN, 1] },
+      { [metric.skippedSteps]: [0, 0, 0], [metric.gradientNorm]: [1, 1, 1] },
+    ],
+    ["tool-hallucination", "warning", { [metric.toolUnknown]: ten(0.06) }, { [metric.toolUnknown]: ten(0.04) }],
+    ["tool-hallucination", "error", { [metric.toolUnknown]: ten(0.3) }, { [metric.toolUnknown]: ten(0) }],
+    ["train-sample-mismatch", "warning", { [metric.mismatchMean]: ten(0.02) }, { [metric.mismatchMean]: ten(0.005) }],
+    ["train-sample-mismatch", "error", { [metric.mismatchMean]: ten(0.06) }, {}],
+  ];
+
+  test.each(cases)("%s is found with severity %s, and not in a sound run", (code, severity, faulty, sound) => {
+    const detector = builtinDetectors.find((each) => each.code === code)!;
+    const findings = detector.detect(made({ ...base, ...faulty }));
+    expect(findings).toMatchObject([{ code, severity, message: expect.any(String), remedy: expect.any(String) }]);
+    // evidence is stored as JSON, which has no NaN
+    expect(JSON.stringify(findings[0].evidence)).not.toContain("null");
+    expect(detector.detect(made({ ...base, ...sound }))).toEqual([]);
+  });
+
+  test.each(builtinDetectors)("$code says nothing about a run without metrics", ({ detect }) => {
+    expect(detect(made({}))).toEqual([]);
+  });
 });

@@ -22,8 +22,8 @@ const limits = {
 };
 
 /**
- * RAGEN's echo trap, arXiv 2504.20073: attempts at a task become alike (the deviation within groups falls), the policy loses
- * its entropy, then gradients spike and the reward is lost. The first stage can be turned back, the last cannot.
+ * RAGEN's echo trap, arXiv 2504.20073: attempts at a task become alike (the reward std within groups falls), the policy loses
+ * its entropy, then gradients spike and the reward collapses. Only the first stage is reversible.
  */
 export const echoTrap: Detector = {
   code,
@@ -46,12 +46,12 @@ export const echoTrap: Detector = {
         severity: stage === "narrowing" ? "warning" : "error",
         step: entropies.at(-1)!.step,
         message:
-          `Attempts at one task have become alike: since step ${narrowed.step} the deviation of rewards within groups is ` +
-          `${percent(narrowed.last / narrowed.first)} of what it was, and the entropy fell to ${percent(entropy.last / entropy.first)}` +
+          `Attempts at the same task have become alike: since step ${narrowed.step} the reward std within groups is ` +
+          `${percent(narrowed.last / narrowed.first)} of its initial value, and the entropy fell to ${percent(entropy.last / entropy.first)}` +
           (spike === undefined
             ? ""
             : `; the gradient spiked at step ${spike.step}, ${short(spike.times)} times its median`) +
-          (hasLost ? `; the reward has lost ${percent(reward.lost)} of its best.` : "."),
+          (hasLost ? `; the reward has fallen ${percent(reward.lost)} below its best.` : "."),
         evidence: {
           stage,
           narrowedAtStep: narrowed.step,
@@ -66,8 +66,8 @@ export const echoTrap: Detector = {
           successAfter: success.last,
         },
         remedy:
-          "Go back to a checkpoint from before the deviation fell. Learn only from the groups that differ most (starpoS, " +
-          "topDeviation), use a critic, clip higher above than below, lower the learning rate, and bring in more varied tasks.",
+          "Return to a checkpoint from before the std fell. Train only on the groups with the largest std (starpoS, " +
+          "topDeviation), use a critic, use clip-higher (dapo), lower the learning rate, and add more varied tasks.",
       },
     ];
   },

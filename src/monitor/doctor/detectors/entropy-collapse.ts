@@ -5,7 +5,7 @@ import { averagedEnds, learningPoints, short, slopeOf, trendOf } from "../trend.
 const code = "entropy-collapse";
 const limits = { share: 0.2, solved: 0.9, successFall: 0.1 };
 
-/** The policy is certain of what it says, and what it says does not solve the tasks. */
+/** The policy has become nearly deterministic, but does not solve the tasks. */
 export const entropyCollapse: Detector = {
   code,
   detect(view) {
@@ -13,7 +13,7 @@ export const entropyCollapse: Detector = {
     const entropy = averagedEnds(points);
     const success = trendOf(learningPoints(view, metric.success));
     if (entropy === undefined || success === undefined || entropy.first <= 0) return [];
-    // where tasks are solved, certainty is what was wanted
+    // low entropy is fine where tasks are solved
     if (entropy.last > limits.share * entropy.first || success.last >= limits.solved) return [];
     const slope = slopeOf(points);
     return [
@@ -22,8 +22,8 @@ export const entropyCollapse: Detector = {
         severity: success.change <= -limits.successFall ? "error" : "warning",
         step: points.at(-1)!.step,
         message:
-          `The entropy fell from ${short(entropy.first)} to ${short(entropy.last)} nats a token, and ` +
-          `${short(100 * success.last)} % of tasks are solved: the policy no longer tries anything else.`,
+          `The entropy fell from ${short(entropy.first)} to ${short(entropy.last)} nats per token, and ` +
+          `${short(100 * success.last)} % of tasks are solved: the policy no longer explores.`,
         evidence: {
           entropyBefore: entropy.first,
           entropyAfter: entropy.last,
@@ -32,8 +32,8 @@ export const entropyCollapse: Detector = {
           successAfter: success.last,
         },
         remedy:
-          "Go back to a checkpoint from before the fall. Lower the learning rate, add a KL penalty or an entropy bonus, " +
-          "clip higher above than below (dapo), or sample at a higher temperature.",
+          "Return to a checkpoint from before the fall. Lower the learning rate, add a KL penalty or an entropy bonus, " +
+          "use clip-higher (dapo), or sample at a higher temperature.",
       },
     ];
   },

@@ -1,6 +1,7 @@
 import { metric } from "../../../schema/metric-names.ts";
+import { mean } from "../../../statistics.ts";
 import type { Detector, Evidence, Finding, SeriesPoint } from "../detector.ts";
-import { learningPoints, mean, percent, short, trendOf } from "../trend.ts";
+import { learningPoints, percent, short, trendOf } from "../trend.ts";
 
 const code = "grader-hacking";
 const limits = {
@@ -14,7 +15,7 @@ const limits = {
   window: 5,
 };
 
-/** The reward goes up and what it stands for goes down: the policy has found what the grader pays for besides. */
+/** The reward rises while success falls: the policy exploits the grader (reward hacking). */
 export const graderHacking: Detector = {
   code,
   detect(view) {

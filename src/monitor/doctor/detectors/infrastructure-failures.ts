@@ -9,7 +9,7 @@ const code = "infrastructure-failures";
 const limits = { warning: 0.02, error: 0.2 };
 const maxFailureChars = 200;
 
-/** Rollouts that ended through no fault of the policy: lost work, and tasks that are seen less often than meant. */
+/** Rollouts that failed through no fault of the policy: lost work, and tasks that are sampled less often than intended. */
 export const infrastructureFailures: Detector = {
   code,
   detect(view) {
@@ -31,7 +31,7 @@ export const infrastructureFailures: Detector = {
         code,
         severity: share >= limits.error ? "error" : "warning",
         step: points.at(-1)!.step,
-        message: `${percent(share)} of rollouts were lost to the infrastructure, each after it was tried again.`,
+        message: `${percent(share)} of rollouts are infrastructure failures, after retries.`,
         evidence: {
           share,
           byReason,
@@ -41,7 +41,7 @@ export const infrastructureFailures: Detector = {
           }),
         },
         remedy:
-          "Repair the tool, the environment or the engine the example names. What the policy is to be told belongs in a " +
+          "Fix the tool, environment or engine that the example names. Errors that the policy should see belong in a " +
           "ToolError; limits.toolMs and limits.envMs may be too short.",
       },
     ];

@@ -5,7 +5,7 @@ import { learningPoints, percent, recentMean, referencePoints, short } from "../
 const code = "kl-explosion";
 const limits = { oldNew: 0.05, reference: 0.5, leastPoints: 3 };
 
-/** The policy moves too far in one update, or has gone far from where it began. */
+/** The policy moves too far in one step, or too far from the reference. */
 export const klExplosion: Detector = {
   code,
   detect(view) {
@@ -18,9 +18,9 @@ export const klExplosion: Detector = {
         code,
         severity: "warning",
         step: updates.at(-1)!.step,
-        message: `One step moves the policy by ${short(oldNew)} nats a token; the samples of a step are soon another policy's.`,
+        message: `The KL of one step is ${short(oldNew)} nats per token: the samples soon become off-policy.`,
         evidence: { klOldNew: oldNew, largest: Math.max(...updates.map(({ max }) => max)), limit: limits.oldNew },
-        remedy: "Lower the learning rate, or go through each batch fewer times (epochs, miniBatches).",
+        remedy: "Lower the learning rate, or make fewer updates per batch (epochs, miniBatches).",
       });
     }
     const far = recentMean(reference);
@@ -29,7 +29,7 @@ export const klExplosion: Detector = {
         code,
         severity: "warning",
         step: reference.at(-1)!.step,
-        message: `The policy is ${short(far)} nats a token away from the reference (${percent(far / limits.reference)} of what is usual at most).`,
+        message: `The KL from the reference is ${short(far)} nats per token (${percent(far / limits.reference)} of the usual limit).`,
         evidence: { klReference: far, atFirst: reference[0].value, limit: limits.reference },
         remedy: "Raise the coefficient of the KL penalty, or lower the learning rate.",
       });

@@ -6,7 +6,7 @@ import { learningPoints, short, trendOf } from "../trend.ts";
 const code = "learning-stalled";
 const limits = { leastSteps: 20, standardErrors: 3, rise: 0.02, solved: 0.9 };
 
-/** The reward is no better than in the beginning, beyond what chance explains, and tasks are left to solve. */
+/** The reward has not risen significantly since the start, although tasks remain unsolved. */
 export const learningStalled: Detector = {
   code,
   detect(view) {
@@ -22,7 +22,7 @@ export const learningStalled: Detector = {
         code,
         severity: "warning",
         step: reward.step,
-        message: `After ${reward.points} steps the reward is ${short(reward.last)}; it began at ${short(reward.first)}.`,
+        message: `After ${reward.points} steps the reward is ${short(reward.last)}; it started at ${short(reward.first)}.`,
         evidence: {
           rewardBefore: reward.first,
           rewardAfter: reward.last,
@@ -32,14 +32,14 @@ export const learningStalled: Detector = {
           ...defined({ gradientNorm: norm === undefined ? undefined : norm.last, learningRate: rate }),
         },
         remedy:
-          "Look at the other findings first: most of them stall learning. Otherwise raise the learning rate, the number of " +
-          "attempts or of tasks a step, or begin with better demonstrations.",
+          "Fix the other findings first: most of them stall learning. Otherwise raise the learning rate, the number of " +
+          "attempts or tasks per step, or warm-start with better demonstrations.",
       },
     ];
   },
 };
 
-/** At the end, or by half or three quarters of the way: what was learned and lost is another finding's matter. */
+/** At the end, or after half or three quarters of the run: a reward that rose and fell is for other detectors. */
 function hasRisen(points: readonly SeriesPoint[]): boolean {
   return [0.5, 0.75, 1].some((share) => {
     const trend = trendOf(points.slice(0, Math.ceil(share * points.length)));

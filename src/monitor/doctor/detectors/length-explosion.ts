@@ -1,15 +1,16 @@
 import { defined } from "../../../defined.ts";
 import { metric } from "../../../schema/metric-names.ts";
 import { learnable } from "../../../schema/trajectory-group.ts";
+import { mean } from "../../../statistics.ts";
 import type { Detector } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
-import { learningPoints, mean, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
+import { learningPoints, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
 
 const code = "length-explosion";
 const limits = { turnShare: 0.8, turnShareRise: 0.15, cutOff: 0.5, cutOffRise: 0.25 };
 const cutOffs = ["max-turns", "max-tokens", "context-full"].map(metric.stop);
 
-/** Episodes grow until a limit cuts them off: something pays for length. */
+/** Episodes grow until a limit truncates them: something rewards length. */
 export const lengthExplosion: Detector = {
   code,
   detect(view) {
@@ -29,8 +30,8 @@ export const lengthExplosion: Detector = {
         severity: isUseful ? "warning" : "error",
         step: turns.step,
         message:
-          `Episodes went from ${percent(turns.first)} to ${percent(turns.last)} of their turns; ${percent(cut.last)} now ` +
-          `end at a limit (${percent(cut.first)} at first).`,
+          `Episodes went from ${percent(turns.first)} to ${percent(turns.last)} of their turn limit; ${percent(cut.last)} are now ` +
+          `truncated (${percent(cut.first)} at first).`,
         evidence: {
           turnShareBefore: turns.first,
           turnShareAfter: turns.last,
@@ -41,7 +42,7 @@ export const lengthExplosion: Detector = {
           ...defined({ rewardLengthCorrelation: correlation === undefined ? undefined : Number(short(correlation)) }),
         },
         remedy:
-          "Look for what pays by the turn. Add a length or turn penalty (softOverlong, a cost for each turn), reward the " +
+          "Look for rewards per turn. Add a length or turn penalty (softOverlong, a cost per turn), reward the " +
           "outcome alone, and keep limits.turns and limits.tokens close to what a good episode needs.",
       },
     ];

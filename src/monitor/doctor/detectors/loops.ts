@@ -8,7 +8,7 @@ import { learningPoints, percent, trendOf } from "../trend.ts";
 const code = "loops";
 const limits = { stuck: 0.3, repeats: 0.6, repeatsRise: 0.2, success: 0.5, leastPairs: 20 };
 
-/** The policy says the same again although nothing came of it. */
+/** The policy repeats turns that had no effect. */
 export const loops: Detector = {
   code,
   detect(view) {
@@ -20,7 +20,7 @@ export const loops: Detector = {
     const stuckOf = trajectories.map((trajectory) => ({ id: trajectory.id, stuck: stuckTurns(trajectory) }));
     const stuck = stuckOf.reduce((total, each) => total + each.stuck, 0) / Math.max(1, pairs);
     const isStuck = pairs >= limits.leastPairs && stuck >= limits.stuck;
-    // a walker that goes right and right again repeats itself with good reason: where nothing but words is known, more is asked
+    // repetition can be right (walking along a corridor): where observations are unknown, the limit is stricter
     const isRepeating =
       repeats.last >= limits.repeats && repeats.change >= limits.repeatsRise && (success?.last ?? 0) < limits.success;
     if (!isStuck && !isRepeating) return [];
@@ -31,8 +31,8 @@ export const loops: Detector = {
         severity: "warning",
         step: repeats.step,
         message: isStuck
-          ? `In ${percent(stuck)} of turns the policy says what it said before and is told what it was told before.`
-          : `${percent(repeats.last)} of turns repeat the turn before (${percent(repeats.first)} at first), and few tasks are solved.`,
+          ? `${percent(stuck)} of turns repeat both the text and the observation of the turn before.`
+          : `${percent(repeats.last)} of turns repeat the text of the turn before (${percent(repeats.first)} at first), and few tasks are solved.`,
         evidence: {
           repeatShareBefore: repeats.first,
           repeatShareAfter: repeats.last,
@@ -40,8 +40,8 @@ export const loops: Detector = {
           ...defined({ trajectories: worst.length === 0 ? undefined : someIds(worst) }),
         },
         remedy:
-          "Let the environment say that nothing changed, or end the episode. Explore more: epsilonTool, a higher temperature, " +
-          "an entropy bonus; or take something off for a call that was made before.",
+          "Let the environment report that nothing changed, or end the episode. Explore more: epsilonTool, a higher temperature, " +
+          "an entropy bonus; or penalize repeated calls.",
       },
     ];
   },

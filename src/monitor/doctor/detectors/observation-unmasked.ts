@@ -5,7 +5,7 @@ import { percent } from "../trend.ts";
 const code = "observation-unmasked";
 const tolerance = 1e-9;
 
-/** The gradient reaches tokens nobody sampled: the policy is taught to speak like its environment. */
+/** The gradient reaches tokens that were not sampled: the policy is trained on prompts and observations. */
 export const observationUnmasked: Detector = {
   code,
   detect(view) {
@@ -19,10 +19,10 @@ export const observationUnmasked: Detector = {
         code,
         severity: "error",
         step: last.step,
-        message: `${percent(largest)} of the loss's derivatives fall on tokens that nobody sampled: prompts and observations are trained on.`,
+        message: `${percent(largest)} of the loss's derivatives are on tokens that were not sampled: the policy is trained on prompts and observations.`,
         evidence: { largestShare: largest, steps: wrong.length, ofSteps: points.length, firstStep: wrong[0].step },
         remedy:
-          "Let the loss skip every token whose mask is 0. A custom loss must multiply by mask_T, and must not fill " +
+          "Skip every token whose mask is 0 in the loss. A custom loss must multiply by mask_T, and must not fill " +
           "advantages_T outside of it.",
       },
     ];

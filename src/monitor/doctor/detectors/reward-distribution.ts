@@ -6,7 +6,7 @@ import { learningPoints, percent, quantile, recentMean, short } from "../trend.t
 const code = "reward-distribution";
 const limits = { same: 0.95, leastRollouts: 16, solved: 0.5 };
 
-/** Nearly every rollout gets the same reward although tasks are not solved, or a reward is no number at all. */
+/** Nearly all rollouts get the same reward although tasks are unsolved, or a reward is not finite. */
 export const rewardDistribution: Detector = {
   code,
   detect(view) {
@@ -18,8 +18,8 @@ export const rewardDistribution: Detector = {
           severity: "error",
           step: notFinite.step,
           evidence: { step: notFinite.step },
-          message: `The mean reward of step ${notFinite.step} is no finite number.`,
-          remedy: "Let the scorer return finite numbers: look for divisions by 0 and logarithms of 0.",
+          message: `The mean reward of step ${notFinite.step} is not finite.`,
+          remedy: "Return finite numbers from the scorer: look for divisions by 0 and logarithms of 0.",
         },
       ];
     }
@@ -43,7 +43,7 @@ export const rewardDistribution: Detector = {
           quantiles: [0, 0.25, 0.5, 0.75, 1].map((at) => quantile(rewards, at)),
         },
         remedy:
-          "Score an expert's episode by hand: is the rule right? If it is, pay for parts of the way, or begin with easier tasks.",
+          "Score an expert's episode by hand to check the scorer. If it is right, add partial rewards, or start with easier tasks.",
       },
     ];
   },

@@ -1,13 +1,14 @@
 import { defined } from "../../../defined.ts";
 import { metric } from "../../../schema/metric-names.ts";
+import { mean, sum } from "../../../statistics.ts";
 import type { Detector } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
-import { learningPoints, mean, percent, sum, trendOf } from "../trend.ts";
+import { learningPoints, percent, trendOf } from "../trend.ts";
 
 const code = "sample-efficiency";
 const limits = { wasted: 0.6, leastSteps: 10 };
 
-/** Over the whole run, most of what was sampled taught nothing. */
+/** Over the whole run, most sampled groups had no gradient. */
 export const sampleEfficiency: Detector = {
   code,
   detect(view) {
@@ -23,14 +24,14 @@ export const sampleEfficiency: Detector = {
         code,
         severity: "info",
         step: uniform.at(-1)!.step,
-        message: `${percent(wasted)} of all groups of the run taught nothing, because their rewards were all equal.`,
+        message: `${percent(wasted)} of all groups had no gradient, because their rewards were equal.`,
         evidence: {
           uniformGroups: wasted,
           sampledTokens: tokens,
           ...defined({ rewardChange: reward ? reward.change : undefined }),
         },
         remedy:
-          "Sample tasks by how often they are solved (a curriculum), ask for more only where groups differ (dynamicSampling), " +
+          "Choose tasks by their success rate (a curriculum), resample uniform groups (dynamicSampling), " +
           "or stop the run earlier (earlyStop).",
       },
     ];

@@ -4,7 +4,7 @@ import { percent } from "../trend.ts";
 
 const code = "skipped-updates";
 
-/** Gradients that were not finite: the update was dropped. Steps without anything to learn from have no gradient at all. */
+/** Updates that were skipped because their gradient was not finite. Steps without training data have no gradient and do not count. */
 export const skippedUpdates: Detector = {
   code,
   detect(view) {
@@ -18,9 +18,9 @@ export const skippedUpdates: Detector = {
         code,
         severity: "error",
         step: last.step,
-        message: `Updates of ${skipped.length} steps (${percent(skipped.length / points.length)}) were dropped: their gradients were not finite.`,
+        message: `The updates of ${skipped.length} steps (${percent(skipped.length / points.length)}) were skipped: their gradients were not finite.`,
         evidence: { steps: skipped.slice(0, 5).map(({ step }) => step), ofSteps: points.length },
-        remedy: "Lower the learning rate and maxGradientNorm; go back to a checkpoint from before the first such step.",
+        remedy: "Lower the learning rate and maxGradientNorm; return to a checkpoint from before the first such step.",
       },
     ];
   },

@@ -7,7 +7,7 @@ import { learningPoints, percent, recentMean } from "../trend.ts";
 const code = "tool-hallucination";
 const limits = { warning: 0.05, error: 0.25, leastPoints: 3 };
 
-/** Calls of tools that do not exist. */
+/** The policy calls tools that do not exist. */
 export const toolHallucination: Detector = {
   code,
   detect(view) {
@@ -28,7 +28,7 @@ export const toolHallucination: Detector = {
         code,
         severity: share >= limits.error ? "error" : "warning",
         step: points.at(-1)!.step,
-        message: `${percent(share)} of all tool calls name a tool that does not exist.${named}`,
+        message: `${percent(share)} of tool calls name a tool that does not exist.${named}`,
         evidence: {
           unknownShare: share,
           unknownShareAtFirst: points[0].value,
@@ -38,8 +38,8 @@ export const toolHallucination: Detector = {
           }),
         },
         remedy:
-          "Check that the demonstrations and the system message name the tools on offer. Mix in rows where no tool fits " +
-          "(imitate({ mix })), and take something off the reward for an unknown tool.",
+          "Check that demonstrations and system message name the available tools. Mix in rows where no tool fits " +
+          "(imitate({ mix })), and penalize unknown tools.",
       },
     ];
   },

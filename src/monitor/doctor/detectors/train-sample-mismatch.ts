@@ -5,23 +5,23 @@ import { learningPoints, recentMean, short } from "../trend.ts";
 const code = "train-sample-mismatch";
 const limits = { warning: 0.01, error: 0.05 };
 
-/** The same weights give the same tokens other probabilities when sampling than when training. */
+/** Sampler and trainer compute different log-probabilities for the same tokens and weights. */
 export const trainSampleMismatch: Detector = {
   code,
   detect(view) {
     const points = learningPoints(view, metric.mismatchMean);
     const mean = recentMean(points);
     if (mean === undefined || mean < limits.warning) return [];
-    const largest = Math.max(...learningPoints(view, metric.mismatchMax).map(({ max }) => max));
+    const largest = Math.max(mean, ...learningPoints(view, metric.mismatchMax).map(({ max }) => max));
     return [
       {
         code,
         severity: mean >= limits.error ? "error" : "warning",
         step: points.at(-1)!.step,
-        message: `Sampled log-probabilities differ by ${short(mean)} from those of training with the same weights.`,
+        message: `Log-probabilities of the sampler differ by ${short(mean)} from those of the trainer with the same weights.`,
         evidence: { meanDifference: mean, largestDifference: largest, steps: points.length },
         remedy:
-          "Sample and train at the same temperature, with the same weights and precision. Where two engines must differ, " +
+          "Sample and train at the same temperature, with the same weights and precision. Where the engines must differ, " +
           "correct for it (corrections: [truncatedRatio()]).",
       },
     ];

@@ -1,12 +1,13 @@
 import { metric } from "../../../schema/metric-names.ts";
+import { sum } from "../../../statistics.ts";
 import type { Detector, Finding, RunView, SeriesPoint } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
-import { learningPoints, recentMean, short, sum, trendOf, variance } from "../trend.ts";
+import { learningPoints, recentMean, short, trendOf, variance } from "../trend.ts";
 
 const code = "value-function";
 const limits = { growth: 2, explained: -0.5, solved: 0.9 };
 
-/** A critic that gets worse, or that explains nothing of what rollouts are worth. */
+/** The critic gets worse, or explains none of the variance of rewards. */
 export const valueFunction: Detector = {
   code,
   detect(view) {
@@ -21,17 +22,16 @@ export const valueFunction: Detector = {
         message: `The critic's squared error grew from ${short(error.first)} to ${short(error.last)}.`,
         evidence: { errorBefore: error.first, errorAfter: error.last, standardErrors: error.significance },
         remedy:
-          "Lower the critic's learning rate or the value coefficient; a separate critic (vapo) does not disturb the policy.",
+          "Lower the critic's learning rate or the value coefficient; a separate critic (vapo) does not affect the policy.",
       });
     }
     const explained = explainedVariance(view, points);
     const success = recentMean(learningPoints(view, metric.success)) ?? 0;
-    // where all rewards are alike there is nothing to explain
+    // where all rewards are equal there is no variance to explain
     if (explained !== undefined && explained < limits.explained && success < limits.solved) {
       findings.push({
         ...common,
-        message:
-          "The critic's values are further from the rewards than their mean is: advantages are noisier than without it.",
+        message: "The critic predicts rewards worse than their mean would: advantages are noisier than without it.",
         evidence: { explainedVariance: explained, squaredError: recentMean(points) ?? 0 },
         remedy: "Train the critic before the policy (critic: { pretrainSteps }), raise its learning rate, or use grpo.",
       });

@@ -6,7 +6,7 @@ import { learningPoints, percent, recentMean } from "../trend.ts";
 const code = "zero-variance";
 const limits = { uniform: 0.75, leastPoints: 3 };
 
-/** Groups whose attempts all got the same reward: a group-relative method learns nothing from them. */
+/** Groups whose attempts all got the same reward: group-relative advantages are 0. */
 export const zeroVariance: Detector = {
   code,
   detect(view) {
@@ -27,23 +27,23 @@ function verdict(uniform: number, fail: number, pass: number): Pick<Finding, "se
   if (pass >= limits.uniform) {
     return {
       severity: "info",
-      message: `${share} of groups have one reward throughout, nearly all because every attempt passes: these tasks are learned.`,
-      remedy: "Stop here, or go on with harder tasks.",
+      message: `${share} of groups have equal rewards, mostly because every attempt passes: these tasks are solved.`,
+      remedy: "Stop, or continue with harder tasks.",
     };
   }
   if (fail >= limits.uniform) {
     return {
       severity: "error",
-      message: `${share} of groups have one reward throughout, nearly all because every attempt fails: there is nothing to compare.`,
+      message: `${share} of groups have equal rewards, mostly because every attempt fails: advantages are 0.`,
       remedy:
-        "Check the scorer on an expert's episode (ludus play). If it is right, begin with easier tasks, better demonstrations, " +
+        "Check the scorer on an expert's episode (ludus play). If it is right, start with easier tasks, better demonstrations, " +
         "partial rewards or hints.",
     };
   }
   return {
     severity: "warning",
-    message: `${share} of groups have one reward throughout (${percent(fail)} all fail, ${percent(pass)} all pass).`,
+    message: `${share} of groups have equal rewards (${percent(fail)} all fail, ${percent(pass)} all pass).`,
     remedy:
-      "Choose tasks that are solved now and then (a curriculum, topDeviation, dynamicSampling), or attempt each more often.",
+      "Choose tasks that are solved sometimes (a curriculum, topDeviation, dynamicSampling), or raise the group size.",
   };
 }

@@ -1,14 +1,15 @@
 import { metric } from "../../../schema/metric-names.ts";
 import { isInfrastructureStop } from "../../../schema/stop-reason.ts";
+import { sum } from "../../../statistics.ts";
 import type { RunView, SampledGroup } from "../detector.ts";
 import { rewardsOf, rolloutRewards } from "../sample.ts";
-import { short, sum, variance } from "../trend.ts";
+import { short, variance } from "../trend.ts";
 import type { Invariant } from "./invariant.ts";
 
 const code = "statistics-invariant";
 const tolerance = 1e-4;
 
-/** The deviation that was recorded for a step is that of its groups without the rollouts that the infrastructure spoiled. */
+/** The recorded reward std of a step is that of its groups without infrastructure failures. */
 export const failuresOutsideStatistics: Invariant = {
   name: "infrastructure failures are outside group statistics",
   prove(view) {
@@ -35,10 +36,11 @@ export const failuresOutsideStatistics: Invariant = {
           severity: "error",
           step: last.step,
           message:
-            `The deviation of step ${last.step} was recorded as ${short(last.value)}; its stored groups give ${short(expected)}` +
-            (isByFailures ? ". Counting the rollouts that the infrastructure spoiled gives what was recorded." : "."),
+            `The reward std of step ${last.step} was recorded as ${short(last.value)}; its stored groups give ${short(expected)}` +
+            (isByFailures ? ". The recorded value includes infrastructure failures." : "."),
           evidence: { recorded: last.value, expected, withFailures, steps: wrong.slice(0, 5).map(({ step }) => step) },
-          remedy: "Leave rollouts with an infrastructure stop out of means, deviations and losses: learnable(group).",
+          remedy:
+            "Exclude rollouts with an infrastructure stop from means, standard deviations and losses: learnable(group).",
         },
       ],
     };

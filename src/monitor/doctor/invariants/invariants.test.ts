@@ -99,9 +99,7 @@ describe("infrastructure failures are outside group statistics", () => {
   test("and not when it is that of all", () => {
     const { findings } = failuresOutsideStatistics.prove(viewOf(rows, { series: recorded(Math.sqrt(0.3)) }));
     expect(findings[0]).toMatchObject({ code: "statistics-invariant", severity: "error", step: 7 });
-    expect(findings[0].message).toContain(
-      "Counting the rollouts that the infrastructure spoiled gives what was recorded",
-    );
+    expect(findings[0].message).toContain("The recorded value includes infrastructure failures");
   });
 
   test("a group that left nothing behind counts where something broke, and only there", () => {

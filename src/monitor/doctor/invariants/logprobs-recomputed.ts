@@ -37,10 +37,10 @@ export async function logprobsRecomputed(view: RunView, recompute: Recompute | u
         code,
         severity: "error",
         step: wrong.at(-1)!.step,
-        message: `Of ${wrong.length} of ${checked} trajectories, log-probabilities differ by up to ${short(largest)} from those of the weights that sampled them.`,
+        message: `In ${wrong.length} of ${checked} trajectories, log-probabilities differ by up to ${short(largest)} from those recomputed with the weights that sampled them.`,
         evidence: { wrong: wrong.length, checked, largestDifference: largest, trajectories: someIds(wrong) },
         remedy:
-          "Record the temperature that was sampled at, never make tokens of texts again, and check that sampler and trainer " +
+          "Record the sampling temperature, never re-tokenize sampled text, and check that sampler and trainer " +
           "have the same weights.",
       },
     ],

@@ -32,10 +32,10 @@ export const maskCoversSampled: Invariant = {
           code,
           severity: "error",
           step: wrong.at(-1)!.step,
-          message: `In ${wrong.length} of ${checked} trajectories the mask is not where the policy sampled: ${first.what} in ${first.id}.`,
+          message: `In ${wrong.length} of ${checked} trajectories the mask does not match the sampled tokens: ${first.what} in ${first.id}.`,
           evidence: { wrong: wrong.length, checked, trajectories: someIds(wrong) },
           remedy:
-            "Make trajectories with makeTrajectory from what the engine returned; never make tokens of texts again.",
+            "Make trajectories with makeTrajectory from the tokens that the engine returned; never re-tokenize sampled text.",
         },
       ],
     };

@@ -27,10 +27,10 @@ export const rolloutWeighsOne: Invariant = {
           code,
           severity: "error",
           step: wrong.at(-1)!.step,
-          message: `${wrong.length} of ${checked} rollouts do not weigh one: ${first.rollout} weighs ${first.weight}.`,
+          message: `${wrong.length} of ${checked} rollouts do not have a total weight of 1: ${first.rollout} has ${first.weight}.`,
           evidence: { wrong: wrong.length, checked, rollouts: wrong.slice(0, 3).map(({ rollout }) => rollout) },
           remedy:
-            "Give the trajectories of a rollout weights that add up to 1, such as their shares of its sampled tokens.",
+            "Give the trajectories of a rollout weights that sum to 1, such as their shares of its sampled tokens.",
         },
       ],
     };

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { metric } from "../../src/schema/metric-names.ts";
+import { planCharts } from "./plan-charts.ts";
+
+const titles = (names: readonly string[]) =>
+  planCharts(names).sections.map(({ title, charts }) => [title, ...charts.map((chart) => chart.title)]);
+
+describe("charts", () => {
+  test("of no metrics are none", () => expect(planCharts([])).toEqual({ sections: [], others: [] }));
+
+  test("are grouped, and sections without a metric are left out", () => {
+    expect(titles([metric.loss, metric.reward, metric.entropy])).toEqual([
+      ["Learning", "Reward"],
+      ["Health", "Entropy"],
+      ["Update", "Loss"],
+    ]);
+  });
+
+  test("have only the metrics that the run has", () => {
+    const { sections } = planCharts([metric.uniform, metric.uniformPass]);
+    expect(sections[0].charts[0].names).toEqual([metric.uniform, metric.uniformPass]);
+  });
+
+  test("of stop reasons and reward parts are stacked over the steps of the reward", () => {
+    const names = [metric.reward, metric.stop("completed"), metric.stop("max-turns"), metric.rewardPart("format")];
+    const charts = planCharts(names).sections[0].charts.filter(({ isStacked }) => isStacked);
+    expect(charts).toMatchObject([
+      { title: "Reward parts", grid: metric.reward, names: [metric.rewardPart("format")] },
+      { title: "Stop reasons", names: [metric.stop("completed"), metric.stop("max-turns")], prefix: metric.stop("") },
+    ]);
+  });
+
+  test("that are stacked need their grid: without it each metric is a chart of its own", () => {
+    const { sections, others } = planCharts([metric.stop("completed")]);
+    expect(sections).toEqual([]);
+    expect(others.map(({ title }) => title)).toEqual([metric.stop("completed")]);
+  });
+
+  test("of unknown metrics come last, under their own names, however odd", () => {
+    const odd = ["own/metric", "", "a b/ü", "x".repeat(300), "__proto__"];
+    expect(planCharts([metric.reward, ...odd]).others.map(({ title, names }) => [title, ...names])).toEqual(
+      odd.map((name) => [name, name]),
+    );
+  });
+
+  test("show every metric exactly once", () => {
+    const names = [...Object.values(metric).map((name) => (typeof name === "string" ? name : name("x"))), "own/metric"];
+    const { sections, others } = planCharts(names);
+    const shown = [...sections.flatMap(({ charts }) => charts), ...others].flatMap((chart) => chart.names);
+    expect(shown.toSorted()).toEqual([...new Set(names)].toSorted());
+  });
+});
