@@ -6,10 +6,11 @@
  *     npx node examples/browser/main.ts runs/search            # builds the page and serves it on this machine
  *     npx node examples/browser/main.ts runs/search --out site # only writes the folder, for any web server
  */
-import { existsSync, mkdtempSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { sqliteRuns } from "../../src/store/index.ts";
 import { buildPage } from "./build-page.ts";
 import { serveFolder } from "./serve-folder.ts";
 
@@ -32,7 +33,7 @@ Example: npx node examples/browser/main.ts runs/search --out site`);
   process.exit(0);
 }
 const [run = "runs/search"] = positionals;
-if (!existsSync(join(run, "run.sqlite"))) {
+if ((await sqliteRuns().info(run)) === undefined) {
   console.error(`${run}: no run is there. Train the agent first: npm start -- --run ${run}`);
   process.exit(2);
 }

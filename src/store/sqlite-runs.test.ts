@@ -111,3 +111,16 @@ test("a folder that may not be read hides no run", async () => {
   expect(await sqliteRuns(root).count()).toBe(1);
   chmodSync(join(root, "secret"), 0o755);
 });
+
+test("runs of other processes are listed once the last look is half a second old", async () => {
+  let time = 0;
+  const runs = sqliteRuns(root, { now: () => time });
+  expect(await runs.count()).toBe(0);
+  await makeRun(join(root, "first"));
+  expect(await runs.count()).toBe(0);
+  time = 500;
+  expect(await runs.count()).toBe(1);
+  // one that was removed since is left out
+  rmSync(join(root, "first"), { recursive: true });
+  expect(await collect(runs.list())).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { wallClock } from "../clock.ts";
 import { errorText, LudusError } from "../errors.ts";
 import type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
 import { badRunId, isFound, isRunId, noSuchRun, pageOf, runName } from "./run-id.ts";
@@ -10,6 +11,13 @@ import type { RunReader, RunStore } from "./store.ts";
 
 const maxDepth = 3;
 const maxCached = 5000;
+/** Folders are walked again for lists after so long: a page that follows a thousand runs asks every second. */
+const scanMs = 500;
+
+export interface SqliteRunsOptions {
+  /** Milliseconds. */
+  now: () => number;
+}
 
 /** A run as the file system shows it: cheap to know of a thousand. */
 interface RunFile {
@@ -27,25 +35,32 @@ type Details = Pick<RunInfo, "started" | "ended" | "problem">;
 /**
  * Runs in folders, each with its `run.sqlite` and its checkpoints. An id is the path of the run's folder relative to `root`,
  * and cannot leave it; a root that is itself a run holds that one alone, under its own name. Without a root, ids are paths
- * relative to the working directory, or absolute.
+ * relative to the working directory, or absolute. Runs that another process begins are listed within half a second.
  */
-export function sqliteRuns(root?: string): RunCatalog {
-  return new SqliteRuns(root);
+export function sqliteRuns(root?: string, options: Partial<SqliteRunsOptions> = {}): RunCatalog {
+  return new SqliteRuns(root, options.now ?? wallClock);
 }
 
 class SqliteRuns implements RunCatalog {
   readonly #root: string;
   readonly #isSealed: boolean;
+  readonly #now: () => number;
   /** What had to be read from runs, once for each time they change. */
   readonly #details = new Map<string, { readonly version: string; readonly details: Details }>();
 
-  constructor(root: string | undefined) {
+  #scan: { readonly time: number; readonly files: readonly RunFile[] } | undefined;
+
+  constructor(root: string | undefined, now: () => number) {
+    this.#now = now;
     this.#root = resolve(root ?? ".");
     this.#isSealed = root !== undefined;
   }
 
   async *list(filter: RunFilter = {}): AsyncGenerator<RunInfo> {
-    for (const file of pageOf(this.#found(filter), filter)) yield await this.#info(file);
+    for (const { id, directory } of pageOf(this.#found(filter), filter)) {
+      const file = runFile(directory, id);
+      if (file !== undefined) yield this.#info(file); // else it was removed since
+    }
   }
 
   async count(filter: Pick<RunFilter, "search"> = {}): Promise<number> {
@@ -66,6 +81,7 @@ class SqliteRuns implements RunCatalog {
   async openForWriting(id: string, { now }: WriterOptions): Promise<RunStore> {
     if (this.#isSealed && !isRunId(id)) throw badRunId(id);
     const directory = this.#directory(id);
+    this.#scan = undefined;
     try {
       mkdirSync(directory, { recursive: true });
     } catch (cause) {
@@ -95,14 +111,16 @@ class SqliteRuns implements RunCatalog {
 
   /** The last changed first. */
   #found(filter: Pick<RunFilter, "search">): readonly RunFile[] {
-    const own = runFile(this.#root, this.#isSealed ? basename(this.#root) : ".");
-    const found = own === undefined ? findRuns(this.#root) : [own];
-    return found
-      .filter(({ id }) => isFound(id, filter))
-      .sort((a, b) => b.changed - a.changed || (a.id < b.id ? -1 : 1));
+    if (this.#scan === undefined || this.#now() - this.#scan.time >= scanMs) {
+      const own = runFile(this.#root, this.#isSealed ? basename(this.#root) : ".");
+      const files = own === undefined ? findRuns(this.#root) : [own];
+      files.sort((a, b) => b.changed - a.changed || (a.id < b.id ? -1 : 1));
+      this.#scan = { time: this.#now(), files };
+    }
+    return this.#scan.files.filter(({ id }) => isFound(id, filter));
   }
 
-  async #info({ id, directory, changed, version, uid, isOpen }: RunFile): Promise<RunInfo> {
+  #info({ id, directory, changed, version, uid, isOpen }: RunFile): RunInfo {
     const details = this.#detailsOf(directory, version);
     return { id, name: runName(id), uid, version, changed, isWritten: isOpen && isLocked(directory), ...details };
   }
