@@ -8,7 +8,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { groupRelative } from "../src/credit/index.ts";
-import { consoleMonitor, loadTokenizer, metric, openRun, type RunReader, type Tokenizer, type Trajectory, train } from "../src/index.ts";
+import {
+  consoleMonitor,
+  loadTokenizer,
+  metric,
+  openRun,
+  type RunReader,
+  type Tokenizer,
+  type Trajectory,
+  train,
+} from "../src/index.ts";
 import { tokenTexts } from "../src/server/dashboard/token-texts.ts";
 import { type Attempt, curveFigure, groupFigure, tokensFigure } from "./figures/figures.ts";
 import { tutorialConfig } from "./figures/tutorial-config.ts";

@@ -5,7 +5,17 @@
  *
  *     npx node examples/openai-agent/main.ts        # two to three minutes on two cores; exits with 1 if it does not learn
  */
-import { compact, consoleMonitor, cosine, fromScratch, generated, grpo, imitate, type Rng, train } from "../../src/index.ts";
+import {
+  compact,
+  consoleMonitor,
+  cosine,
+  fromScratch,
+  generated,
+  grpo,
+  imitate,
+  type Rng,
+  train,
+} from "../../src/index.ts";
 import { agentEnv } from "../../src/server/index.ts";
 import { agent, type Office } from "./agent.ts";
 

@@ -1,4 +1,15 @@
-import { cosine, type Env, fromScratch, grpo, imitate, type LearningPolicy, listed, runGroup, thinkAnswer, withDast } from "ludus";
+import {
+  cosine,
+  type Env,
+  fromScratch,
+  grpo,
+  imitate,
+  type LearningPolicy,
+  listed,
+  runGroup,
+  thinkAnswer,
+  withDast,
+} from "ludus";
 import { type ScreenTask, type VirtualScreenState, virtualScreen } from "ludus/environments";
 import type { Recipe } from "ludus/recipe";
 

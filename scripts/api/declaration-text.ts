@@ -1,5 +1,15 @@
 import { type Node, SyntaxKind } from "typescript/unstable/ast";
-import { isClassDeclaration, isConstructorDeclaration, isExpressionWithTypeArguments, isFunctionDeclaration, isMethodDeclaration, isPrivateIdentifier, isPropertyDeclaration, isTypeReferenceNode, isVariableDeclaration } from "typescript/unstable/ast/is";
+import {
+  isClassDeclaration,
+  isConstructorDeclaration,
+  isExpressionWithTypeArguments,
+  isFunctionDeclaration,
+  isMethodDeclaration,
+  isPrivateIdentifier,
+  isPropertyDeclaration,
+  isTypeReferenceNode,
+  isVariableDeclaration,
+} from "typescript/unstable/ast/is";
 
 /** Longer values of constants are left to the source. */
 const maxValueLines = 14;

@@ -48,7 +48,7 @@ describe("an episode", () => {
   });
 
   test("with a hint shows it and its kind", async () => {
-    await show("", { guidance: { kind: "plan", text: { text: "Look under the stairs.", length: 22 } } });
+    await show("", { hint: { kind: "plan", text: { text: "Look under the stairs.", length: 22 } } });
     expect(texts(".task summary")).toEqual(["Task", "Hint, plan"]);
     expect(texts(".task:last-of-type .text")).toEqual(["Look under the stairs."]);
   });

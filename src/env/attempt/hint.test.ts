@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { defineEnv } from "../define-env.ts";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { chatRenderer } from "../../policy/chat-renderer.ts";
 import { compactRenderer } from "../../policy/compact-renderer.ts";
@@ -7,16 +6,16 @@ import { defaultChatTemplate } from "../../policy/default-chat-template.ts";
 import type { Renderer } from "../../policy/renderer.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { trainBpe } from "../../policy/train-bpe.ts";
+import { keepAll, lastTurns, observationStubs } from "../../rollout/context.ts";
+import { runGroup } from "../../rollout/run-group.ts";
+import { demonstrate, runRollout } from "../../rollout/run-rollout.ts";
 import type { Message } from "../../schema/message.ts";
 import type { Task } from "../../schema/task.ts";
 import { hintOf } from "../../schema/trajectory.ts";
 import { generated } from "../../task/generated.ts";
-import { keepAll, lastTurns, observationStubs } from "../../rollout/context.ts";
+import { defineEnv } from "../define-env.ts";
 import { checkTokens } from "./contract/check-tokens.ts";
 import { scriptedEngine } from "./contract/scripted-engine.ts";
-import { demonstrate } from "../../rollout/run-rollout.ts";
-import { runGroup } from "../../rollout/run-group.ts";
-import { runRollout } from "../../rollout/run-rollout.ts";
 
 const env = defineEnv<{ word: string }, object>({
   name: "echo",

@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineEnv } from "../define-env.ts";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { compactRenderer } from "../../policy/compact-renderer.ts";
 import { compact } from "../../policy/formats/compact.ts";
+import { runRollout } from "../../rollout/run-rollout.ts";
 import { generated } from "../../task/generated.ts";
 import { tool } from "../../tool/define-tool.ts";
 import { processSandbox } from "../../tool/sandbox/process-sandbox.ts";
+import { defineEnv } from "../define-env.ts";
 import { scriptedEngine } from "./contract/scripted-engine.ts";
-import { runRollout } from "../../rollout/run-rollout.ts";
 
 test("tools of a rollout share a box of the sandbox it was given", async () => {
   const folder = mkdtempSync(join(tmpdir(), "ludus-rollout-"));

@@ -1,4 +1,3 @@
-import { annotationKindsOf } from "../annotation-kinds.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import {
@@ -9,6 +8,7 @@ import {
   taskFromJson,
   toLosslessJson,
 } from "../../schema/index.ts";
+import { annotationKindsOf } from "../annotation-kinds.ts";
 import { joinedPoints } from "../metric-series.ts";
 import { checkedStep, nextKey, stepOf } from "../step-keys.ts";
 import { calledTools, checkWrites, storedJson } from "../step-writes.ts";

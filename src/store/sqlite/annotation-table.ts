@@ -1,7 +1,7 @@
 import type { Trajectory } from "../../schema/index.ts";
-import type { Database } from "./database.ts";
 import { annotationKindsOf } from "../annotation-kinds.ts";
 import { firstKey } from "../step-keys.ts";
+import type { Database } from "./database.ts";
 import { annotationTable } from "./run-schema.ts";
 
 // Names of what was recorded with turns, and the `kind` of each where it has one: of the first turn that has the name.
