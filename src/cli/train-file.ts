@@ -13,6 +13,7 @@ export interface TrainOptions {
   readonly set?: readonly string[];
   readonly run?: string;
   readonly resume?: boolean;
+  readonly accept?: readonly string[];
   readonly events?: string;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -30,7 +31,8 @@ export async function trainFile(
   const isResumed = options.resume === true;
   const run = await chooseRunDirectory(sqliteRuns(), { wanted, isResumed, env: config.env.name, root: "runs" });
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
-  const result = await train({ ...config, run, signal, monitors: monitorsOf(config, options, terminal) });
+  const accept = [...(config.accept ?? []), ...(options.accept ?? []).flatMap((paths) => paths.split(","))];
+  const result = await train({ ...config, run, accept, signal, monitors: monitorsOf(config, options, terminal) });
   await result.policy.engine.close();
   if (options.json) terminal.stdout.write(`${JSON.stringify(resultJson(run, result))}\n`);
   else terminal.stdout.write(resultText(file, run, result, terminal));

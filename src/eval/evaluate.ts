@@ -9,7 +9,8 @@ import { seedOf } from "../task/seeds.ts";
 import { clusteredInterval, type Interval, successInterval } from "./interval.ts";
 import { passAtK, passHatK } from "./pass-rates.ts";
 
-export interface EvalOptions extends Pick<RolloutOptions, "limits" | "format" | "context" | "topP" | "topK"> {
+export interface EvalOptions
+  extends Pick<RolloutOptions, "limits" | "format" | "context" | "topP" | "topK" | "sandbox"> {
   /** "test" by default; others are out of distribution. */
   split: string;
   tasks: number;

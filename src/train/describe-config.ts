@@ -1,3 +1,6 @@
+import { processSandbox } from "../tool/sandbox/process-sandbox.ts";
+import { sandboxInfo } from "../tool/sandbox/require-level.ts";
+import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import { configVersion, type RunConfig, toJson } from "./run-config.ts";
 import type { TrainConfig } from "./train.ts";
@@ -5,19 +8,31 @@ import type { TrainConfig } from "./train.ts";
 /** The resolved configuration: defaults filled in, functions named, schedules told by their values. */
 export function describeConfig<Data>(config: TrainConfig<Data>, policy: LearningPolicy): RunConfig {
   const { env, algorithm, warmStart, guide, policy: _policy, run: _run, ...rest } = config;
-  const { monitors: _monitors, signal: _signal, now: _now, accept: _accept, ...settings } = rest;
+  const { monitors: _monitors, signal: _signal, now: _now, accept: _accept, store: _store, ...settings } = rest;
   const { name, description, limits, roles, format } = env;
   return {
     configVersion,
     ...(toJson({
       env: { name, description, limits, roles, format: format.name },
       policy: { ...policy.engine.info },
-      algorithm: { ...algorithm, credit: algorithm.credit.name, loss: algorithm.loss.name },
+      algorithm: {
+        ...algorithm,
+        credit: algorithm.credit.name,
+        loss: algorithm.loss.name,
+        options: ownOptions(algorithm),
+      },
       warmStart: warmStart === undefined ? undefined : { ...warmStart, loss: warmStart.loss.name },
       guide: guide === undefined ? "in-order" : guide.name,
       tasksPerStep: config.tasksPerStep ?? 16,
       seed: config.seed ?? 0,
       ...settings,
+      sandbox: sandboxInfo(config.sandbox ?? processSandbox()),
     }) as RunConfig),
   };
+}
+
+/** Options of a preset that are not told by other fields of the algorithm. */
+function ownOptions({ options = {}, optimizer, sampling, ...rest }: Algorithm): Readonly<Record<string, unknown>> {
+  const told = new Set([...Object.keys(rest), ...Object.keys(optimizer), ...Object.keys(sampling)]);
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !told.has(name)));
 }

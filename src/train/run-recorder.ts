@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { z } from "zod";
 import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { wallClock } from "../clock.ts";
@@ -9,12 +8,15 @@ import type { EvalReport } from "../eval/evaluate.ts";
 import type { Monitor } from "../monitor/monitor.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
-import { type Advantages, openRun, type RunStore } from "../store/index.ts";
+import { type Advantages, type RunCatalog, type RunStore, sqliteRuns } from "../store/index.ts";
 import { Monitors } from "./monitors.ts";
 import { type ConfigChange, checkConfigChange, type RunConfig } from "./run-config.ts";
 
 export interface RecorderOptions {
+  /** The id of the run in its store: a folder, unless another store is given. */
   run?: string;
+  /** Where runs are stored: `sqliteRuns()` by default, which makes a folder with `run.sqlite` and checkpoints of each. */
+  store?: RunCatalog;
   /** Checkpoints, every so many steps; a tenth of the run by default. The last `keep` are retained, 2 by default, and the best. */
   save?: { every?: number; keep?: number };
   monitors?: readonly Monitor[];
@@ -59,19 +61,19 @@ export class RunRecorder {
   #best: z.infer<typeof Best> | undefined;
   #lastReport: { readonly step: number; readonly report: EvalReport } | undefined;
 
-  private constructor(options: RecorderOptions, totalSteps: number, store: RunStore | undefined) {
+  private constructor(options: RecorderOptions, totalSteps: number, store?: RunStore, checkpoints?: Checkpoints) {
     this.monitors = new Monitors(options.monitors ?? []);
     this.#store = store;
-    this.#checkpoints = options.run === undefined ? undefined : new Checkpoints(options.run);
+    this.#checkpoints = checkpoints;
     this.#every = options.save?.every ?? Math.max(1, Math.round(totalSteps / 10));
     this.#retained = options.save?.keep ?? 2;
   }
 
   static async open(options: RecorderOptions, totalSteps: number): Promise<RunRecorder> {
-    const { run, now = wallClock } = options;
-    if (run === undefined) return new RunRecorder(options, totalSteps, undefined);
-    mkdirSync(run, { recursive: true });
-    return new RunRecorder(options, totalSteps, await openRun(run, { now }));
+    const { run, store: runs = sqliteRuns(), now = wallClock } = options;
+    if (run === undefined) return new RunRecorder(options, totalSteps);
+    const store = await runs.openForWriting(run, { now });
+    return new RunRecorder(options, totalSteps, store, new Checkpoints(runs.checkpointDirectory(run)));
   }
 
   /** Goes back to the last checkpoint: the engine has its weights then, and the state saved with it is returned. */

@@ -3,6 +3,8 @@ import type { MakeGuide } from "../guide/guide.ts";
 import type { Monitor } from "../monitor/monitor.ts";
 import type { World } from "../rollout/world.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
+import type { RunCatalog } from "../store/run-catalog.ts";
+import type { Sandbox } from "../tool/sandbox/sandbox.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 import type { Replay } from "./replay.ts";
@@ -34,6 +36,8 @@ export interface TrainConfig<Data = unknown> {
   guide?: MakeGuide;
   /** Limits, format and context of rollouts, where the environment's own are not meant. */
   rollout?: RolloutSettings;
+  /** Where code that tools run is executed; `processSandbox()` by default. Its name and level are stored with the run. */
+  sandbox?: Sandbox;
   /** Attempts under way at once, in training and evaluation together; 2048 by default. */
   concurrency?: number;
   /**
@@ -46,8 +50,10 @@ export interface TrainConfig<Data = unknown> {
   /** Held-out tasks, before, after and every so many steps (never in between by default). No tasks, no evaluation. */
   eval?: Partial<EvalOptions> & { every?: number };
   seed?: number;
-  /** Where the run is stored. Without one nothing is, and it cannot be resumed. */
+  /** The run's id in its store: a folder by default. Without one nothing is stored, and the run cannot be resumed. */
   run?: string;
+  /** Where runs are stored; `sqliteRuns()` by default. */
+  store?: RunCatalog;
   /**
    * Settings that may differ from those the stored run was made with, by their paths, such as
    * `algorithm.optimizer.learningRate` or just `learningRate`. Any other difference is refused when a run is resumed.

@@ -71,7 +71,7 @@ function makeContext<Data>(
     learners,
     roles: env.roles.filter((role) => learners.includes(weightsOf(policy, role))),
     tasksPerStep,
-    rollout,
+    rollout: { ...rollout, ...defined({ sandbox: config.sandbox }) },
     limit: createLimiter(config.concurrency ?? defaultConcurrency),
     seed,
     onRollout: (finished) => recorder.monitors.recordRollout(finished),

@@ -6,6 +6,7 @@ const options = {
   set: { type: "string", value: "path=value", isMany: true, summary: "Override a field of the configuration" },
   run: { type: "string", value: "dir", summary: "Folder of the run; runs/<environment>-<n> by default" },
   resume: { type: "boolean", summary: "Resume from the last checkpoint of the run" },
+  accept: { type: "string", value: "path,…", isMany: true, summary: "Resume although these settings have changed" },
   events: { type: "string", value: "file", summary: "Append every event to a file, as JSON lines" },
   quiet: { type: "boolean", summary: "Print only the result, no progress" },
   json: { type: "boolean", summary: "Print the result as one JSON value; progress goes to stderr" },
@@ -27,7 +28,9 @@ export const train: Command = {
 --set takes fields with plain values: steps, seed, tasksPerStep, save.every, eval.tasks, eval.every, budget.seconds,
 earlyStop.success, rollout.limits.turns, warmStart.steps, algorithm.groupSize, algorithm.sampling.temperature,
 algorithm.optimizer.learningRate and others like them. Arguments of functions can only be changed in the file.
-Ctrl-C stops after saving the last complete step (exit status 130), twice stops at once; --resume continues from there.`,
+Ctrl-C stops after saving the last complete step (exit status 130), twice stops at once; --resume continues from there.
+A run is resumed with the configuration it was stored with. Settings that may change, such as a learning rate, are named when they
+differ, and resumed with --accept algorithm.optimizer.learningRate.`,
   example: "ludus train train.ts --set steps=200 --set algorithm.groupSize=4",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fakeEngine } from "../../engine/fake-engine.ts";
 import { defineEnv } from "../../env/define-env.ts";
 import { createRng } from "../../random.ts";
-import type { World } from "../../rollout/world.ts";
 import { fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import type { StopReason } from "../../schema/stop-reason.ts";
 import type { Task } from "../../schema/task.ts";

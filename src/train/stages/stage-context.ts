@@ -7,7 +7,7 @@ import type { LearningPolicy } from "../learning-policy.ts";
 import type { Replay } from "../replay.ts";
 
 /** Limits, format and context of rollouts, where the environment's own are not meant. */
-export type RolloutSettings = Pick<RolloutOptions, "limits" | "format" | "context">;
+export type RolloutSettings = Pick<RolloutOptions, "limits" | "format" | "context" | "sandbox">;
 
 /** What stays the same for all steps of a run. Stages take it as their first argument and change nothing in it. */
 export interface TrainContext<Data = unknown> {
