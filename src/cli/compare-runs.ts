@@ -4,7 +4,6 @@ import { evalReportFromJson } from "../eval/stored-report.ts";
 import { metric } from "../monitor/index.ts";
 import { nearest } from "../nearest.ts";
 import type { RunCatalog, RunReader } from "../store/index.ts";
-import { differenceInterval } from "./difference-interval.ts";
 import { withRun } from "./opened-run.ts";
 import { usageError } from "./parse-options.ts";
 
@@ -115,4 +114,17 @@ function unknownMetric(name: string, known: readonly string[]) {
     expected: `one of ${known.join(", ")}`,
     ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
   });
+}
+
+/**
+ * 95 % for the difference b - a of two independent figures with 95 % intervals (Newcombe's method 10 where those are Wilson's;
+ * MOVER in general). Two policies measured on the same tasks differ by less chance than this allows for.
+ */
+export function differenceInterval(a: Interval, b: Interval): Interval {
+  const mean = b.mean - a.mean;
+  return {
+    mean,
+    low: mean - Math.hypot(b.mean - b.low, a.high - a.mean),
+    high: mean + Math.hypot(b.high - b.mean, a.mean - a.low),
+  };
 }

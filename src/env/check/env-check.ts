@@ -12,7 +12,6 @@ import { leftOpen, openResources } from "./open-resources.ts";
 import { type Play, type Player, playTogether, recite, type Transcript } from "./play.ts";
 import { checkTasks, copyOf } from "./tasks.ts";
 import { watched } from "./watched-env.ts";
-import { checkWords } from "./words.ts";
 
 export interface EnvCheckOptions {
   readonly tasks: number;
@@ -216,4 +215,13 @@ export function succeeded({ scores }: Transcript): boolean {
 
 function describeTask({ id, seed }: Task): string {
   return `task ${id}, seed ${seed}`;
+}
+
+/** What people and policies are told of an environment. */
+function checkWords({ name, description, tools = {} }: Env, findings: Findings): void {
+  if (description.trim() === "" || description === name)
+    findings.add("no-description", `the description of ${name} is its name`);
+  for (const [tool, { spec }] of Object.entries(tools)) {
+    if (spec.description.trim() === "") findings.add("tool-without-description", `the tool "${tool}"`, tool);
+  }
 }

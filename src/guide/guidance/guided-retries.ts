@@ -2,12 +2,15 @@ import { defined } from "../../defined.ts";
 import { errorText } from "../../errors.ts";
 import { uniformAt } from "../../random.ts";
 import type { World } from "../../rollout/world.ts";
+import type { Message } from "../../schema/message.ts";
 import { parseWith } from "../../schema/parse-with.ts";
 import type { Task } from "../../schema/task.ts";
+import type { Trajectory } from "../../schema/trajectory.ts";
+import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import type { Turn } from "../../schema/turn.ts";
 import { seedOf } from "../../task/seeds.ts";
 import type { ExtraGroups, Guide, Lease, LeasedGroup } from "../guide.ts";
 import { type Leases, leases } from "../leases.ts";
-import { soundAttempts } from "./failed-attempts.ts";
 import type { GuidanceOptions } from "./guidance-options.ts";
 import { type Counts, GuidanceState, LeaseNote, type StoredRetry } from "./guidance-state.ts";
 import type { FailedAttempt } from "./hints.ts";
@@ -190,3 +193,21 @@ const copied = ({ messages, score, stop }: FailedAttempt) => ({
   score: { ...score, parts: { ...score.parts } },
   stop,
 });
+
+/** The attempts of a group as a role saw them, less those that the infrastructure spoiled. */
+function soundAttempts(group: TrajectoryGroup, role: string): FailedAttempt[] {
+  const own = learnable(group).filter((trajectory) => trajectory.role === role);
+  return [...Map.groupBy(own, ({ rollout }) => rollout).values()].map((pieces) => {
+    const { score, stop } = pieces[0];
+    return { score, stop, messages: pieces.flatMap(messagesOf) };
+  });
+}
+
+function messagesOf({ turns }: Trajectory): Message[] {
+  return turns.flatMap((turn): Message[] => [{ role: "assistant", content: turn.text }, ...answers(turn)]);
+}
+
+function answers({ calls, observation }: Turn): Message[] {
+  if (calls.length > 0) return calls.map((call) => ({ role: "tool", name: call.name, content: call.observation }));
+  return observation === "" ? [] : [{ role: "user", content: observation }];
+}

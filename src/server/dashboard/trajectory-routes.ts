@@ -5,6 +5,7 @@ import { hintOf, infrastructureStops, policyStops, toLosslessJson } from "../../
 import type { StoredTrajectory, TrajectoryFilter, TrajectorySummary } from "../../store/index.ts";
 import type {
   GroupAnswer,
+  LongText,
   LookAnswer,
   ShownSummary,
   ShownTurn,
@@ -13,7 +14,6 @@ import type {
   TrajectoryAnswer,
 } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
-import { longText, shownCharacters } from "./long-text.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { key, pathKey, pathText, readQuery, step } from "./request.ts";
 import { finite } from "./run-summaries.ts";
@@ -169,4 +169,14 @@ function tokenColumns({ trajectory, advantages_T }: StoredTrajectory, from: numb
 /** Five digits are more than a colour needs, and a third of the bytes. */
 function numbers(values: Float32Array): (number | null)[] {
   return Array.from(values, (value) => finite(Number(value.toPrecision(5))));
+}
+
+const shownCharacters = 20_000;
+
+/** Cuts between characters, not inside one. */
+function longText(text: string, most: number): LongText {
+  if (text.length <= most) return { text, length: text.length };
+  const code = text.charCodeAt(most - 1);
+  const isHalf = code >= 0xd800 && code <= 0xdbff;
+  return { text: text.slice(0, isHalf ? most - 1 : most), length: text.length };
 }

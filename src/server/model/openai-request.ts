@@ -2,7 +2,6 @@ import { z } from "zod";
 import { defined } from "../../defined.ts";
 import type { Message, ToolSpec } from "../../schema/message.ts";
 import type { ChatTurn } from "./chat-turn.ts";
-import { toolArguments } from "./tool-arguments.ts";
 
 const Content = z
   .union([z.string(), z.array(z.object({ type: z.literal("text"), text: z.string() })), z.null()])
@@ -92,4 +91,15 @@ export function turnOfOpenAi(body: ChatCompletionBody, seed: number): ChatTurn {
       alternatives: body.logprobs ? (body.top_logprobs ?? 0) : 0,
     },
   };
+}
+
+/** A client may send back anything as a call's arguments; what is no object is kept under one name. */
+function toolArguments(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+    return { value };
+  } catch {
+    return { value: text };
+  }
 }

@@ -3,14 +3,16 @@ import { type Engine, policyWeights, type StepReport } from "../../engine/engine
 import { addMetrics } from "../../loss/combine.ts";
 import type { LossResult, LossRow } from "../../loss/loss.ts";
 import { totalsOf } from "../../loss/totals.ts";
+import type { Rng } from "../../random.ts";
 import { createRng } from "../../random.ts";
 import { metric } from "../../schema/metric-names.ts";
+import type { TrainRow } from "../../schema/train-batch.ts";
 import { seedOf } from "../../task/seeds.ts";
 import type { Algorithm } from "../algorithm.ts";
 import type { LearnRow } from "../learn-row.ts";
 import { forwardRows, type RowForward } from "../row-forward.ts";
 import { scheduleAt } from "../schedule.ts";
-import { splitRows } from "../split-rows.ts";
+import { shuffled } from "../shuffled.ts";
 import { criticOf } from "../weights.ts";
 import type { Prepared } from "./prepare.ts";
 import type { Metrics, StepContext } from "./stage-context.ts";
@@ -124,4 +126,13 @@ function joined(reports: readonly PartReport[]): Record<string, number> {
   return Object.fromEntries(
     Object.entries(addMetrics(reports)).map(([name, value]) => [name, value / (counts[name] ?? 1)]),
   );
+}
+
+/** Rollouts in random order, in parts of about equal size; rows of one rollout, and of one pair, stay together. */
+export function splitRows<Row extends TrainRow>(rows: readonly Row[], parts: number, rng: Rng): Row[][] {
+  if (parts <= 1) return [[...rows]];
+  const units = shuffled(Map.groupBy(rows, ({ rollout, preference }) => preference?.pair ?? rollout).values(), rng);
+  const count = Math.min(parts, units.length);
+  const bound = (part: number) => Math.floor((part * units.length) / count);
+  return Array.from({ length: count }, (_, part) => units.slice(bound(part), bound(part + 1)).flat());
 }

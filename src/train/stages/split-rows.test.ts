@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createRng } from "../random.ts";
-import { learnRow } from "./fixtures/learn-row.ts";
-import { splitRows } from "./split-rows.ts";
+import { createRng } from "../../random.ts";
+import { learnRow } from "../fixtures/learn-row.ts";
+import { splitRows } from "./update.ts";
 
 const rows = Array.from({ length: 10 }, (_, i) => learnRow({ id: `${i}`, tokens_T: Int32Array.of(1, 2) }));
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { wilson } from "../eval/index.ts";
-import { differenceInterval } from "./difference-interval.ts";
+import { differenceInterval } from "./compare-runs.ts";
 
 // R. G. Newcombe, Statistics in Medicine 17 (1998), table II, method 10
 test.each([
