@@ -119,7 +119,7 @@ test("an agent that asks for more than its limits has failed, and that is the po
   expect((await runRollout(env, task, full, options)).stop).toBe("context-full");
 });
 
-test("what goes wrong elsewhere spoils the attempt, and says what it was", async () => {
+test("what goes wrong elsewhere is an infrastructure failure, and says what it was", async () => {
   const broken = agentEnv({ ...definition, run: () => Promise.reject(new Error("the tool is down")) });
   const policy = policyOf(rightScript);
   expect(await runRollout(broken, task, policy, options)).toMatchObject({

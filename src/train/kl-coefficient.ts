@@ -1,5 +1,6 @@
+import { metric } from "../schema/metric-names.ts";
 import type { Algorithm } from "./algorithm.ts";
-import { klReference, type Prepared } from "./stages/prepare.ts";
+import type { Prepared } from "./stages/prepare.ts";
 
 /** The coefficient of the KL penalty in the reward for the next step. */
 export function nextKlCoefficient(
@@ -7,7 +8,7 @@ export function nextKlCoefficient(
   coefficient: number | undefined,
   { rows, metrics }: Prepared,
 ): number | undefined {
-  const divergence = metrics[klReference];
+  const divergence = metrics[metric.klReference];
   if (klInReward === undefined || coefficient === undefined || divergence === undefined) return coefficient;
   return klInReward.next(coefficient, divergence, new Set(rows.map(({ rollout }) => rollout)).size);
 }

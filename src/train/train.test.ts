@@ -286,7 +286,7 @@ test("checkpoints are the last ones and the best", async () => {
   // better with every version until the third, worse after that
   const policy = fakePolicy((version) => [0.5, 0.6, 0.7, 1, 0.6, 0.5, 0.4, 0.3][version] ?? 0.2);
   const env = letters({ turns: 1, alphabet: "a" });
-  const config = { ...easy, env, policy, steps: 7, run: folder, save: { every: 2, keep: 1 } };
+  const config = { ...easy, env, policy, steps: 7, run: folder, save: { every: 2, retain: 1 } };
   await train({ ...config, eval: { tasks: 30, every: 1 }, algorithm: grpo({ groupSize: 16, uniformGroups: "keep" }) });
   const versionThree = "step-000002";
   expect(readdirSync(join(folder, "checkpoints")).sort()).toEqual([versionThree, "step-000006"]);
@@ -354,7 +354,7 @@ describe("roles with weights of their own", () => {
 describe("a configuration that cannot work is refused before the first rollout", () => {
   const refusals: [string, Partial<TrainConfig<LettersTask>>, RegExp][] = [
     ["half a step", { steps: 1.5 }, /steps = 1.5/],
-    ["no checkpoint kept", { save: { keep: 0 } }, /save.keep = 0/],
+    ["no checkpoint retained", { save: { retain: 0 } }, /save.retain = 0/],
     ["groups of one to compare", { algorithm: grpo({ groupSize: 1 }) }, /group-too-small.*remax/s],
     ["a shared critic trained alone", { algorithm: ppo({ critic: { pretrainSteps: 3 } }) }, /separate/],
     ["values of an engine without", { algorithm: ppo() }, /value head/],
