@@ -62,7 +62,12 @@ export async function prepare(context: PrepareContext, { groups, klCoefficient }
     };
   });
   makeTrainBatch(rows);
-  const metrics = { ...credited.metrics, ...mismatch(measured, policyVersion), ...divergence(measured) };
+  const metrics = {
+    ...credited.metrics,
+    ...mismatch(measured, policyVersion),
+    ...divergence(measured),
+    ...defined({ [metric.klCoefficient]: klCoefficient }),
+  };
   return { rows, metrics, policyVersion };
 }
 

@@ -11,7 +11,6 @@ import { fakePolicy } from "../fixtures/fake-policy.ts";
 import { type LettersTask, letters } from "../fixtures/letters.ts";
 import { dapo, grpo } from "../presets/grpo.ts";
 import { gather } from "./gather.ts";
-import { rewardStage } from "./reward.ts";
 import type { StepContext } from "./stage-context.ts";
 
 function contextOf<Data>(world: World<Data>): StepContext<Data> {
@@ -34,7 +33,7 @@ function contextOf<Data>(world: World<Data>): StepContext<Data> {
 }
 
 async function gathered<Data>(context: StepContext<Data>) {
-  const result = await gather(context, rewardStage());
+  const result = await gather(context);
   if (result === undefined) throw new Error("stopped");
   return result;
 }
@@ -89,7 +88,7 @@ test("a guide sees each group once, and nothing of a step that is broken off", a
   expect(seen.map(({ group }) => group)).toEqual(groups);
   expect(seen.map(({ lease }) => lease.task)).toEqual(groups.map(({ task }) => task));
   const policy = fakePolicy(0.5, { beforeSample: () => abort.abort() });
-  expect(await gather({ ...given, guide, policy, signal: abort.signal }, rewardStage())).toBeUndefined();
+  expect(await gather({ ...given, guide, policy, signal: abort.signal })).toBeUndefined();
   expect(seen).toHaveLength(6);
 });
 
