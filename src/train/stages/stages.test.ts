@@ -1,40 +1,18 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { defineEnv } from "../../env/define-env.ts";
-import { inOrder } from "../../guide/in-order.ts";
 import { createLimiter } from "../../limiter.ts";
 import type { Rollout } from "../../rollout/rollout.ts";
-import type { World } from "../../rollout/world.ts";
 import { metric } from "../../schema/metric-names.ts";
 import { generated } from "../../task/generated.ts";
 import { fakePolicy } from "../fixtures/fake-policy.ts";
 import { letters } from "../fixtures/letters.ts";
-import { grpo } from "../presets/grpo.ts";
+import { contextOf } from "../fixtures/step-context.ts";
 import { pick } from "./pick.ts";
 import { rewardStage } from "./reward.ts";
 import { type FinishedGroup, rollOut } from "./roll-out.ts";
 import type { StepContext } from "./stage-context.ts";
 import { stageTimer } from "./stage-timer.ts";
-
-function contextOf<Data>(world: World<Data>, fields: Partial<StepContext<Data>> = {}): StepContext<Data> {
-  const policy = fakePolicy();
-  return {
-    world,
-    policy,
-    algorithm: grpo({ groupSize: 4 }),
-    guide: inOrder()({ env: world, split: "train", seed: 0, engine: policy.engine }),
-    rollout: {},
-    tasksPerStep: 6,
-    roles: world.roles,
-    learners: ["policy"],
-    limit: createLimiter(100),
-    step: 0,
-    learningStep: 0,
-    progress: 0,
-    seed: 0,
-    ...fields,
-  };
-}
 
 async function finishedGroups<Data>(context: StepContext<Data>, count: number, reward = rewardStage()) {
   const finished: FinishedGroup<Data>[] = [];
