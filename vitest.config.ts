@@ -5,6 +5,7 @@ import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 // parity   compares with PyTorch, transformers and TRL; LUDUS_PYTHON names the Python that has them
 // browser  looks at the dashboard with the Chromium that LUDUS_BROWSER names
 // slow     *.slow.test.ts, only with LUDUS_SLOW
+// mutation the unit tests of the folder that LUDUS_MUTATION names, for scripts/mutation.ts
 const tests = (pattern: string) => [`src/**/*${pattern}`, `test/**/*${pattern}`];
 // recipes import the package by its name
 const source = (path: string) => `${import.meta.dirname}/src/${path}`;
@@ -27,18 +28,16 @@ const project = (
 });
 
 const slow = project("slow", tests(".slow.test.ts"), 900);
-const unit = project("unit", tests(".test.ts"), 30, [
-  ...tests(".slow.test.ts"),
-  ...tests(".parity.test.ts"),
-  ...tests(".browser.test.ts"),
-  packageTest,
-]);
+const notUnit = [...tests(".slow.test.ts"), ...tests(".parity.test.ts"), ...tests(".browser.test.ts"), packageTest];
+const unit = project("unit", tests(".test.ts"), 30, notUnit);
 const packed = project("package", [packageTest], 300);
 const parity = project("parity", tests(".parity.test.ts"), 300);
 const browser = project("browser", tests(".browser.test.ts"), 120);
 
 function chosenProjects(): TestProjectConfiguration[] {
   if (process.env.LUDUS_SLOW) return [slow];
+  const mutated = process.env.LUDUS_MUTATION;
+  if (mutated) return [project("mutation", [`${mutated}/**/*.test.ts`], 30, notUnit)];
   const { LUDUS_PYTHON: python, LUDUS_BROWSER: chromium } = process.env;
   return [unit, packed, ...(python ? [parity] : []), ...(chromium ? [browser] : [])];
 }
