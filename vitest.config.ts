@@ -22,10 +22,14 @@ const project = (
   include: string[],
   timeoutSeconds: number,
   exclude: string[] = [],
-): TestProjectConfiguration => ({
-  resolve: { alias },
-  test: { name, include, exclude, testTimeout: timeoutSeconds * seconds, hookTimeout: timeoutSeconds * seconds },
-});
+  isolate = true,
+): TestProjectConfiguration => {
+  const timeoutMs = timeoutSeconds * seconds;
+  return {
+    resolve: { alias },
+    test: { name, include, exclude, testTimeout: timeoutMs, hookTimeout: timeoutMs, isolate },
+  };
+};
 
 const slow = project("slow", tests(".slow.test.ts"), 900);
 const notUnit = [...tests(".slow.test.ts"), ...tests(".parity.test.ts"), ...tests(".browser.test.ts"), packageTest];
@@ -37,7 +41,8 @@ const browser = project("browser", tests(".browser.test.ts"), 120);
 function chosenProjects(): TestProjectConfiguration[] {
   if (process.env.LUDUS_SLOW) return [slow];
   const mutated = process.env.LUDUS_MUTATION;
-  if (mutated) return [project("mutation", [`${mutated}/**/*.test.ts`], 30, notUnit)];
+  // not isolated: one worker for each mutant, rather than one for each test file of each mutant
+  if (mutated) return [project("mutation", [`${mutated}/**/*.test.ts`], 30, notUnit, false)];
   const { LUDUS_PYTHON: python, LUDUS_BROWSER: chromium } = process.env;
   return [unit, packed, ...(python ? [parity] : []), ...(chromium ? [browser] : [])];
 }

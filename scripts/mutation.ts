@@ -16,6 +16,7 @@ import {
   survivorLine,
   type TestedMutant,
 } from "./mutation/mutation-report.ts";
+import { notSampled } from "./mutation/sample-checker.ts";
 
 const usage = `Usage: npm run test:mutation -- <folder or file> [options]
 
@@ -25,6 +26,7 @@ mutants that survive as "file:line: before -> after". Exits with 1 when the scor
 Options
   --tests <folder>   where the tests are, when they are not beside the source
   --min-score <n>    percent of mutants to be noticed (default 80)
+  --share <n>        test only this share of the mutants, 0 to 1, the same ones every time (default 1)
   --incremental      reuse results of the last --incremental run for what did not change
   --json             end with one JSON object on the last line
   --help             show this text
@@ -40,6 +42,7 @@ interface Arguments {
   readonly target: string;
   readonly tests: string;
   readonly minScore: number;
+  readonly share: number;
   readonly incremental: boolean;
   readonly json: boolean;
 }
@@ -51,6 +54,7 @@ function readArguments(): Arguments | { readonly problem: string } | "help" {
     options: {
       tests: { type: "string" },
       "min-score": { type: "string", default: "80" },
+      share: { type: "string", default: "1" },
       incremental: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -67,32 +71,41 @@ function readArguments(): Arguments | { readonly problem: string } | "help" {
   if (!(minScore >= 0 && minScore <= 100)) {
     return { problem: `got --min-score ${values["min-score"]}, expected a number from 0 to 100` };
   }
-  return { target, tests, minScore, incremental: values.incremental, json: values.json };
+  const share = Number(values.share);
+  if (!(share > 0 && share <= 1)) {
+    return { problem: `got --share ${values.share}, expected a number above 0 and at most 1` };
+  }
+  return { target, tests, minScore, share, incremental: values.incremental, json: values.json };
 }
 
 const isFile = (path: string) => statSync(join(root, path)).isFile();
 
-async function runStryker({ target, tests, incremental }: Arguments): Promise<TestedMutant[]> {
+async function runStryker({ target, tests, share, incremental }: Arguments): Promise<TestedMutant[]> {
   // read by vitest.config.ts. Stryker's own `testFiles` activates mutants of module constants too late, so they always survive
   // (https://github.com/stryker-mutator/stryker-js/issues/6144)
   process.env.LUDUS_MUTATION = tests;
+  process.env.LUDUS_MUTATION_SHARE = String(share);
   const results = await new Stryker({
     mutate: isFile(target) ? [target] : sourcesOf(target),
     reporters: ["progress-append-only"],
+    plugins: ["@stryker-mutator/*", join(import.meta.dirname, "mutation/sample-checker.ts")],
+    checkers: share < 1 ? ["sample"] : [],
+    // one of them is the checker's, which has little to do
+    concurrency: share < 1 ? 3 : 2,
     incremental,
     incrementalFile: `.scratch/mutation/${target.replaceAll("/", "-")}.json`,
   }).runMutationTest();
   const sources = new Map<string, string[]>();
   return results
-    .filter(({ status }) => status !== "Ignored")
+    .filter(({ status, statusReason }) => status !== "Ignored" && statusReason !== notSampled)
     .map(({ fileName, location, replacement, status }) => {
       const file = relative(root, fileName);
       const lines = sources.get(file) ?? readFileSync(join(root, file), "utf8").split("\n");
       sources.set(file, lines);
       return {
         file,
-        line: location.start.line + 1,
-        lineText: lines[location.start.line].trim(),
+        line: location.start.line,
+        lineText: lines[location.start.line - 1].trim(),
         original: onOneLine(textAt(lines, location)),
         replacement: onOneLine(replacement),
         outcome: outcomeOf(status),
@@ -112,14 +125,15 @@ interface Position {
   readonly column: number;
 }
 
-/** Lines and columns from 0, the end exclusive. */
+/** Lines and columns from 1, the end exclusive. */
 function textAt(
   lines: readonly string[],
   { start, end }: { readonly start: Position; readonly end: Position },
 ): string {
-  if (start.line === end.line) return lines[start.line].slice(start.column, end.column);
-  const between = lines.slice(start.line + 1, end.line);
-  return [lines[start.line].slice(start.column), ...between, lines[end.line].slice(0, end.column)].join("\n");
+  const covered = lines.slice(start.line - 1, end.line);
+  covered[covered.length - 1] = covered[covered.length - 1].slice(0, end.column - 1);
+  covered[0] = covered[0].slice(start.column - 1);
+  return covered.join("\n");
 }
 
 function outcomeOf(status: string): Outcome {
@@ -137,12 +151,15 @@ function outcomeOf(status: string): Outcome {
   }
 }
 
-function print(target: string, report: MutationReport): void {
+const percent = (share: number) => `${Math.round(100 * share)} %`;
+
+function print({ target, share }: Arguments, report: MutationReport): void {
   for (const survivor of report.survivors) console.log(survivorLine(survivor));
   for (const { file, original, replacement } of report.stale) {
     console.log(`equivalent-mutants.ts lists ${file}: ${original} -> ${replacement}, which did not survive: remove it`);
   }
-  console.log(`${target}: ${summaryLine(report)}`);
+  const sampled = share < 1 ? ` (a sample of ${percent(share)} of the mutants)` : "";
+  console.log(`${target}: ${summaryLine(report)}${sampled}`);
 }
 
 /** The exit code. */
@@ -156,8 +173,9 @@ async function main(args: Arguments): Promise<number> {
     return 2;
   }
   const report = mutationReport(mutants, equivalentMutants);
-  print(args.target, report);
-  if (args.json) console.log(JSON.stringify({ target: args.target, minScore: args.minScore, ...report }));
+  print(args, report);
+  if (args.json)
+    console.log(JSON.stringify({ target: args.target, share: args.share, minScore: args.minScore, ...report }));
   return report.score < args.minScore ? 1 : 0;
 }
 

@@ -8,6 +8,7 @@ import {
   survivorLine,
   type TestedMutant,
 } from "../scripts/mutation/mutation-report.ts";
+import { isSampled } from "../scripts/mutation/sample-checker.ts";
 
 const mutant = (outcome: Outcome, fields: Partial<TestedMutant> = {}): TestedMutant => ({
   file: "src/a.ts",
@@ -61,4 +62,17 @@ test("a survivor is printed on one line", () => {
   const line = survivorLine(mutant("no-coverage", { original: block, replacement: "{}" }));
   expect(line).toMatch(/^src\/a\.ts:3: \{ run\(\); .*… -> \{\} \(no test executes it\)$/);
   expect(line.length).toBeLessThan(160);
+});
+
+test("a sample is the share that was asked for, the same wherever the copy lies, and part of any larger one", () => {
+  const mutants = Array.from({ length: 2000 }, (_, line) => ({
+    fileName: "/tmp/copy/src/a.ts",
+    location: { start: { line, column: 4 }, end: { line, column: 9 } },
+    replacement: "true",
+  }));
+  const sample = mutants.filter((each) => isSampled(each, 0.3));
+  expect(sample.length / mutants.length).toBeCloseTo(0.3, 1);
+  expect(sample.every((each) => isSampled({ ...each, fileName: "/elsewhere/src/a.ts" }, 0.3))).toBe(true);
+  expect(sample.every((each) => isSampled(each, 0.5))).toBe(true);
+  expect(mutants.every((each) => isSampled(each, 1))).toBe(true);
 });

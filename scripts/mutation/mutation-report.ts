@@ -25,6 +25,8 @@ export interface MutationReport {
   /** Percent of mutants that a test noticed, by a failure or by a timeout. 100 where there are none. */
   readonly score: number;
   readonly survivors: readonly TestedMutant[];
+  /** Most are loops that never end; on a busy machine some may be tests that were only slow. */
+  readonly timeouts: readonly TestedMutant[];
   /** Entries of the list for a tested file that match no survivor: the code changed, or a test kills them now. */
   readonly stale: readonly EquivalentMutant[];
 }
@@ -47,6 +49,7 @@ export function mutationReport(
     invalid: count("invalid"),
     score: total === 0 ? 100 : (100 * noticed) / total,
     survivors,
+    timeouts: mutants.filter(({ outcome }) => outcome === "timeout"),
     stale: equivalents.filter((entry) => files.has(entry.file) && !alive.some((mutant) => isEquivalent(mutant, entry))),
   };
 }

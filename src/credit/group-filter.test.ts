@@ -163,8 +163,8 @@ describe("valueReplacement", () => {
   /** Draws the same number every time. */
   const always = (number: number): Rng => ({ ...createRng(1), next: () => number });
   /** Which group replaces one of equal rewards, the last, when `number` is drawn. */
-  const replacement = (number: number, ...rewards: number[][]) =>
-    valueReplacement({ maxReward: 1 })
+  const replacement = (number: number, maxReward: number, ...rewards: number[][]) =>
+    valueReplacement({ maxReward })
       .choose(groupsOf(...rewards, [0, 0]), always(number))
       .kept.at(-1)!.index;
 
@@ -174,17 +174,17 @@ describe("valueReplacement", () => {
       [0, 0, 1, 1],
       [0, 1, 1, 1],
     ];
-    const drawn = [0, 0.47, 0.48, 0.84, 0.85, 0.99].map((number) => replacement(number, ...rewards));
+    const drawn = [0, 0.47, 0.48, 0.84, 0.85, 0.99].map((number) => replacement(number, 1, ...rewards));
     expect(drawn).toEqual([0, 0, 1, 1, 2, 2]);
   });
 
   test("a group of no value is never drawn beside one of some, whatever the chance", () => {
-    const worthless = [1, 3];
-    expect(replacement(0, worthless, [0, 1])).toBe(1);
-    expect(replacement(1 - 2 ** -53, [0, 1], worthless)).toBe(0);
-    // these weights, taken off one after another, leave more than the last by rounding
-    const scaled = [0.1, 0.1, 1.9].map((best) => [1 - 10, 1 - 10 + best]);
-    expect(replacement(1 - 2 ** -53, ...scaled, worthless)).toBe(2);
+    const worthless = [10, 12];
+    expect(replacement(0, 10, worthless, [0, 1])).toBe(1);
+    const almostOne = 1 - 2 ** -53;
+    expect(replacement(almostOne, 10, [0, 1], worthless)).toBe(0);
+    // these values, subtracted one after another from their sum, leave the last or more by rounding
+    expect(replacement(almostOne, 10, [0, 0.1], [0, 0.1], [0, 1.9], worthless)).toBe(2);
   });
 
   test("without any group to learn from nothing is kept", () => {
