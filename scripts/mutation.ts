@@ -90,8 +90,8 @@ async function runStryker({ target, tests, share, incremental }: Arguments): Pro
     reporters: ["progress-append-only"],
     plugins: ["@stryker-mutator/*", join(import.meta.dirname, "mutation/sample-checker.ts")],
     checkers: share < 1 ? ["sample"] : [],
-    // one of them is the checker's, which has little to do
-    concurrency: share < 1 ? 3 : 2,
+    // half of them are checkers, which have little to do
+    concurrency: share < 1 ? 4 : 2,
     incremental,
     incrementalFile: `.scratch/mutation/${target.replaceAll("/", "-")}.json`,
   }).runMutationTest();

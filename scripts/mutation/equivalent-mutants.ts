@@ -136,4 +136,23 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     replacement,
     reason: "one number less its mean is 0, whatever it is divided by",
   })),
+  {
+    file: "src/loss/aggregation.ts",
+    original: "tokens === 0",
+    replacement: "false",
+    reason: "saves work: without a masked token no coefficient is written",
+  },
+  {
+    file: "src/loss/aggregation.ts",
+    original: "spoken === 0",
+    replacement: "false",
+    reason: "saves work: without a masked token no coefficient is written",
+  },
+  {
+    file: "src/loss/combine.ts",
+    original: "[]",
+    replacement: '["Stryker was here"]',
+    line: 'logprobs_B_T: sum("logprobs_B_T") ?? [],',
+    reason: "never reached: there is one loss or more, and each has derivatives of log-probabilities",
+  },
 ];

@@ -25,3 +25,14 @@ test("an adaptive one follows the divergence, a fifth of the way at most", () =>
 test("a target of 0 is refused", () => {
   expect(() => adaptiveKl({ initial: 0.1, target: 0, horizon: 1 })).toThrow("bad-loss-option: got target 0");
 });
+
+test("so is a horizon of 0", () => {
+  expect(() => adaptiveKl({ initial: 0.1, target: 1, horizon: 0 })).toThrow("bad-loss-option: got target 1, horizon 0");
+});
+
+test("both continue from the coefficient that is restored", () => {
+  for (const controller of [fixedKl(0.1), adaptiveKl({ initial: 0.1, target: 1, horizon: 1 })]) {
+    controller.restore(0.7);
+    expect(controller.coefficient).toBe(0.7);
+  }
+});
