@@ -142,10 +142,10 @@ test("turns that follow each other at once are apart, and metrics are means over
 });
 
 test("imitation adds -log π of good actions, weighted exp(1 - p)", () => {
-  const row = action(0, -1, 1);
+  const row = action(0, -0.5, 1);
   const { loss, derivatives } = webRlSmooth({ imitate: true }).compute([row], totalsOf([row]));
-  const weight = Math.exp(1 - Math.exp(-1));
-  expect(loss).toBeCloseTo(0.5 + weight, 6);
+  const weight = Math.exp(1 - Math.exp(-0.5));
+  expect(loss).toBeCloseTo(0.5 + 0.5 * weight, 6);
   expect(derivatives.logprobs_B_T[0][1]).toBeCloseTo(-0.5 - weight / 2, 6);
   const bad = action(0, -1, -1);
   const learned = webRlSmooth({ imitate: true, learnFromBad: true }).compute([bad], totalsOf([bad]));
