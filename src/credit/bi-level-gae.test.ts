@@ -3,6 +3,7 @@ import { biLevelAdvantages, biLevelGae } from "./bi-level-gae.ts";
 import { makeRow, near } from "./contract/make-row.ts";
 import { sampleRows } from "./contract/sample-rows.ts";
 import { gae } from "./gae.ts";
+import { whitenMasked } from "./statistics.ts";
 
 const settings = { gamma: 1, lambda: 1, turnGamma: 0.95 };
 
@@ -33,4 +34,28 @@ test("with everything 1 there is one level only", () => {
   for (const [b, advantages_T] of two.advantages_B_T.entries()) {
     expect([...advantages_T]).toEqual(near(one.advantages_B_T[b]));
   }
+});
+
+test("golden: within a turn gamma and lambda both fade", () => {
+  const advantages_T = biLevelAdvantages({
+    rewards_T: [0, 0, 1],
+    values_T: [0.5, 0.25, 0.5],
+    turnEnds_T: [0, 0, 1],
+    gamma: 0.5,
+    lambda: 0.5,
+    turnGamma: 1,
+  });
+  // 0.5; 0.25 - 0.25 + 0.25 * 0.5; 0.125 - 0.5 + 0.25 * 0.125
+  expect([...advantages_T]).toEqual(near([-0.34375, 0.125, 0.5]));
+});
+
+test("advantages are whitened unless told otherwise, returns never", () => {
+  const rows = sampleRows(16);
+  const plain = biLevelGae({ whiten: false }).assign(rows);
+  const white = biLevelGae().assign(rows);
+  const expected_B_T = plain.advantages_B_T.map((advantages_T) => advantages_T.slice());
+  whitenMasked(expected_B_T, rows);
+  expect(white.advantages_B_T).toEqual(expected_B_T);
+  expect(white.advantages_B_T).not.toEqual(plain.advantages_B_T);
+  expect(white.returns_B_T).toEqual(plain.returns_B_T);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { makeRow } from "./contract/make-row.ts";
+import { makeGroup, makeRow } from "./contract/make-row.ts";
 import { creditContract } from "./credit.contract.ts";
 import type { Credit } from "./credit.ts";
 import {
@@ -78,4 +78,16 @@ test.each([
 ])("%s: refused", (_, fields, message) => {
   const rows = [makeRow({ mask: [1], reward: 1 }), makeRow({ mask: [1], ...fields })];
   expect(() => groupRelative().assign(rows)).toThrow(message);
+});
+
+test.each([
+  ["absent", {}, "no values_T in rollout a/0 of group a"],
+  ["too short", { values_T: new Float32Array(1) }, "1 values_T in rollout a/0 of group a"],
+])("values that are %s: refused by name", (_, fields, message) => {
+  expect(() => gae().assign([makeRow({ mask: [1, 1], ...fields })])).toThrow(message);
+});
+
+test("the deviation that is reported is the mean over groups", () => {
+  const rows = [...makeGroup([1, 0]), ...makeGroup([2, 0], { group: "b" })];
+  expect(groupRelative().assign(rows).metrics["credit/group-std"]).toBeCloseTo((3 * Math.SQRT1_2) / 2, 10);
 });

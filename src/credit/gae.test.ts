@@ -108,6 +108,26 @@ describe("a rollout of two rows", () => {
     expect([...advantages_B_T[0]]).toEqual(near([0.9, 0.8]));
     expect([...advantages_B_T[1]]).toEqual([0, 0.5]);
   });
+
+  test("a row without a sampled token between them changes nothing", () => {
+    const between = makeRow({ mask: [0, 0], reward: 1, isLast: false, values_T: new Float32Array(2) });
+    for (const mode of ["apart", "chained"] as const) {
+      const credit = gae({ whiten: false, rows: mode });
+      const [first_T, , last_T] = credit.assign([rows[0], between, rows[1]]).advantages_B_T;
+      expect([first_T, last_T]).toEqual(credit.assign(rows).advantages_B_T);
+    }
+  });
+
+  test("a lambda that depends on length is given that of each row, or that of all", () => {
+    const lengthsGiven = (mode: "apart" | "chained") => {
+      const lengths: number[] = [];
+      const lambda = (length: number) => lengths.push(length);
+      gae({ lambda, rows: mode }).assign(rows);
+      return lengths.toSorted();
+    };
+    expect(lengthsGiven("apart")).toEqual([1, 2]);
+    expect(lengthsGiven("chained")).toEqual([3, 3]);
+  });
 });
 
 describe("VAPO", () => {

@@ -49,3 +49,7 @@ test("omega 0 leaves GRPO", () => {
 test("an environment that names no state is refused", () => {
   expect(() => gigpo().assign([makeRow({ mask: [1] })])).toThrow("1 turns without stateKey");
 });
+
+test("it says that it needs the names of states", () => {
+  expect(gigpo().needs).toEqual({ stateKeys: true });
+});

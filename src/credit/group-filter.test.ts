@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRng } from "../random.ts";
+import { createRng, type Rng } from "../random.ts";
 import { near } from "./contract/make-row.ts";
 import { dynamicSampling } from "./dynamic-sampling.ts";
 import type { FilterGroup, GroupFilter } from "./group-filter.ts";
@@ -105,6 +105,13 @@ describe("dynamicSampling", () => {
     expect(groups.length).toBeLessThan(16 * 10);
   });
 
+  test("without refills the first batch is all there is; nine are the default", () => {
+    expect(dynamicSampling({ wanted: 2, maxRefills: 0 }).choose(groupsOf(equal, varied), createRng(1)).refill).toBe(0);
+    const seen = (count: number) => groupsOf(...new Array<number[]>(count).fill(equal));
+    expect(dynamicSampling({ wanted: 2 }).choose(seen(19), createRng(1)).refill).toBe(1);
+    expect(dynamicSampling({ wanted: 2 }).choose(seen(20), createRng(1)).refill).toBe(0);
+  });
+
   test("nonsense is refused", () => {
     expect(() => dynamicSampling({ wanted: 0 })).toThrow("wanted 0");
     expect(() => dynamicSampling({ wanted: 2, maxRefills: -1 })).toThrow("maxRefills -1");
@@ -126,6 +133,7 @@ describe("topDeviation", () => {
     expect(keptBy(topDeviation({ share: 0.01 }), groups)).toEqual([9]);
     expect(keptBy(topDeviation({ share: 0.29 }), new Array<FilterGroup>(100).fill(groups[1]))).toHaveLength(29);
     expect(() => topDeviation({ share: 0 })).toThrow("share 0");
+    expect(() => topDeviation({ share: 1.01 })).toThrow("share 1.01");
   });
 });
 
@@ -150,6 +158,33 @@ describe("valueReplacement", () => {
     const { kept } = valueReplacement().choose(groupsOf([0, 0, 0, 1], [0, 1, 1, 1], ...equal), createRng(4));
     const hard = kept.filter(({ index }) => index === 0).length;
     expect(hard / kept.length).toBeCloseTo(0.75, 1);
+  });
+
+  /** Draws the same number every time. */
+  const always = (number: number): Rng => ({ ...createRng(1), next: () => number });
+  /** Which group replaces one of equal rewards, the last, when `number` is drawn. */
+  const replacement = (number: number, maxReward: number, ...rewards: number[][]) =>
+    valueReplacement({ maxReward })
+      .choose(groupsOf(...rewards, [0, 0]), always(number))
+      .kept.at(-1)!.index;
+
+  test("golden: values 0.375, 0.288675 and 0.125, so shares 0.475, 0.366 and 0.158", () => {
+    const rewards = [
+      [0, 0, 0, 1],
+      [0, 0, 1, 1],
+      [0, 1, 1, 1],
+    ];
+    const drawn = [0, 0.47, 0.48, 0.84, 0.85, 0.99].map((number) => replacement(number, 1, ...rewards));
+    expect(drawn).toEqual([0, 0, 1, 1, 2, 2]);
+  });
+
+  test("a group of no value is never drawn beside one of some, whatever the chance", () => {
+    const worthless = [10, 12];
+    expect(replacement(0, 10, worthless, [0, 1])).toBe(1);
+    const almostOne = 1 - 2 ** -53;
+    expect(replacement(almostOne, 10, [0, 1], worthless)).toBe(0);
+    // these values, subtracted one after another from their sum, leave the last or more by rounding
+    expect(replacement(almostOne, 10, [0, 0.1], [0, 0.1], [0, 1.9], worthless)).toBe(2);
   });
 
   test("without any group to learn from nothing is kept", () => {

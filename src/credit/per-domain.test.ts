@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../random.ts";
 import { firstSampled, makeGroup, makeRow, near } from "./contract/make-row.ts";
+import { sampleRows } from "./contract/sample-rows.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { discountedReturns } from "./discounted-returns.ts";
+import { gae } from "./gae.ts";
 import { drGrpo } from "./group-relative.ts";
 import { fitNormaliser, type NormaliseMethod, normaliseReward } from "./normalise-rewards.ts";
 import { perDomain } from "./per-domain.ts";
@@ -68,6 +70,17 @@ describe("normalisers", () => {
     expect(apply([...new Array(15).fill(0), 1], "asym-clip").at(-1)).toBe(3);
   });
 
+  test("golden: mean-std does not cut", () => {
+    expect(apply([...new Array(15).fill(0), 1], "mean-std").at(-1)).toBeCloseTo(0.9375 / (0.25 + 1e-6), 6);
+  });
+
+  test("golden: rewards that hardly differ are held down, and below 1e-6 they are equal", () => {
+    const deviation = 1e-5 * Math.SQRT1_2;
+    const high = 5e-6 / (deviation + 1e-6);
+    expect(apply([0, 1e-5], "mean-std")).toEqual(near([-high, high]));
+    expect(apply([5, 5 + 1e-8], "mean-std")).toEqual(near([0, 0]));
+  });
+
   test("equal rewards become 0", () => {
     expect(apply([5, 5, 5], "mean-std")).toEqual([0, 0, 0]);
     expect(apply([5], "asym-clip")).toEqual([0]);
@@ -113,6 +126,19 @@ describe("perDomain", () => {
     expect(metrics["credit/group-std"]).toBeCloseTo(70.710678, 5);
     expect(metrics["credit/absolute-advantage"]).toBeCloseTo(Math.SQRT1_2, 5);
   });
+
+  test("rows that have no baseline are given none", () => {
+    const seen: CreditRow[] = [];
+    const credit: Credit = {
+      ...drGrpo(),
+      assign(rows) {
+        seen.push(...rows);
+        return drGrpo().assign(rows);
+      },
+    };
+    perDomain(credit).assign([...makeGroup([0, 1]), ...makeGroup([0, 1], { group: "b", baseline: 0.5 })]);
+    expect(seen.map((row) => "baseline" in row)).toEqual([false, false, true, true]);
+  });
 });
 
 describe("perRole", () => {
@@ -127,5 +153,18 @@ describe("perRole", () => {
     expect(firstSampled(advantages_B_T, rows)).toEqual(near([1, -1, 1, -1, 1, -1].map((sign) => sign * 0.866025)));
     expect(metrics["credit/absolute-advantage/deduction/proposer"]).toBeCloseTo(0.866025, 5);
     expect(metrics["credit/absolute-advantage"]).toBeCloseTo(0.866025, 5);
+  });
+
+  test("returns of each part are put back in the order of rows", () => {
+    const rows = sampleRows(18);
+    const { returns_B_T } = perRole(gae({ whiten: false })).assign(rows);
+    expect(returns_B_T).toEqual(gae({ whiten: false }).assign(rows).returns_B_T);
+    expect(perRole().assign(rows).returns_B_T).toBeUndefined();
+  });
+
+  test("without domains, metrics are named after the role alone", () => {
+    const { metrics } = perRole().assign(makeGroup([0, 1], { role: "solver" }));
+    expect(Object.keys(metrics)).toContain("credit/group-std/solver");
+    expect(Object.keys(metrics).filter((name) => name.includes("undefined"))).toEqual([]);
   });
 });

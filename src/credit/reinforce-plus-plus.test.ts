@@ -36,3 +36,9 @@ test("sampled tokens have mean 0 and variance 1", () => {
 test("one token alone is centred", () => {
   expect([...reinforcePlusPlus().assign([makeRow({ mask: [1], reward: 5 })]).advantages_B_T[0]]).toEqual([0]);
 });
+
+test("with a baseline, groups are not brought to one deviation", () => {
+  const rows = [...makeGroup([1, 0]), ...makeGroup([10, 0], { group: "b" })];
+  const [small, , large] = firstSampled(reinforcePlusPlusBaseline().assign(rows).advantages_B_T, rows);
+  expect(large / small).toBeCloseTo(10, 4);
+});

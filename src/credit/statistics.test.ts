@@ -14,6 +14,7 @@ test("of none, one and equals there is nothing to compare", () => {
     expect(stdOf(values)).toBe(0);
   }
   expect(isUniform([0, 1e-6])).toBe(false);
+  expect([isUniform([0, 1e-9]), isUniform([0, 1.001e-9])]).toEqual([true, false]);
   expect([meanOf([]), meanOf([1, 2])]).toEqual([0, 1.5]);
 });
 

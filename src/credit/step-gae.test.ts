@@ -35,3 +35,11 @@ test("one row per step, as Agent-R1 has it, is the same rollout", () => {
   const { advantages_B_T } = stepGae({ gamma: 0.9, lambda: 0.8, whiten: false }).assign(apart);
   expect(advantages_B_T.map(([first]) => first)).toEqual(near([1.092, 0.6]));
 });
+
+test("turns that all earned the same are whitened to 0", () => {
+  const equal = ["a/0", "a/1"].map((rollout) =>
+    makeRow({ mask: [1, 1], rollout, reward: 1, values_T: Float32Array.of(0.5, 0) }),
+  );
+  const { advantages_B_T } = stepGae().assign(equal);
+  expect(advantages_B_T.map((advantages_T) => [...advantages_T])).toEqual([near([0, 0]), near([0, 0])]);
+});

@@ -56,3 +56,14 @@ test("penalties are taken off token by token, and off the step as a whole", () =
   const [attempt] = groupAttempts([row])[0];
   expect(stepsOf([row], attempt).map(({ reward }) => reward)).toEqual([0.125, 0]);
 });
+
+test("forced tokens at either end of a turn are no part of the step", () => {
+  const row = {
+    ...makeRow({ mask: [0, 1, 1, 0, 0], reward: 1 }),
+    turns: [{ start: 0, end: 5, reward: 0.25 }],
+    penalties_T: Float32Array.of(9, 0.25, 0.25, 9, 9),
+  };
+  const [attempt] = groupAttempts([row])[0];
+  expect(stepsOf([row], attempt)).toMatchObject([{ start: 1, end: 3, reward: 0.5 }]);
+  expect(plain(tokenRewards([row]))).toEqual([[0, -0.25, 0.75, 0, 0]]);
+});

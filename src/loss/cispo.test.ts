@@ -66,3 +66,24 @@ test.each([1, 2, 3])("uncapped and dropping what PPO clips, the gradient is PPO'
     expect(unified.metrics[name]).toBe(ppo.metrics[name]);
   }
 });
+
+test("an advantage of 0 is never counted as clipped", () => {
+  const clips = (ratio: number, options: Partial<CispoOptions>) => {
+    const row = makeRow({
+      logprobs_T: Float32Array.of(-2),
+      oldLogprobs_T: Float32Array.of(-2 - Math.log(ratio)),
+      advantages_T: Float32Array.of(0),
+    });
+    const { metrics } = cispo(options).compute([row], totalsOf([row]));
+    return [metrics["policy/clip-low"], metrics["policy/clip-high"]];
+  };
+  for (const options of [{ floor: 0.8 }, { drop: { low: 0.2, high: 0.3 } }]) {
+    expect(clips(8, options)).toEqual([0, 0]);
+    expect(clips(0.1, options)).toEqual([0, 0]);
+  }
+});
+
+test("weights go up to 5 unless told otherwise", () => {
+  expect(ofToken(4.9, 1).derivative).toBeCloseTo(-4.9, 4);
+  expect(ofToken(5.1, 1).derivative).toBeCloseTo(-5, 5);
+});

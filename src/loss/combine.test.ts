@@ -61,3 +61,27 @@ test("metrics of parts add up, greatest values excepted", () => {
     b: 1,
   });
 });
+
+test("scaling scales every kind of derivative", () => {
+  const rows = randomRows(createRng(1));
+  for (const [loss, kind] of [
+    [valueLoss(), "values_B_T"],
+    [entropyBonus({ coefficient: 1 }), "entropies_B_T"],
+  ] as const) {
+    const plain = loss.compute(rows, totalsOf(rows)).derivatives;
+    const scaled = scaleLoss(loss, 2).compute(rows, totalsOf(rows)).derivatives;
+    expect(scaled[kind]).toEqual(plain[kind]!.map((array_T) => array_T.map((x) => 2 * x)));
+    expect(Object.keys(scaled)).toEqual(Object.keys(plain));
+  }
+});
+
+test("derivatives of a sum are those of its parts, added up", () => {
+  const rows = randomRows(createRng(2));
+  const [one, two] = [ppoClip(), klPenalty({ coefficient: 0.5 })];
+  const of = (loss: typeof one) => loss.compute(rows, totalsOf(rows)).derivatives;
+  const sum = of(sumLosses([one, two]));
+  expect(sum.logprobs_B_T).toEqual(
+    of(one).logprobs_B_T.map((array_T, b) => array_T.map((x, t) => x + of(two).logprobs_B_T[b][t])),
+  );
+  expect(Object.keys(sum)).toEqual(["logprobs_B_T"]);
+});

@@ -66,3 +66,35 @@ test("decoupled PPO inside the clip range is importance sampling from the behavi
     expect(derivatives.logprobs_B_T[0][t]).toBeCloseTo(-ratio / 3, 5);
   }
 });
+
+test("ratios are bounded at e^20 either way, so that no weight is infinite", () => {
+  const far = (logRatio: number) => ({
+    ...row,
+    oldLogprobs_T: row.behaviourLogprobs_T.map((logprob) => logprob + logRatio),
+  });
+  for (const [logRatio, bound] of [
+    [500, 20],
+    [-500, -20],
+  ]) {
+    const weights_T = new Float64Array(4).fill(1);
+    fullRatio().apply(far(logRatio), weights_T);
+    expect(Math.log(weights_T[1])).toBeCloseTo(bound, 9);
+    expect(weights_T[0]).toBe(1);
+  }
+});
+
+test("bounds themselves are inside", () => {
+  const at = (logRatio: number, correction: Correction) => {
+    const weights_T = new Float64Array(4).fill(1);
+    correction.apply(
+      { ...row, oldLogprobs_T: row.behaviourLogprobs_T.map((logprob) => logprob + logRatio) },
+      weights_T,
+    );
+    return weights_T[1];
+  };
+  expect(at(0, maskedRatio({ low: 1, high: 2 }))).toBe(1);
+  expect(at(0, maskedRatio({ low: 0.5, high: 1 }))).toBe(1);
+  expect(at(0, sequenceRatioMask({ low: 1, high: 2 }))).toBe(1);
+  expect(at(0, sequenceRatioMask({ low: 0.5, high: 1 }))).toBe(1);
+  expect(at(0, sequenceDivergenceMask({ max: 0 }))).toBe(1);
+});

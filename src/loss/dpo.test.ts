@@ -71,3 +71,26 @@ test("a pair that was torn apart is refused", () => {
     "broken-pair: got pair 4 with 1 chosen and 0 rejected rows",
   );
 });
+
+test("everything is a mean over pairs", () => {
+  const rows = [
+    ...[row("a", 0, true, [0.5]), row("b", 0, false, [-0.5])],
+    ...[row("c", 1, true, [-1]), row("d", 1, false, [1])],
+  ];
+  const { loss, derivatives, metrics } = dpo({ beta: 1 }).compute(rows, totalsOf(rows));
+  const softplus = (x: number) => Math.log(1 + Math.exp(x));
+  expect(loss).toBeCloseTo((softplus(-1) + softplus(2)) / 2, 6);
+  expect(derivatives.logprobs_B_T[0][0]).toBeCloseTo(-0.268941 / 2, 6);
+  expect(derivatives.logprobs_B_T[3][0]).toBeCloseTo(0.880797 / 2, 6);
+  expect(metrics).toEqual({
+    "dpo/accuracy": 0.5,
+    "dpo/margin": -0.5,
+    "dpo/reward-chosen": -0.25,
+    "dpo/reward-rejected": 0.25,
+  });
+});
+
+test("equal sides are not told apart", () => {
+  const rows = [row("a", 0, true, [0.5]), row("b", 0, false, [0.5])];
+  expect(dpo().compute(rows, totalsOf(rows)).metrics["dpo/accuracy"]).toBe(0);
+});

@@ -32,6 +32,10 @@ describe("estimators", () => {
 
   test("k3 has no gradient where it is clamped; k2 always has", () => {
     expect(klSlope("k3", -5)).toBe(0);
+    // 9.86 and 10.03
+    expect(klSlope("k3", -2.6)).toBeCloseTo(-Math.expm1(2.6), 6);
+    expect(klSlope("k3", -2.615)).toBe(0);
+    expect([klSlope("k1", 7), klSlope("k1", -7)]).toEqual([1, 1]);
     expect(klSlope("k3", 100)).toBe(0);
     expect(klSlope("k2", -5)).toBe(-5);
   });
@@ -52,4 +56,18 @@ test("in the reward: less k1 of the old policy, on sampled tokens alone", () => 
     mask_T: Uint8Array.of(0, 1, 1),
   });
   expect(klInReward(row, Float32Array.of(3, 0, 1), 0.5)).toEqual(Float32Array.of(0, -0.5, 1.25));
+});
+
+test("the divergence that is reported is the mean over tokens, whatever the coefficient", () => {
+  const row = (id: string, logprob: number) =>
+    makeRow({
+      id,
+      logprobs_T: Float32Array.of(-9, logprob),
+      referenceLogprobs_T: Float32Array.of(0, -1),
+      mask_T: Uint8Array.of(0, 1),
+    });
+  const rows = [row("a", -0.5), row("b", -2)];
+  const { loss, metrics } = klPenalty({ coefficient: 4, estimator: "k2" }).compute(rows, totalsOf(rows));
+  expect(metrics["kl/policy-reference"]).toBeCloseTo((0.125 + 0.5) / 2, 6);
+  expect(loss).toBeCloseTo(4 * metrics["kl/policy-reference"], 6);
 });

@@ -43,3 +43,15 @@ test("a row without a label is refused", () => {
     "missing-input: got no preference in row a",
   );
 });
+
+test("the margin that is reported is the mean of β times the log-ratio, against the reference for undesirable rows", () => {
+  const rows = [row("a", true, 1), row("b", false, -0.5), row("c", false, 0.25)];
+  const { metrics } = kto({ beta: 0.5 }).compute(rows, totalsOf(rows));
+  expect(metrics["kto/margin"]).toBeCloseTo((0.5 * (1 + 0.5 - 0.25)) / 3, 6);
+});
+
+test("totals without a log-ratio are refused", () => {
+  const rows = [row("a", true, 1)];
+  const { logRatio: _, ...totals } = totalsOf(rows);
+  expect(() => kto().compute(rows, totals)).toThrow("missing-input: got totals without logRatio");
+});

@@ -98,6 +98,18 @@ export function lossContract(name: string, make: () => Loss, options: LossContra
         expect(() => loss.compute(lacking, totalsOf(lacking)), need).toThrow(LudusError);
       }
     });
+
+    test("what it does not say it needs, it does without", () => {
+      const rows = randomRows(createRng(7));
+      const result = loss.compute(rows, totalsOf(rows));
+      const fields = { entropies: "entropies_T", values: "values_T", reference: "referenceLogprobs_T" } as const;
+      for (const [need, field] of Object.entries(fields)) {
+        if (loss.needs[need as keyof typeof fields]) continue;
+        const lacking = rows.map(({ [field]: _, ...row }) => row as LossRow);
+        const other = loss.compute(lacking, totalsOf(lacking));
+        expect([other.loss, other.derivatives], need).toEqual([result.loss, result.derivatives]);
+      }
+    });
   });
 }
 

@@ -73,6 +73,28 @@ describe("one token", () => {
     expect(ofToken(Math.exp(30), -1).loss).toBeCloseTo(Math.exp(20), 5);
     expect(ofToken(Math.exp(30), -1).derivative).toBe(0);
   });
+
+  test("an advantage of 0 is never clipped, whatever the ratio", () => {
+    for (const ratio of [0.1, 8]) {
+      const { metrics } = ofToken(ratio, 0, { dualClip: true });
+      const clips = ["policy/clip-low", "policy/clip-high", "policy/clip-dual"].map((name) => metrics[name]);
+      expect(clips).toEqual([0, 0, 0]);
+    }
+  });
+
+  test("the gradient ends beyond the largest log-ratio, not at it", () => {
+    const at = (logRatio: number) => {
+      const row = makeRow({
+        logprobs_T: Float32Array.of(-1),
+        oldLogprobs_T: Float32Array.of(-1 - logRatio),
+        advantages_T: Float32Array.of(-1),
+      });
+      const loss = ppoClip({ maxLogRatio: 0.5 });
+      return loss.compute([row], totalsOf([row])).derivatives.logprobs_B_T[0][0];
+    };
+    expect(at(0.5)).toBeCloseTo(Math.exp(0.5), 5);
+    expect(at(0.625)).toBe(0);
+  });
 });
 
 test("GSPO's ratio is the geometric mean, and its gradient reaches every token alike", () => {
@@ -116,4 +138,28 @@ test("entropies are reported where there are any", () => {
 test("options that make no sense are refused", () => {
   expect(() => ppoClip({ dualClip: true, dualClipBound: 1.1 })).toThrow("bad-loss-option: got dualClipBound 1.1");
   expect(() => ppoClip({ clipLow: -0.1 })).toThrow("bad-loss-option: got clip -0.1, 0.2");
+  expect(() => ppoClip({ clipHigh: -0.1 })).toThrow("bad-loss-option: got clip 0.2, -0.1");
+  expect(() => ppoClip({ dualClip: true, dualClipBound: 1.2 })).toThrow("above 1 + clipHigh = 1.2");
+  expect(() => ppoClip({ clipLow: 0, clipHigh: 0 })).not.toThrow();
+  // without dual clip its bound is not looked at
+  expect(() => ppoClip({ dualClipBound: 1 })).not.toThrow();
+});
+
+test("metrics are means over all tokens of the mini-batch, the greatest ratio excepted", () => {
+  const rows = ["a", "b"].map((id, b) =>
+    makeRow({
+      id,
+      mask_T: Uint8Array.of(0, 1, 1),
+      logprobs_T: Float32Array.of(-1, -1, -1),
+      oldLogprobs_T: Float32Array.of(-9, -1 - Math.log(2), -1),
+      advantages_T: Float32Array.of(1, 1, b === 0 ? 1 : -1),
+      entropies_T: Float32Array.of(9, 0.25, 0.5),
+    }),
+  );
+  const { metrics } = ppoClip().compute(rows, totalsOf(rows));
+  expect(metrics["policy/clip-high"]).toBe(0.5);
+  expect(metrics["policy/ratio-mean"]).toBeCloseTo(1.5, 6);
+  expect(metrics["policy/ratio-max"]).toBeCloseTo(2, 6);
+  expect(metrics["policy/kl-old-new"]).toBeCloseTo((1 - Math.LN2) / 2, 6);
+  expect(metrics["policy/entropy"]).toBeCloseTo(0.375, 6);
 });

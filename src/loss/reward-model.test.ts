@@ -37,3 +37,15 @@ test("steps are judged at the last sampled token of each turn", () => {
   expect(loss).toBeCloseTo((Math.LN2 + softplus(-1) + softplus(2)) / 3, 6);
   expect(derivatives.values_B_T![0][2]).toBeCloseTo(-0.5 / 3, 6);
 });
+
+test("a value of 0 and a label of one half say no", () => {
+  const accuracy = (value: number, label: number) => {
+    const row = makeRow({
+      logprobs_T: new Float32Array(1),
+      values_T: Float32Array.of(value),
+      returns_T: Float32Array.of(label),
+    });
+    return outcomeRewardModel().compute([row], totalsOf([row])).metrics["reward-model/accuracy"];
+  };
+  expect([accuracy(0, 0), accuracy(0, 1), accuracy(-1, 0.5), accuracy(1, 0.5)]).toEqual([1, 0, 1, 0]);
+});

@@ -118,3 +118,36 @@ describe("the code's", () => {
     expect(derivatives.logprobs_B_T[0]).toEqual(Float32Array.of(0, -0.5, -0.5));
   });
 });
+
+test("turns that follow each other at once are apart, and metrics are means over turns", () => {
+  const row = makeRow({
+    turns: [
+      { start: 0, end: 2 },
+      { start: 2, end: 4 },
+    ],
+    logprobs_T: Float32Array.of(-0.75, -1, -1, -1.5),
+    referenceLogprobs_T: Float32Array.of(-1, -1, -1, -1),
+    advantages_T: Float32Array.of(1, 1, -1, -1),
+  });
+  const totals = totalsOf([row]);
+  // log-ratios 0.25 and -0.5, advantages 1 and -1; slopes 2 * (0.25 - 1) and 2 * (-0.5 + 1)
+  const squared = webRlSquared({ beta: 1 }).compute([row], totals);
+  expect(squared.loss).toBeCloseTo((0.75 ** 2 + 0.5 ** 2) / 2, 6);
+  expect(squared.derivatives.logprobs_B_T[0]).toEqual(Float32Array.of(-0.75, -0.75, 0.5, 0.5));
+  expect(squared.metrics).toEqual({ "web-rl/log-ratio": -0.125, "web-rl/learned": 1 });
+  // the code's leaves the bad action out
+  const smooth = webRlSmooth().compute([row], totals);
+  expect(smooth.metrics).toEqual({ "web-rl/log-ratio": -0.125, "web-rl/learned": 0.5 });
+  expect([...smooth.derivatives.logprobs_B_T[0].slice(2)]).toEqual([0, 0]);
+});
+
+test("imitation adds -log π of good actions, weighted exp(1 - p)", () => {
+  const row = action(0, -0.5, 1);
+  const { loss, derivatives } = webRlSmooth({ imitate: true }).compute([row], totalsOf([row]));
+  const weight = Math.exp(1 - Math.exp(-0.5));
+  expect(loss).toBeCloseTo(0.5 + 0.5 * weight, 6);
+  expect(derivatives.logprobs_B_T[0][1]).toBeCloseTo(-0.5 - weight / 2, 6);
+  const bad = action(0, -1, -1);
+  const learned = webRlSmooth({ imitate: true, learnFromBad: true }).compute([bad], totalsOf([bad]));
+  expect(learned.loss).toBeCloseTo(0.6 ** 2 / 2 / 5, 6);
+});
