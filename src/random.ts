@@ -1,4 +1,4 @@
-/** A stream of chance. Everything random takes one, so that every run can be repeated. */
+/** A stream of random numbers. Everything random takes one, so that every run can be repeated. */
 export interface Rng {
   /** Uniform in [0, 1). */
   next(): number;

@@ -65,6 +65,7 @@ const mutual: Readonly<Record<string, string>> = {
 // what several of them need is in a folder listed under `common`, which knows none of them.
 const implementationFolders: Readonly<Record<string, { common: readonly string[] }>> = {
   engine: { common: ["contract", "model"] },
+  store: { common: ["contract"] },
 };
 
 interface Source {
@@ -123,6 +124,28 @@ test("implementations of a contract do not know each other", () => {
   // a parity test may compare two implementations
   const wrong = wrongImports((from, to) => !isTest(from) && isSideways(from, to));
   expect(wrong, "move what both need to the folder that they share, such as engine/model/").toEqual([]);
+});
+
+test("no stage takes the run", () => {
+  const takesRun = (from: string, to: string) =>
+    from.startsWith("train/stages/") && !isTest(from) && ["train/training-run.ts", "train/train-sync.ts"].includes(to);
+  expect(wrongImports(takesRun), "a stage takes what it needs in its context and input").toEqual([]);
+});
+
+test("only store/ knows how a run is stored", () => {
+  const knows = (from: string, to: string) =>
+    folderOf(from) !== "store" && !isTest(from) && /^store\/(sqlite|memory)(\/|-)/.test(to);
+  expect(wrongImports(knows), "take a RunCatalog or a RunReader from store/index.ts").toEqual([]);
+  const names = sources.filter(({ path, text }) => {
+    const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    return folderOf(path) !== "store" && !isTest(path) && code.includes("run.sqlite");
+  });
+  expect(names.map(({ path }) => path)).toEqual([]);
+});
+
+test("the page to read first stays on a page", () => {
+  const page = sources.find(({ path }) => path === "train/train-sync.ts");
+  expect(page?.text.split("\n").length).toBeLessThan(120);
 });
 
 test("what everyone imports is a leaf", () => {

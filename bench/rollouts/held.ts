@@ -24,7 +24,7 @@ export interface Held {
   p99Ms: number;
   maxMs: number;
   /** Rollouts that did not end as they should. */
-  spoiled: number;
+  disturbed: number;
   /** Growth of the heap while all are in flight, garbage included, over their number. */
   bytesPerRollout: number;
   seconds: number;
@@ -83,13 +83,13 @@ export async function measureHeld(count: number, signal: AbortSignal): Promise<H
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
     maxMs: latencies.reduce((a, b) => Math.max(a, b), 0),
-    spoiled: rollouts.filter(({ trajectories }) => trajectories[0]?.score.total !== 1).length,
+    disturbed: rollouts.filter(({ trajectories }) => trajectories[0]?.score.total !== 1).length,
     bytesPerRollout: bytes / count,
     seconds,
     cores: (user + system) / 1e6 / seconds,
   };
 }
 
-export function isHeld({ p99Ms, spoiled }: Held): boolean {
-  return p99Ms < maxLatencyMs && spoiled === 0;
+export function isHeld({ p99Ms, disturbed }: Held): boolean {
+  return p99Ms < maxLatencyMs && disturbed === 0;
 }

@@ -7,12 +7,12 @@ export function heldTable({ held }: RolloutResults): Table {
   const rows = held.map((one) => [
     one.rollouts.toLocaleString("en-US"),
     ...[one.p50Ms, one.p99Ms, one.maxMs].map((milliseconds) => Math.round(milliseconds).toLocaleString("en-US")),
-    `${one.spoiled}`,
+    `${one.disturbed}`,
     `${formatNumber(one.bytesPerRollout / 1024)} kB`,
     one.cores.toFixed(2),
     isHeld(one) ? "yes" : "no",
   ]);
-  return [["rollouts", "p50 ms", "p99 ms", "max ms", "spoiled", "heap each", "cores", "held"], ...rows];
+  return [["rollouts", "p50 ms", "p99 ms", "max ms", "disturbed", "heap each", "cores", "held"], ...rows];
 }
 
 export function overheadTable({ turnOverhead }: RolloutResults): Table {

@@ -48,7 +48,7 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
     ),
     section(
       "Health",
-      line("Reward std within groups", metric.deviation),
+      line("Reward std within groups", metric.rewardStd),
       line("Groups with equal rewards", metric.uniform, metric.uniformFail, metric.uniformPass),
       line("Entropy", metric.entropy),
       line("KL per update", metric.klOldNew),

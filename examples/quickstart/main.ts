@@ -25,7 +25,7 @@ if (options.help) {
 
   --seed <n>    another beginning: weights, demonstrations and chance (0)
   --engine <e>  embedded, or torch: the same program on PyTorch, which needs Python (scripts/setup-python.sh)
-  --run <dir>   keep metrics, episodes and checkpoints there; the same command goes on where it was
+  --run <dir>   keep metrics, episodes and checkpoints there; the same command resumes the run
   --json        one JSON object on the last line
 
 Example: npm start -- --seed 7 --json`);

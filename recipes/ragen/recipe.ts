@@ -57,7 +57,7 @@ export const ragen: Recipe = {
     await arm(lab, atBandit, "bandit: StarPO-S", starpoS(onBandit), bandits);
     for (const keep of [0.5, 0.75]) {
       const name = `bandit: StarPO-S, keeping ${100 * keep} %`;
-      await arm(lab, atBandit, name, starpoS({ ...onBandit, keep }), bandits);
+      await arm(lab, atBandit, name, starpoS({ ...onBandit, share: keep }), bandits);
     }
     const onLake = await begin(lab, "lake", lake(), weakly(2000, 300, 0.5));
     await arm(lab, onLake, "lake: StarPO", starpo(elsewhere), { steps: middling });
@@ -117,7 +117,7 @@ function curvesOf({ history }: Trained): Record<string, number[]> {
   return {
     success: read(metric.success),
     reward: read(metric.reward),
-    deviation: read(metric.deviation),
+    deviation: read(metric.rewardStd),
     entropy: read(metric.entropy),
     gradient: read(metric.gradientNorm),
   };

@@ -61,7 +61,7 @@ test("a step may be saved again", async () => {
 test("the newest are kept, and those that are asked for", async () => {
   const checkpoints = new Checkpoints(run);
   for (const step of [1, 2, 3, 4]) await checkpoints.save(textEngine("x"), step);
-  checkpoints.keep(2, [1]);
+  checkpoints.retain(2, [1]);
   expect(checkpoints.steps()).toEqual([1, 3, 4]);
   expect(entries()).toHaveLength(3);
 });
@@ -128,7 +128,7 @@ describe("a damaged checkpoint", () => {
     const loading = checkpoints.load(engine, 4);
     await expect(loading).rejects.toMatchObject({ code: "checkpoint-damaged" });
     await expect(loading).rejects.toThrow(
-      /step-000004.*Remove the folder to go on from the previous one, .*step-000002/s,
+      /step-000004.*Remove the folder to resume from the previous one, .*step-000002/s,
     );
     expect(engine.text).toBe("untouched");
     // the way out works

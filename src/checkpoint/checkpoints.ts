@@ -64,14 +64,14 @@ export class Checkpoints {
         hint:
           previous === undefined
             ? "There is no older one. Remove the folder to begin anew, or restore it from a copy."
-            : `Remove the folder to go on from the previous one, ${this.directory(previous)}, or restore it from a copy.`,
+            : `Remove the folder to resume from the previous one, ${this.directory(previous)}, or restore it from a copy.`,
         cause: error,
       });
     }
   }
 
   /** Forgets all but the newest `count` and those in `also`. */
-  keep(count: number, also: readonly number[] = []): void {
+  retain(count: number, also: readonly number[] = []): void {
     for (const step of this.steps().slice(0, -count)) if (!also.includes(step)) this.#discard(step);
   }
 
@@ -107,7 +107,7 @@ export class Checkpoints {
     return new LudusError("checkpoint-not-saved", {
       got: messageOf(error),
       expected: `room and permission to write in ${this.#directory}`,
-      hint: `Make room, then start the run again: it goes on from ${last === undefined ? "the beginning" : this.directory(last)}.`,
+      hint: `Make room, then start the run again: it resumes from ${last === undefined ? "the beginning" : this.directory(last)}.`,
       cause: error,
     });
   }

@@ -14,6 +14,6 @@ export async function chooseCheckpoint({ id, reader, checkpoints }: OpenedRun, w
   throw usageError("no-such-checkpoint", {
     got: `--checkpoint ${wanted} of ${id}`,
     expected: steps.length === 0 ? "a run with checkpoints" : `one of ${steps.join(", ")}, best or last`,
-    hint: "save: { keep } in the configuration says how many are kept.",
+    hint: "save: { retain } in the configuration says how many are retained.",
   });
 }

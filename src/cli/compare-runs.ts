@@ -24,7 +24,7 @@ export interface ComparedMetric {
 
 const usual = [
   ...[metric.reward, metric.success, metric.evalSuccess, metric.turns, metric.sampledTokens, metric.entropy],
-  ...[metric.deviation, metric.uniform, metric.klReference, metric.klOldNew, metric.loss, metric.gradientNorm],
+  ...[metric.rewardStd, metric.uniform, metric.klReference, metric.klOldNew, metric.loss, metric.gradientNorm],
 ];
 const curvePoints = 400;
 

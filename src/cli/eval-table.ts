@@ -26,6 +26,8 @@ export function evalTable(reports: Readonly<Record<string, EvalReport>>, paint: 
     row("turns", ({ turns }) => figure(turns)),
     row("tokens said", ({ sampledTokens }) => figure(sampledTokens)),
     ...stops.map((stop) => row(`stop: ${stop}`, (report) => String(report.stops[stop] ?? 0))),
-    ...(columns.some(({ spoiled }) => spoiled > 0) ? [row("not counted", ({ spoiled }) => String(spoiled))] : []),
+    ...(columns.some((column) => column.infrastructureFailures > 0)
+      ? [row("infrastructure failures", (column) => String(column.infrastructureFailures))]
+      : []),
   ]);
 }

@@ -28,7 +28,7 @@ export async function chooseRunDirectory(
     throw new LudusError("run-exists", {
       got: `${wanted}, where there is a run already`,
       expected: "a folder without one",
-      hint: "Go on with it: --resume. Or keep both: --run <another folder>.",
+      hint: "Resume it: --resume. Or keep both: --run <another folder>.",
     });
   }
   if (!isThere && isResumed) throw nothingToResume(wanted);

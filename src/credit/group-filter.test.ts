@@ -115,17 +115,17 @@ describe("topDeviation", () => {
   test("keeps whole groups, most deviating first, in their order, ties to the earlier", () => {
     const groups = groupsOf([0, 0.1], [0, 1], [0, 0.5], [0, 1], [0, 1], [0, 0], [0, 0.2], [1, 1]);
     expect(keptBy(topDeviation(), groups)).toEqual([1, 3]);
-    expect(keptBy(topDeviation({ keep: 0.5 }), groups)).toEqual([1, 2, 3, 4]);
-    expect(keptBy(topDeviation({ keep: 1 }), groups)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(keptBy(topDeviation({ share: 0.5 }), groups)).toEqual([1, 2, 3, 4]);
+    expect(keptBy(topDeviation({ share: 1 }), groups)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
   test("rounds down, to one at least", () => {
     const groups = groupsOf(...Array.from({ length: 10 }, (_, index) => [0, index]));
-    expect(keptBy(topDeviation({ keep: 0.3 }), groups)).toEqual([7, 8, 9]);
-    expect(keptBy(topDeviation({ keep: 0.39 }), groups)).toEqual([7, 8, 9]);
-    expect(keptBy(topDeviation({ keep: 0.01 }), groups)).toEqual([9]);
-    expect(keptBy(topDeviation({ keep: 0.29 }), new Array<FilterGroup>(100).fill(groups[1]))).toHaveLength(29);
-    expect(() => topDeviation({ keep: 0 })).toThrow("keep 0");
+    expect(keptBy(topDeviation({ share: 0.3 }), groups)).toEqual([7, 8, 9]);
+    expect(keptBy(topDeviation({ share: 0.39 }), groups)).toEqual([7, 8, 9]);
+    expect(keptBy(topDeviation({ share: 0.01 }), groups)).toEqual([9]);
+    expect(keptBy(topDeviation({ share: 0.29 }), new Array<FilterGroup>(100).fill(groups[1]))).toHaveLength(29);
+    expect(() => topDeviation({ share: 0 })).toThrow("share 0");
   });
 });
 

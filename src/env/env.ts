@@ -105,7 +105,7 @@ export interface FinishedEpisode<Data, State> {
 export interface ExpertContext<Data, State> {
   readonly task: Data;
   readonly state: State;
-  /** The expert's own chance, apart from the episode's: asking it does not change the world. */
+  /** The expert's own random numbers, apart from the episode's: asking it does not change the world. */
   readonly rng: Rng;
   readonly role: string;
   readonly turn: number;

@@ -120,7 +120,7 @@ describe("the box of an episode", () => {
   test.each([
     ["throws", () => Promise.reject(new Error("still in use")), /box was not closed: .*still in use/],
     ["never ends", forever, /box was not closed: it took longer than limits.envMs/],
-  ])("whose closing %s spoils the episode", async (_, close, failure) => {
+  ])("whose closing %s ends the episode as an infrastructure failure", async (_, close, failure) => {
     const { sandbox } = countingSandbox({ close });
     const played = await play(sandbox, useBox, [call("run"), "done"]);
     expect(played).toMatchObject({ stop: "tool-crash", failure: expect.stringMatching(failure) });

@@ -53,7 +53,14 @@ test("success is the share of tasks solved, with its interval", async () => {
     lettersPolicy((read) => ({ [read === "d" ? "x" : read]: 1 })),
     { tasks: 100 },
   );
-  expect(report).toMatchObject({ split: "test", tasks: 4, attempts: 1, spoiled: 0, stops: { completed: 4 }, turns: 1 });
+  expect(report).toMatchObject({
+    split: "test",
+    tasks: 4,
+    attempts: 1,
+    infrastructureFailures: 0,
+    stops: { completed: 4 },
+    turns: 1,
+  });
   expect(report.success.mean).toBe(0.75);
   expect(report.success.low).toBeCloseTo(0.3006, 3);
   expect(report.sampledTokens).toBe(2);
@@ -105,7 +112,7 @@ describe("with several attempts", () => {
   });
 });
 
-describe("spoiled attempts", () => {
+describe("attempts that end in infrastructure failures", () => {
   test("are in no figure but their own", async () => {
     const broken = (rollout: string) => {
       // every attempt at the first task, once more included, and the first try of one at the second
@@ -116,7 +123,7 @@ describe("spoiled attempts", () => {
       lettersPolicy((read) => ({ [read]: 1 }), broken),
       { attempts: 2 },
     );
-    expect(report.spoiled).toBe(2);
+    expect(report.infrastructureFailures).toBe(2);
     expect(report.tasks).toBe(4);
     expect(report.success.mean).toBe(1);
     expect(report.reward.mean).toBe(1);
@@ -133,7 +140,7 @@ describe("spoiled attempts", () => {
       lettersPolicy((read) => ({ [read]: 1 }), broken),
       { attempts: 4 },
     );
-    expect(report.spoiled).toBe(4);
+    expect(report.infrastructureFailures).toBe(4);
     expect(report.passAtK).toEqual({ 1: 1, 2: 1 });
   });
 
@@ -144,7 +151,12 @@ describe("spoiled attempts", () => {
         throw new Error("no engine");
       },
     );
-    expect(await evaluate(echo, policy)).toMatchObject({ spoiled: 4, success: { mean: 0 }, passAtK: {}, turns: 0 });
+    expect(await evaluate(echo, policy)).toMatchObject({
+      infrastructureFailures: 4,
+      success: { mean: 0 },
+      passAtK: {},
+      turns: 0,
+    });
   });
 });
 

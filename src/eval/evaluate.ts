@@ -31,13 +31,13 @@ export interface EvalReport {
   /** Mean over all attempts (avg@k), with a 95 % interval that counts tasks, not attempts. */
   readonly success: Interval;
   readonly reward: Interval;
-  /** By k, for k = 1, 2, 4, … up to the number of attempts; of tasks with at least k attempts that were not spoiled. */
+  /** By k, for k = 1, 2, 4, … up to the number of attempts; of tasks with at least k attempts without infrastructure failure. */
   readonly passAtK: Readonly<Record<number, number>>;
   readonly passHatK: Readonly<Record<number, number>>;
   /** Attempts by how they ended. */
   readonly stops: Readonly<Record<string, number>>;
-  /** Attempts the infrastructure spoiled: in no figure but this one. */
-  readonly spoiled: number;
+  /** Attempts that ended in infrastructure failures: in no figure but this one. */
+  readonly infrastructureFailures: number;
   readonly turns: number;
   readonly sampledTokens: number;
   readonly rollouts: readonly Rollout[];
@@ -89,7 +89,7 @@ function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string,
   const rates = (rate: typeof passAtK) =>
     Object.fromEntries(
       powersUpTo(attempts).flatMap((k) => {
-        // a task of which attempts were spoiled still tells of fewer attempts
+        // a task of which attempts ended in infrastructure failures still tells of fewer attempts
         const enough = success_P_G.filter(({ length }) => length >= k);
         return enough.length === 0 ? [] : [[k, mean(enough.map((group) => rate(group.length, sum(group), k)))]];
       }),
@@ -99,7 +99,7 @@ function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string,
     tasks: rollouts_P_G.length,
     attempts,
     rollouts,
-    spoiled: rollouts.length - sound.length,
+    infrastructureFailures: rollouts.length - sound.length,
     success: successInterval(success_P_G),
     reward: clusteredInterval(sound_P_G.map((group) => group.map(rewardOf))),
     passAtK: rates(passAtK),

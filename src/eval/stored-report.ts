@@ -14,12 +14,19 @@ const Report = z.object({
   passAtK: numbers,
   passHatK: numbers,
   stops: numbers,
-  spoiled: z.number(),
+  infrastructureFailures: z.number(),
   turns: z.number(),
   sampledTokens: z.number(),
 });
 
 /** A report as it was stored: whole but for its rollouts. */
 export function evalReportFromJson(value: unknown): EvalReport {
-  return { ...Report.parse(value), rollouts: [] };
+  return { ...Report.parse(renamed(value)), rollouts: [] };
+}
+
+/** Reports of earlier versions say `spoiled`. */
+function renamed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || !("spoiled" in value)) return value;
+  const { spoiled, ...rest } = value;
+  return { infrastructureFailures: spoiled, ...rest };
 }

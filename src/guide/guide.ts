@@ -29,7 +29,7 @@ export interface Guide<Data = unknown> {
   observe(results: readonly LeasedGroup<Data>[]): ExtraGroups<Data> | Promise<ExtraGroups<Data>>;
   /** All that has to survive a restart, as JSON can hold it. Not asked for while `pick` or `observe` is pending. */
   state(): unknown;
-  /** Makes a new guide go on exactly where another was. Throws where the state is not one of this guide. */
+  /** Makes a new guide continue exactly where another was. Throws where the state is not one of this guide. */
   restore(state: unknown): void;
   /** Finite numbers, by names such as `guide/tasks`; read once a step. */
   metrics(): Readonly<Record<string, number>>;

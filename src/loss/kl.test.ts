@@ -39,10 +39,9 @@ describe("estimators", () => {
 
 test("the value of k3 with the gradient of k2", () => {
   const row = makeRow({ logprobs_T: Float32Array.of(-1), referenceLogprobs_T: Float32Array.of(-1.5) });
-  const { loss, derivatives, metrics } = klPenalty({ coefficient: 2, gradient: "k2" }).compute([row], totalsOf([row]));
+  const { loss, derivatives } = klPenalty({ coefficient: 2, gradient: "k2" }).compute([row], totalsOf([row]));
   expect(loss).toBeCloseTo(2 * 0.106531, 5);
   expect(derivatives.logprobs_B_T[0]).toEqual(Float32Array.of(2 * 0.5));
-  expect(metrics["kl/policy-reference"]).toBeCloseTo(0.106531, 6);
 });
 
 test("in the reward: less k1 of the old policy, on sampled tokens alone", () => {

@@ -27,7 +27,6 @@ export function klPenalty(options: Partial<KlOptions> & Pick<KlOptions, "coeffic
     needs: { reference: true },
     compute(rows, totals) {
       let loss = 0;
-      let sum = 0;
       const logprobs_B_T = rows.map((row) => {
         const { logprobs_T, mask_T } = row;
         const reference_T = present(row.referenceLogprobs_T, "referenceLogprobs_T", row);
@@ -37,14 +36,12 @@ export function klPenalty(options: Partial<KlOptions> & Pick<KlOptions, "coeffic
           if (mask_T[t] === 0) continue;
           const d = logprobs_T[t] - reference_T[t];
           const value = klValue(estimator, d);
-          sum += value;
           loss += coefficient * scale_T[t] * value;
           derivatives_T[t] = coefficient * scale_T[t] * klSlope(slopeOf, d);
         }
         return derivatives_T;
       });
-      const metrics = { "kl/policy-reference": sum / Math.max(1, totals.tokens) };
-      return { loss, derivatives: { logprobs_B_T }, metrics };
+      return { loss, derivatives: { logprobs_B_T }, metrics: {} };
     },
   };
 }

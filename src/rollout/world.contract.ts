@@ -1,153 +1,149 @@
 import { describe, expect, test } from "vitest";
-import { defined } from "../defined.ts";
-import { delegate } from "../engine/delegate.ts";
-import { fakeEngine } from "../engine/fake-engine.ts";
-import { byteTokenizer } from "../policy/byte-tokenizer.ts";
-import { compactRenderer } from "../policy/compact-renderer.ts";
-import { isInfrastructureStop } from "../schema/stop-reason.ts";
-import type { Task } from "../schema/task.ts";
-import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
-import type { Limits } from "./limits.ts";
-import type { Policy, Rollout } from "./rollout.ts";
+import { infrastructureStops, policyStops } from "../schema/stop-reason.ts";
+import { makeTrajectory } from "../schema/trajectory.ts";
+import type { Policy } from "./rollout.ts";
+import { demonstrate, runRollout } from "./run-rollout.ts";
 import type { World } from "./world.ts";
 
-const limitNames = ["turns", "tokens", "turnTokens", "toolMs", "envMs", "episodeMs", "observationChars"] as const;
-const attempts = 6;
+export interface WorldCase {
+  readonly world: World;
+  /** A policy that can be asked in it, whatever it says. */
+  policy(): Policy;
+}
 
-/** The promises of `World`. `make` makes one as a training run would; tasks of its "train" split are attempted by a policy that babbles. */
-export function worldContract(name: string, make: () => World): void {
+/** The promises of `World`: what training, evaluation and demonstrations rely on. Call it from a test file of each kind of world. */
+export function worldContract(name: string, make: () => WorldCase): void {
   describe(`${name} keeps the world contract`, () => {
-    test("says what it is", () => {
-      const { name, description, roles, limits, format, hasStateKeys } = make();
-      expect([typeof name, typeof description, typeof format.name, typeof hasStateKeys]).toEqual([
-        "string",
-        "string",
-        "string",
-        "boolean",
-      ]);
-      expect(roles.length).toBeGreaterThan(0);
-      expect(new Set(roles).size).toBe(roles.length);
-      const wrong = limitNames.filter((limit: keyof Limits) => !(limits[limit] > 0));
-      expect(wrong, "limits that are no numbers above 0").toEqual([]);
+    const taskOf = (world: World) => world.tasks.at("train", 0);
+
+    test("it says what it is", () => {
+      const { world } = make();
+      expect(world.name).not.toBe("");
+      expect(world.roles.length).toBeGreaterThan(0);
+      expect(Object.values(world.limits).every((limit) => limit > 0)).toBe(true);
     });
 
-    test("an attempt is a rollout under its own name, whose tokens are those that were sampled", async () => {
-      const world = make();
-      for (let i = 0; i < attempts; i++) {
-        const { policy, sampled } = babbler();
-        const rollout = await attempt(world, policy, i);
-        expect(rollout).toMatchObject({ id: `contract/${i}`, task: { id: (await taskOf(world, i)).id } });
-        expect(isInfrastructureStop(rollout.stop), rollout.failure).toBe(false);
-        for (const trajectory of rollout.trajectories) checkTrajectory(world, rollout, trajectory);
-        for (const [, ofRole] of Map.groupBy(rollout.trajectories, ({ role }) => role)) {
-          expect(ofRole.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 9);
-        }
-        expect(rollout.trajectories.flatMap(sampledTokens).sort()).toEqual([...sampled].sort());
+    test("an attempt is played, then scored, and has the trajectories of who spoke", async () => {
+      const { world, policy } = make();
+      const task = await taskOf(world);
+      const played = await world.attempt(task, policy(), { id: "a", seed: 1 });
+      expect(played).toMatchObject({ id: "a", task });
+      const rollout = await played.score();
+      expect([...policyStops, ...infrastructureStops]).toContain(rollout.stop);
+      for (const { taskId, rollout: of, role, score, mask_T } of rollout.trajectories) {
+        expect([taskId, of]).toEqual([task.id, "a"]);
+        expect(world.roles).toContain(role);
+        expect(Number.isFinite(score.total)).toBe(true);
+        expect(mask_T).toContain(1);
       }
     });
 
-    test("an attempt with the same seed is the same, alone and beside others", async () => {
-      const world = make();
-      const { policy } = babbler();
-      const alone: unknown[] = [];
-      for (let i = 0; i < attempts; i++) alone.push(outcome(await attempt(world, policy, i)));
-      const together = await Promise.all(Array.from({ length: attempts }, (_, i) => attempt(make(), policy, i)));
-      expect(together.map(outcome)).toEqual(alone);
-      const shared = await Promise.all(Array.from({ length: attempts }, (_, i) => attempt(world, policy, i)));
-      expect(shared.map(outcome)).toEqual(alone);
+    test("scoring again gives the same rollout", async () => {
+      const { world, policy } = make();
+      const played = await world.attempt(await taskOf(world), policy(), { id: "a", seed: 1 });
+      expect(await played.score()).toBe(await played.score());
     });
 
-    test("an attempt releases the KV caches that it named", async () => {
-      const { policy, named, released } = babbler();
-      await attempt(make(), policy, 0);
-      expect(named.size, "engine.sample was asked with `rollout`").toBeGreaterThan(0);
-      expect([...named].filter((rollout) => !released.has(rollout))).toEqual([]);
+    test("the same task, policy and seed give the same tokens", async () => {
+      const tokens = async () => {
+        const { world, policy } = make();
+        const { trajectories } = await runRollout(world, await taskOf(world), policy(), { id: "a", seed: 7 });
+        return trajectories.map(({ tokens_T }) => [...tokens_T]);
+      };
+      expect(await tokens()).toEqual(await tokens());
     });
 
-    test("an engine that fails is the attempt's stop reason, and its text is told", async () => {
-      const { policy } = babbler(() => {
-        throw new Error("the engine is gone");
-      });
-      const rollout = await attempt(make(), policy, 0);
-      expect(rollout.stop).toBe("engine-error");
-      expect(rollout.failure).toContain("the engine is gone");
+    test("an attempt that is cancelled says so, and does not throw", async () => {
+      const { world, policy } = make();
+      const options = { id: "a", seed: 1, signal: AbortSignal.abort() };
+      expect((await runRollout(world, await taskOf(world), policy(), options)).stop).toBe("cancelled");
     });
 
-    test("an attempt that is cancelled ends, before it begins and while it waits for the engine", async () => {
-      const before = AbortSignal.abort();
-      expect((await attempt(make(), babbler().policy, 0, before)).stop).toBe("cancelled");
+    test("an attempt that is cancelled while it waits for the engine ends", async () => {
+      const { world, policy } = make();
       const controller = new AbortController();
-      const { policy } = babbler(() => {
+      const { policy: waiting } = watched(policy(), () => {
         controller.abort();
         return new Promise<void>(() => {});
       });
-      expect((await attempt(make(), policy, 0, controller.signal)).stop).toBe("cancelled");
+      const options = { id: "a", seed: 1, signal: controller.signal };
+      expect((await runRollout(world, await taskOf(world), waiting, options)).stop).toBe("cancelled");
     });
 
-    test("a demonstration is what the expert said, counted as sampled", async () => {
-      const world = make();
-      const task = await taskOf(world, 0);
-      const play = async () => {
-        const { policy } = babbler();
-        const played = await world.demonstrate?.(task, policy, { id: "contract/0", seed: 1, noise: 0.5 });
-        return played?.score();
+    test("what is learned from is what was sampled, and its KV caches are released", async () => {
+      const { world, policy: makePolicy } = make();
+      const { policy, sampled, named, released } = watched(makePolicy());
+      const { trajectories } = await runRollout(world, await taskOf(world), policy, { id: "a", seed: 1 });
+      for (const trajectory of trajectories) makeTrajectory(trajectory);
+      const learned = trajectories.flatMap(({ tokens_T, mask_T }) => [...tokens_T].filter((_, t) => mask_T[t] === 1));
+      expect(learned.sort()).toEqual(sampled.sort());
+      expect([...named].filter((rollout) => !released.has(rollout))).toEqual([]);
+    });
+
+    test("attempts beside each other are what they are alone", async () => {
+      const { world, policy } = make();
+      const play = async (seed: number) => {
+        const task = await world.tasks.at("train", seed);
+        return (await runRollout(world, task, policy(), { id: `${seed}`, seed })).trajectories;
       };
-      const rollout = await play();
-      if (rollout === undefined) return;
-      expect(rollout.trajectories.flatMap(sampledTokens).length).toBeGreaterThan(0);
-      for (const trajectory of rollout.trajectories) checkTrajectory(world, rollout, trajectory);
-      expect(outcome((await play())!)).toEqual(outcome(rollout));
+      const together = await Promise.all([0, 1, 2, 3].map(play));
+      for (const [seed, trajectories] of together.entries()) expect(trajectories).toEqual(await play(seed));
     });
 
-    test("gives sample texts, the same for the same seed", async () => {
-      const texts = await make().sampleTexts(3, 5);
+    test("an engine that fails ends its own attempt", async () => {
+      const { world, policy } = make();
+      const working = policy();
+      const engine = { ...working.engine, info: working.engine.info, sample: () => Promise.reject(new Error("gone")) };
+      const broken: Policy = { ...working, engine: { ...engine, release: async () => {} } };
+      const rollout = await runRollout(world, await taskOf(world), broken, { id: "a", seed: 1 });
+      expect(rollout.stop).toBe("engine-error");
+      expect(rollout.failure).toContain("gone");
+    });
+
+    test("demonstrations are rollouts that were not sampled", async () => {
+      const { world, policy } = make();
+      if (world.demonstrate === undefined) return;
+      const { renderer, tokenizer } = policy();
+      const engine = { info: { contextLength: 100_000 } };
+      const renderContext = tokenizer === undefined ? { renderer, engine } : { renderer, tokenizer, engine };
+      const shown = await demonstrate(world, await taskOf(world), renderContext, { id: "d", seed: 1 });
+      expect(shown.trajectories.length).toBeGreaterThan(0);
+      for (const { logprobs_T } of shown.trajectories) expect(logprobs_T.every((logprob) => logprob === 0)).toBe(true);
+    });
+
+    test("texts of sample episodes are there for tokenizers, the same for the same seed", async () => {
+      const texts = await make().world.sampleTexts(4, 3);
+      expect(texts).toHaveLength(4);
       expect(texts.flat().every((text) => typeof text === "string")).toBe(true);
-      expect(await make().sampleTexts(3, 5)).toEqual(texts);
+      expect(await make().world.sampleTexts(4, 3)).toEqual(texts);
+    });
+
+    test("an opening is what the first role reads, where it is told", async () => {
+      const { world } = make();
+      const opening = await world.opening?.(await taskOf(world));
+      if (opening !== undefined) expect(opening.messages.length).toBeGreaterThan(0);
     });
   });
 }
 
-const taskOf = (world: World, index: number): Promise<Task> => Promise.resolve(world.tasks.at("train", index));
-
-async function attempt(world: World, policy: Policy, index: number, signal?: AbortSignal): Promise<Rollout> {
-  const options = { id: `contract/${index}`, seed: index, ...defined({ signal }) };
-  return (await world.attempt(await taskOf(world, index), policy, options)).score();
-}
-
-/** Says random letters and digits, and now and then the end of its turn. */
-function babbler(beforeSample: () => Promise<void> | void = () => {}) {
-  const tokenizer = byteTokenizer();
-  const renderer = compactRenderer({ tokenizer });
-  const distribution: number[] = Array.from({ length: tokenizer.vocabularySize }, (_, token) =>
-    /[a-z0-9]/.test(String.fromCharCode(token)) ? 1 : 0,
-  );
-  for (const token of renderer.stopTokens) distribution[token] = 12;
-  const engine = fakeEngine({ vocabularySize: distribution.length, distribution, beforeSample });
+/** The same policy, and what it sampled and released. */
+function watched(policy: Policy, beforeSample: () => Promise<void> | void = () => {}) {
+  const { engine } = policy;
   const sampled: number[] = [];
   const [named, released] = [new Set<string>(), new Set<string>()];
-  const watched = delegate(engine, {
+  const watching: Policy["engine"] = {
+    info: engine.info,
     async sample(request, signal) {
       if (request.rollout !== undefined) named.add(request.rollout);
+      await beforeSample();
       const sample = await engine.sample(request, signal);
       sampled.push(...sample.tokens);
       return sample;
     },
-    async release({ rollout }) {
-      if (rollout !== undefined) released.add(rollout);
+    async release(kept) {
+      if (kept.rollout !== undefined) released.add(kept.rollout);
+      await engine.release(kept);
     },
-  });
-  const policy: Policy = { engine: watched, renderer, tokenizer };
-  return { policy, sampled, named, released };
-}
-
-function checkTrajectory({ roles }: World, { id, task, stop }: Rollout, trajectory: Trajectory): void {
-  makeTrajectory(trajectory);
-  expect(trajectory).toMatchObject({ rollout: id, taskId: task.id, stop });
-  expect(roles).toContain(trajectory.role);
-}
-
-const sampledTokens = ({ tokens_T, mask_T }: Trajectory) => [...tokens_T].filter((_, t) => mask_T[t] === 1);
-
-function outcome({ trajectories, stop, failure }: Rollout) {
-  return { stop, failure, trajectories };
+  };
+  return { policy: { ...policy, engine: watching }, sampled, named, released };
 }

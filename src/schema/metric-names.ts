@@ -18,7 +18,7 @@ export const metric = {
   /** Turns that say what the turn before said, as a share of turns that have one before. */
   repeats: "rollout/repeat-share",
   /** Mean over groups of the standard deviation of their rewards. */
-  deviation: "group/reward-std",
+  rewardStd: "group/reward-std",
   /** Groups whose rewards are all equal, as a share of all groups; of them, those that all failed and all passed. */
   uniform: "filter/uniform-groups",
   uniformFail: "filter/all-fail",
@@ -32,9 +32,7 @@ export const metric = {
   clipHigh: "policy/clip-high",
   /** How far one update moved the policy, and how far it is from the reference, in nats a token. */
   klOldNew: "policy/kl-old-new",
-  klReference: "kl/policy-reference",
-  /** The same where the penalty is taken off the reward. */
-  klInReward: "policy/kl-reference",
+  klReference: "policy/kl-reference",
   /** Coefficient of the penalty in the reward, in this step. */
   klCoefficient: "policy/kl-coefficient",
   valueError: "value/squared-error",
@@ -60,5 +58,6 @@ export const metric = {
  * line here and nothing else. Where a step has several of them, today's name counts first, then the list's order.
  */
 export const formerMetricNames: Readonly<Record<string, readonly string[]>> = {
-  [metric.deviation]: ["group/deviation"],
+  [metric.rewardStd]: ["group/deviation"],
+  [metric.klReference]: ["kl/policy-reference"],
 };

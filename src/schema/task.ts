@@ -4,7 +4,7 @@ import type { TaskAnnotations } from "./annotations.ts";
 export interface Task<Data = unknown> {
   /** Stable across runs: results of the same task are compared by it. */
   readonly id: string;
-  /** All chance of an episode comes from this seed, so every attempt of a group meets the same world. */
+  /** All randomness of an episode comes from this seed, so every attempt of a group meets the same world. */
   readonly seed: number;
   readonly data: Data;
   /** Rewards are normalised apart for each domain where the credit scheme says so. */

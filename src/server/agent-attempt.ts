@@ -30,7 +30,7 @@ export interface AgentAttempt {
   readonly url: string;
   /** Where `{ "reward": 1 }` is posted, of an agent in another process that scores itself. */
   readonly rewardUrl: string;
-  /** The same when the run is repeated: for all chance of the agent's own. */
+  /** The same when the run is repeated: for all randomness of the agent's own. */
   readonly seed: number;
   readonly signal: AbortSignal;
 }

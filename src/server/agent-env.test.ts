@@ -6,6 +6,8 @@ import { byteTokenizer, compact, compactRenderer } from "../policy/index.ts";
 import type { Policy } from "../rollout/rollout.ts";
 import { runGroup } from "../rollout/run-group.ts";
 import { demonstrate, runRollout } from "../rollout/run-rollout.ts";
+import { worldContract } from "../rollout/world.contract.ts";
+import type { World } from "../rollout/world.ts";
 import { generated } from "../task/generated.ts";
 import { fromScratch } from "../train/from-scratch.ts";
 import { grpo } from "../train/presets/grpo.ts";
@@ -119,7 +121,7 @@ test("an agent that asks for more than its limits has failed, and that is the po
   expect((await runRollout(env, task, full, options)).stop).toBe("context-full");
 });
 
-test("what goes wrong elsewhere spoils the attempt, and says what it was", async () => {
+test("what goes wrong elsewhere is an infrastructure failure, and says what it was", async () => {
   const broken = agentEnv({ ...definition, run: () => Promise.reject(new Error("the tool is down")) });
   const policy = policyOf(rightScript);
   expect(await runRollout(broken, task, policy, options)).toMatchObject({
@@ -231,3 +233,8 @@ test("a policy from scratch knows its words and has room for its attempts", asyn
   expect(tokenizer!.encode("look ").length).toBeLessThan(5);
   await engine.close();
 });
+
+worldContract("an agent's world", () => ({
+  world: agentEnv(definition) as World,
+  policy: () => policyOf((read) => rightScript(read)),
+}));

@@ -27,7 +27,7 @@ export interface AgentDefinition<Data> {
   tasks: TaskSource<Data>;
   /**
    * Runs the agent on a task and says how well it did. What it asks of a model meanwhile is answered by the policy. What it
-   * throws spoils the attempt; what the policy is to blame for is a low score. Nothing, where the score will be posted.
+   * throws is an infrastructure failure; what the policy is to blame for is a low score. Nothing, where the score will be posted.
    */
   run(task: Data, attempt: AgentAttempt): Promise<ScoreParts | undefined> | ScoreParts | undefined;
   /** What the agent calls the model; the environment's name by default. */

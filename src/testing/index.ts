@@ -10,7 +10,7 @@ export { callFormatContract } from "../policy/call-format.contract.ts";
 export { rendererContract } from "../policy/renderer.contract.ts";
 export { tokenizerContract } from "../policy/tokenizer.contract.ts";
 export { rewardContract } from "../reward/reward.contract.ts";
-export { worldContract } from "../rollout/world.contract.ts";
+export { type WorldCase, worldContract } from "../rollout/world.contract.ts";
 export { storeContract } from "../store/store.contract.ts";
 export { type SandboxContractOptions, sandboxContract } from "../tool/sandbox/sandbox.contract.ts";
 export { toolContract } from "../tool/tool.contract.ts";

@@ -40,7 +40,7 @@ export type CheckedInput =
 export interface ToolContext<State = unknown> {
   /** The episode's state, to read and to change. */
   readonly state: State;
-  /** Chance of this episode: the same seed and the same actions give the same episode. */
+  /** Randomness of this episode: the same seed and the same actions give the same episode. */
   readonly rng: Rng;
   /** Aborted when the call runs out of time or the rollout is cancelled. */
   readonly signal: AbortSignal;

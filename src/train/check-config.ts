@@ -12,7 +12,7 @@ export function checkConfig<Data>(config: TrainConfig<Data>): void {
   whole("tasksPerStep", tasksPerStep, 1);
   whole("concurrency", config.concurrency, 1);
   whole("save.every", save?.every, 1);
-  whole("save.keep", save?.keep, 1);
+  whole("save.retain", save?.retain, 1);
   whole("eval.every", evaluation?.every, 1);
   whole("eval.tasks", evaluation?.tasks, 0);
   whole("earlyStop.window", earlyStop?.window, 1);

@@ -276,7 +276,7 @@ test("a run that is stopped and gone on with leaves the same bits as one that ne
         tasksPerStep: 4,
         eval: { tasks: 0 },
         run: join(folder, run),
-        save: { every: 1, keep: 20 },
+        save: { every: 1, retain: 20 },
       });
       await policy.engine.close();
     }

@@ -33,7 +33,7 @@ describe("whole groups", () => {
 
   const worth = ({ trajectories }: ReturnType<typeof groupOf>) => trajectories[0].score.total;
 
-  test("that the infrastructure spoiled are not kept", async () => {
+  test("that ended in an infrastructure failure are not kept", async () => {
     const replay = replayGroups({ buffer: fifoBuffer({ capacity: 9 }), share: 1 });
     replay.observe([groupOf(attempt("a", [[2]], 1, { stop: "engine-error" }))]);
     expect(await replay.draw({ engine: engine(), fresh: fresh(3), rng: createRng(0) })).toEqual([]);

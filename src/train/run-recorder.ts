@@ -17,8 +17,8 @@ export interface RecorderOptions {
   run?: string;
   /** Where runs are stored: `sqliteRuns()` by default, which makes a folder with `run.sqlite` and checkpoints of each. */
   store?: RunCatalog;
-  /** Checkpoints, every so many steps; a tenth of the run by default. The last `keep` are retained, 2 by default, and the best. */
-  save?: { every?: number; keep?: number };
+  /** Checkpoints, every so many steps; a tenth of the run by default. Of the last ones `retain` are retained, 2 by default, and the best. */
+  save?: { every?: number; retain?: number };
   monitors?: readonly Monitor[];
   now?: () => number;
   /** Settings that may differ from those a stored run was made with, by their paths. */
@@ -66,7 +66,7 @@ export class RunRecorder {
     this.#store = store;
     this.#checkpoints = checkpoints;
     this.#every = options.save?.every ?? Math.max(1, Math.round(totalSteps / 10));
-    this.#retained = options.save?.keep ?? 2;
+    this.#retained = options.save?.retain ?? 2;
   }
 
   static async open(options: RecorderOptions, totalSteps: number): Promise<RunRecorder> {
@@ -162,7 +162,7 @@ export class RunRecorder {
     if (checkpoints === undefined || step <= this.#savedStep) return;
     const directory = await checkpoints.save(engine, step);
     this.#savedStep = step;
-    checkpoints.keep(this.#retained, this.#best === undefined ? [] : [this.#best.step]);
+    checkpoints.retain(this.#retained, this.#best === undefined ? [] : [this.#best.step]);
     await this.#store?.append(step, { pruneStateBefore: checkpoints.steps()[0] ?? 0 });
     this.monitors.record({ type: "checkpoint-saved", step, directory });
   }

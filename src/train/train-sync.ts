@@ -1,16 +1,14 @@
 import { defined } from "../defined.ts";
 import type { EvalReport } from "../eval/evaluate.ts";
-import { metric } from "../schema/metric-names.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
-import { nextKlCoefficient } from "./kl-coefficient.ts";
+import { withNextKl } from "./kl-coefficient.ts";
 import { complete } from "./stages/complete.ts";
 import { earlierReport, evaluate } from "./stages/evaluate.ts";
 import { gather } from "./stages/gather.ts";
 import { prepare } from "./stages/prepare.ts";
 import { record } from "./stages/record.ts";
-import { rewardStage } from "./stages/reward.ts";
-import { rolloutMetrics, speedMetrics } from "./stages/rollout-metrics.ts";
+import { speedMetrics } from "./stages/rollout-metrics.ts";
 import type { StepContext } from "./stages/stage-context.ts";
 import { stageTimer } from "./stages/stage-timer.ts";
 import { update } from "./stages/update.ts";
@@ -34,9 +32,8 @@ export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResul
     const after = reason === "stopped" ? undefined : await evaluateHeldOut(run, "after");
     await recorder.save(context.policy.engine);
     await recorder.end(reason);
-    const { metrics, startedMs } = run;
-    const result = { reason, steps: recorder.lastStep + 1, metrics, seconds: secondsSince(startedMs) };
-    return { ...result, policy: context.policy, ...defined({ before, after }) };
+    const result = { reason, steps: recorder.lastStep + 1, metrics: run.metrics, policy: context.policy };
+    return { ...result, seconds: secondsSince(run.startedMs), ...defined({ before, after }) };
   } catch (error) {
     recorder.monitors.record({ type: "run-end", reason: "failed" });
     // nobody else will close a policy that was made here
@@ -82,34 +79,28 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
 
 /** One step. False where it was broken off before the update: nothing of it is recorded then. */
 async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data>): Promise<boolean> {
-  const { algorithm, guide, rollout, world, signal } = context;
   const { klCoefficient } = run.state;
   const timer = stageTimer();
-  const reward = rewardStage();
-  const gathered = await timer.time("rollout", () => gather(context, reward));
-  if (gathered === undefined || signal?.aborted) return false;
-  const { groups, extra, selection } = gathered;
+  const gathered = await timer.time("rollout", () => gather(context));
+  if (gathered === undefined || context.signal?.aborted) return false;
   const prepared = await timer.time("credit", async () =>
     prepare(context, { groups: await complete(context, gathered), ...defined({ klCoefficient }) }),
   );
   const updated = await timer.time("update", () => update(context, prepared));
-  const rolled = rolloutMetrics(groups, { ...world.limits, ...rollout.limits }.turns);
   const metrics = {
-    ...selection.metrics,
     ...prepared.metrics,
     ...updated,
-    ...defined({ [metric.klCoefficient]: klCoefficient }),
-    ...guide.metrics(),
-    ...defined({ [metric.extraGroups]: extra.length || undefined }),
-    ...rolled,
+    ...context.guide.metrics(),
+    ...gathered.metrics,
     ...timer.metrics,
-    ...reward.metrics,
-    ...speedMetrics(rolled, timer.metrics),
+    ...speedMetrics(gathered.metrics, timer.metrics),
   };
-  const state = { ...run.state, ...defined({ klCoefficient: nextKlCoefficient(algorithm, klCoefficient, prepared) }) };
-  const input = { step: context.step, metrics, groups, extra, rows: prepared.rows, state };
+  const state = withNextKl(run.state, context.algorithm, prepared);
   const successWindow = run.config.earlyStop?.window;
-  run.state = await record({ ...context, recorder: run.recorder, ...defined({ successWindow }) }, input);
+  run.state = await record(
+    { ...context, recorder: run.recorder, ...defined({ successWindow }) },
+    { ...gathered, step: context.step, metrics, rows: prepared.rows, state },
+  );
   run.metrics = metrics;
   return true;
 }

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defined } from "../defined.ts";
 import { inOrder } from "../guide/in-order.ts";
-import type { FinishedRollout } from "../monitor/monitor.ts";
+import type { FinishedRollout, Monitor } from "../monitor/monitor.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { RunEvent } from "../schema/run-event.ts";
-import { openRun } from "../store/index.ts";
+import { memoryRuns, openRun } from "../store/index.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
 import { type LettersTask, letters } from "./fixtures/letters.ts";
 import { tinyPolicy } from "./fixtures/tiny-policy.ts";
@@ -261,7 +262,36 @@ describe("a resumed run", () => {
     await train({ ...easy, policy: fakePolicy(), steps: 2, run: folder, save: { every: 1 } });
     rmSync(join(folder, "run.sqlite"));
     const resumed = train({ ...easy, policy: fakePolicy(), steps: 3, run: folder });
-    await expect(resumed).rejects.toThrow(/run-incomplete: .*Put run.sqlite back/);
+    await expect(resumed).rejects.toThrow(/run-incomplete: .*Put the store back/);
+  });
+
+  test("with another learning rate is refused until that is accepted, and then says so", async () => {
+    await train({ ...easy, policy: fakePolicy(), steps: 1, run: folder });
+    const algorithm = grpo({ groupSize: 4, learningRate: 1e-3 });
+    const resume = (accept: string[], monitors: Monitor[] = []) =>
+      train({ ...easy, algorithm, policy: fakePolicy(), steps: 2, run: folder, accept, monitors });
+    await expect(resume([])).rejects.toThrow(/changed-config.*learningRate 0.0002.*learningRate 0.001/s);
+    const { all, monitor } = events();
+    expect(await resume(["learningRate"], [monitor])).toMatchObject({ reason: "finished", steps: 2 });
+    const warnings = all.flatMap((event) => (event.type === "warning" ? [event.message] : []));
+    expect(warnings).toEqual(["resumed with accepted changes: algorithm.optimizer.learningRate 0.0002 -> 0.001"]);
+    // what was accepted is what the run has now
+    expect(await train({ ...easy, algorithm, policy: fakePolicy(), steps: 3, run: folder })).toMatchObject({
+      steps: 3,
+    });
+  });
+
+  test("is found in whatever store it was written to", async () => {
+    const runs = memoryRuns({ checkpoints: folder });
+    const config = { ...easy, run: "team/first", store: runs, save: { every: 1 } };
+    await train({ ...config, policy: fakePolicy(), steps: 2 });
+    const { all, monitor } = events();
+    await train({ ...config, policy: fakePolicy(), steps: 3, monitors: [monitor] });
+    expect(all[0]).toEqual({ type: "run-start", name: "letters", resumedAtStep: 1 });
+    const reader = await runs.open("team/first");
+    expect((await reader.series(metric.reward)).map(({ step }) => step)).toEqual([0, 1, 2]);
+    expect(await reader.config()).toMatchObject({ sandbox: { name: "process", level: "process" } });
+    await reader.close();
   });
 
   test("finds its guide again", async () => {
@@ -286,7 +316,7 @@ test("checkpoints are the last ones and the best", async () => {
   // better with every version until the third, worse after that
   const policy = fakePolicy((version) => [0.5, 0.6, 0.7, 1, 0.6, 0.5, 0.4, 0.3][version] ?? 0.2);
   const env = letters({ turns: 1, alphabet: "a" });
-  const config = { ...easy, env, policy, steps: 7, run: folder, save: { every: 2, keep: 1 } };
+  const config = { ...easy, env, policy, steps: 7, run: folder, save: { every: 2, retain: 1 } };
   await train({ ...config, eval: { tasks: 30, every: 1 }, algorithm: grpo({ groupSize: 16, uniformGroups: "keep" }) });
   const versionThree = "step-000002";
   expect(readdirSync(join(folder, "checkpoints")).sort()).toEqual([versionThree, "step-000006"]);
@@ -354,7 +384,7 @@ describe("roles with weights of their own", () => {
 describe("a configuration that cannot work is refused before the first rollout", () => {
   const refusals: [string, Partial<TrainConfig<LettersTask>>, RegExp][] = [
     ["half a step", { steps: 1.5 }, /steps = 1.5/],
-    ["no checkpoint kept", { save: { keep: 0 } }, /save.keep = 0/],
+    ["no checkpoint retained", { save: { retain: 0 } }, /save.retain = 0/],
     ["groups of one to compare", { algorithm: grpo({ groupSize: 1 }) }, /group-too-small.*remax/s],
     ["a shared critic trained alone", { algorithm: ppo({ critic: { pretrainSteps: 3 } }) }, /separate/],
     ["values of an engine without", { algorithm: ppo() }, /value head/],

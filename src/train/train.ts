@@ -20,7 +20,7 @@ import type { WarmStart } from "./warm-start.ts";
  *       warmStart: imitate({ demonstrations: 500, noise: 0.3 }),
  *       algorithm: grpo({ groupSize: 8 }),
  *       steps: 100,
- *       run: "runs/first",          // a folder: metrics, trajectories, checkpoints; run it again to go on where it was
+ *       run: "runs/first",          // a folder: metrics, trajectories, checkpoints; run it again to resume
  *     });
  *     result.after.success;         // { mean: 0.93, low: 0.90, high: 0.95 } on tasks it never trained on
  */
@@ -59,8 +59,8 @@ export interface TrainConfig<Data = unknown> {
    * `algorithm.optimizer.learningRate` or just `learningRate`. Any other difference is refused when a run is resumed.
    */
   accept?: readonly string[];
-  /** Checkpoints, every so many steps; a tenth of the run by default. The last `keep` are retained, 2 by default, and the best. */
-  save?: { every?: number; keep?: number };
+  /** Checkpoints, every so many steps; a tenth of the run by default. Of the last ones `retain` are retained, 2 by default, and the best. */
+  save?: { every?: number; retain?: number };
   /** Seconds are this process's; sampled tokens are those of the whole run. */
   budget?: { seconds?: number; tokens?: number };
   /** Ends the run when the mean success of so many steps has reached a value. */

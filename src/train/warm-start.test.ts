@@ -37,9 +37,9 @@ test("the loss is on what the demonstrator said, and on nothing it read", async 
 
 describe("demonstrations", () => {
   test("may be noisy, and may be chosen", async () => {
-    const shown = async (keep?: typeof succeeded) => {
+    const shown = async (filter?: typeof succeeded) => {
       const policy = fakePolicy();
-      const options = { demonstrations: 40, noise: 1, steps: 1, batchSize: 8, ...defined({ keep }) };
+      const options = { demonstrations: 40, noise: 1, steps: 1, batchSize: 8, ...defined({ filter }) };
       const { metrics } = await train({ ...bare, env: letters(), policy, warmStart: imitate(options) });
       return metrics;
     };

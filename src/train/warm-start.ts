@@ -18,8 +18,8 @@ export interface ImitateOptions {
   demonstrations: number | readonly Trajectory[];
   /** Share of turns in which the expert says something at random: weak demonstrations leave something to learn. */
   noise: number;
-  /** Which demonstrations are learned from; all by default. `succeeded` keeps those that solved their task. */
-  keep: (demonstration: Trajectory) => boolean;
+  /** Which demonstrations are learned from; all by default. `succeeded` takes those that solved their task. */
+  filter: (demonstration: Trajectory) => boolean;
   /**
    * Further rows to learn from, such as plain replies where no tool fits (Agent-FLAN's negatives) or general text, and the
    * share of each batch they make up (AgentTuning's mixing ratio, counted the other way round).
@@ -56,7 +56,7 @@ export interface WarmStartBatches {
 const defaults: ImitateOptions = {
   demonstrations: 1000,
   noise: 0,
-  keep: () => true,
+  filter: () => true,
   mix: undefined,
   steps: 200,
   batchSize: 64,
@@ -66,7 +66,7 @@ const defaults: ImitateOptions = {
 
 const concurrentDemonstrations = 256;
 
-/** For `keep`: demonstrations that solved their task. */
+/** For `filter`: demonstrations that solved their task. */
 export function succeeded({ score }: Trajectory): boolean {
   return score.success;
 }
@@ -85,12 +85,12 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
     async prepare(env, renderContext, seed, learners) {
       const all = await demonstrations(env, renderContext, seed, chosen);
       const shown = all.filter(({ stop, weights }) => !isInfrastructureStop(stop) && learners.includes(weights));
-      const kept = shown.filter((each) => each.mask_T.includes(1) && chosen.keep(each));
+      const kept = shown.filter((each) => each.mask_T.includes(1) && chosen.filter(each));
       if (kept.length === 0) {
         throw new LudusError("no-demonstrations", {
           got: `${all.length} demonstrations of ${env.name}, ${shown.length} of them sound, none kept`,
           expected: "at least one to imitate",
-          hint: "Does the environment have an expert? Does `keep` ask too much?",
+          hint: "Does the environment have an expert? Does `filter` ask too much?",
         });
       }
       const success = shown.filter(succeeded).length / shown.length;

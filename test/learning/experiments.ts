@@ -37,7 +37,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
     tasksPerStep: 32,
     variants: [
       { name: "GRPO", algorithm: grpo({ learningRate: 3e-4 }) },
-      { name: "StarPO-S", algorithm: starpoS({ learningRate: 3e-4, groupSize: 8, keep: 0.5, miniBatches: 4 }) },
+      { name: "StarPO-S", algorithm: starpoS({ learningRate: 3e-4, groupSize: 8, share: 0.5, miniBatches: 4 }) },
     ],
     atLeast: { gain: 0.1 },
   },

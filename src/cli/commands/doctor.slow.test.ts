@@ -86,15 +86,17 @@ test("a deviation that counts failures is told from one that does not", async ()
   const folder = join(directory, "crashing-tool");
   const store = await openRun(folder, { now: () => 0 });
   const view = await storedView(store);
-  // what a trainer would record that takes a spoiled rollout for a failed one
+  // what a trainer would record that takes a rollout that ended in an infrastructure failure for a failed one
   const [step, groups] = [...Map.groupBy(view.groups, (group) => group.step)].at(-1)!;
   const deviations = groups.map(({ trajectories }) => deviation(trajectories.map(({ score }) => score.total)));
   const recorded = deviations.reduce((a, b) => a + b, 0) / deviations.length;
-  await store.append(step, { metrics: { [metric.deviation]: recorded } });
+  await store.append(step, { metrics: { [metric.rewardStd]: recorded } });
   await store.close();
   const { findings } = await ask(folder);
   const finding = findings.find(({ code }) => code === "statistics-invariant");
-  expect(finding?.message).toContain("Counting the rollouts that the infrastructure spoiled gives what was recorded.");
+  expect(finding?.message).toContain(
+    "Counting the rollouts that ended in infrastructure failures gives what was recorded.",
+  );
 });
 
 test("live, the doctor ends a run that has gone into the echo trap", async () => {

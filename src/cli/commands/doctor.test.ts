@@ -51,7 +51,7 @@ test("findings are printed by severity with evidence and remedy, then invariants
       not-checked, step 0
         Not checked: log-probabilities recomputed equal those stored (no checkpoint has weights that sampled a stored rollout).
         Evidence: invariant log-probabilities recomputed equal those stored
-        Remedy: Retain checkpoints (save: { keep }) and run ludus doctor on the run's folder.
+        Remedy: Retain checkpoints (save: { retain }) and run ludus doctor on the run's folder.
 
     Invariants
 

@@ -58,7 +58,7 @@ function faultRun<Data>(
         seed: 1,
         run,
         eval: { tasks: 64, every: 20 },
-        save: { every: 20, keep: 5 },
+        save: { every: 20, retain: 5 },
         ...config(),
         ...more,
       }),

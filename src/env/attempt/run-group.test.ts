@@ -93,7 +93,7 @@ describe("a group", () => {
   });
 });
 
-describe("an attempt that the infrastructure spoiled", () => {
+describe("an attempt that ended in an infrastructure failure", () => {
   test("is made again with other chance, and everyone hears of both", async () => {
     const { rollouts, seen, samples, trajectories } = await run(failsOnce("g/2"));
     expect(rollouts.map(({ id }) => id)).toEqual(["g/0", "g/1", "g/2~1", "g/3", "g/4", "g/5"]);
@@ -132,7 +132,7 @@ describe("an attempt that the infrastructure spoiled", () => {
     expect(seen.map(({ stop }) => stop)).toEqual(Array(6).fill("cancelled"));
   });
 
-  test("is not the same as one that the policy spoiled", async () => {
+  test("is not the same as one that failed by the policy's doing", async () => {
     const { seen } = await run(["12"], { limits: { turnTokens: 1 } });
     expect(seen.map(({ stop }) => stop)).toEqual(Array(6).fill("max-tokens"));
   });

@@ -3,7 +3,7 @@ export const remedies = {
   "no-tasks": { isWarning: false, remedy: 'Give the source the splits "train" and "test", and tasks in each.' },
   "tasks-change": {
     isWarning: false,
-    remedy: "Take all chance of a task from the `rng` that its maker is given, and remember nothing between calls.",
+    remedy: "Take all randomness of a task from the `rng` that its maker is given, and remember nothing between calls.",
   },
   "splits-overlap": {
     isWarning: true,
@@ -30,7 +30,7 @@ export const remedies = {
   "not-text": { isWarning: false, remedy: "Say strings: `JSON.stringify` whatever else there is to tell." },
   nondeterministic: {
     isWarning: false,
-    remedy: "Take all chance from the `rng` of the context, use no clock, and keep everything that changes in `state`.",
+    remedy: "Take all randomness from the `rng` of the context, use no clock, and keep everything that changes in `state`.",
   },
   "asking-changes-state": {
     isWarning: false,

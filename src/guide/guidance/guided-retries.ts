@@ -86,7 +86,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
     }
   }
 
-  /** The run goes on without the hint; the same reason is told once. */
+  /** The run continues without the hint; the same reason is told once. */
   #warn(reason: string): void {
     if (this.#warned.has(reason)) return;
     this.#warned.add(reason);
@@ -194,7 +194,7 @@ const copied = ({ messages, score, stop }: FailedAttempt) => ({
   stop,
 });
 
-/** The attempts of a group as a role saw them, less those that the infrastructure spoiled. */
+/** The attempts of a group as a role saw them, less those that ended in an infrastructure failure. */
 function soundAttempts(group: TrajectoryGroup, role: string): FailedAttempt[] {
   const own = learnable(group).filter((trajectory) => trajectory.role === role);
   return [...Map.groupBy(own, ({ rollout }) => rollout).values()].map((pieces) => {

@@ -105,7 +105,7 @@ function divergence(view: RunView): ChecklistItem {
 
 function deviation(view: RunView): ChecklistItem {
   const item = "reward std within groups";
-  const change = trendOf(learningPoints(view, metric.deviation));
+  const change = trendOf(learningPoints(view, metric.rewardStd));
   if (change === undefined || (settingsOf(view).groupSize ?? 2) < 2) return unknown(item);
   const fail = recentMean(learningPoints(view, metric.uniformFail)) ?? 0;
   const pass = recentMean(learningPoints(view, metric.uniformPass)) ?? 0;

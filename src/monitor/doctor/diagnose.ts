@@ -47,7 +47,7 @@ function unchecked({ invariant, notChecked }: Proof): Finding[] {
       step: 0,
       evidence: { invariant },
       message: `Not checked: ${invariant} (${notChecked}).`,
-      remedy: "Retain checkpoints (save: { keep }) and run ludus doctor on the run's folder.",
+      remedy: "Retain checkpoints (save: { retain }) and run ludus doctor on the run's folder.",
     },
   ];
 }

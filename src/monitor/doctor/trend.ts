@@ -38,8 +38,7 @@ export function learningPoints(view: RunView, name: string): readonly SeriesPoin
 
 /** Divergence from the reference, whether the penalty is in the loss or in the reward. */
 export function referencePoints(view: RunView): readonly SeriesPoint[] {
-  const inLoss = learningPoints(view, metric.klReference);
-  return inLoss.length > 0 ? inLoss : learningPoints(view, metric.klInReward);
+  return learningPoints(view, metric.klReference);
 }
 
 /** Several metrics that are shares of one whole added up; one that is absent at a step was 0 there. */

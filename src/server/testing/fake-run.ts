@@ -107,7 +107,7 @@ function fakeMetrics(step: number, rng: Rng): Record<string, number> {
     [metric.stop("completed")]: 0.2 + 0.7 * learned,
     [metric.stop("max-turns")]: 0.6 * (1 - learned),
     [metric.stop("parse-error")]: 0.2 - 0.1 * learned,
-    [metric.deviation]: 0.4 * (1 - learned) + 0.1 + noise(0.02),
+    [metric.rewardStd]: 0.4 * (1 - learned) + 0.1 + noise(0.02),
     [metric.entropy]: 2.2 - 1.4 * learned + noise(0.05),
     [metric.klOldNew]: 0.002 + Math.abs(noise(0.001)),
     [metric.klReference]: 0.2 * learned + Math.abs(noise(0.004)),

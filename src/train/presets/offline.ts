@@ -15,7 +15,7 @@ import { type CommonOptions, commonDefaults, preset } from "./preset.ts";
 
 export interface OfflineOptions extends Optimizer {
   /** Which rollouts are learned from. */
-  keep: (trajectory: Trajectory) => boolean;
+  filter: (trajectory: Trajectory) => boolean;
 }
 
 const optimizer: Optimizer = { learningRate: 5e-4, weightDecay: 0, beta2: 0.99, maxGradientNorm: 1 };
@@ -26,19 +26,19 @@ export interface ImitateOfflineOptions extends OfflineOptions {
 
 /** Supervised fine-tuning: says what was said, and learns nothing from what was read. All sound rollouts by default. */
 export function imitateOffline(options: Partial<ImitateOfflineOptions> = {}): OfflineAlgorithm {
-  const chosen = { ...optimizer, keep: () => true, aggregation: "token-mean" as const, ...options };
-  const { keep, aggregation, learningRate, weightDecay, beta2, maxGradientNorm } = chosen;
+  const chosen = { ...optimizer, filter: () => true, aggregation: "token-mean" as const, ...options };
+  const { filter, aggregation, learningRate, weightDecay, beta2, maxGradientNorm } = chosen;
   return {
     name: "imitate-offline",
     loss: imitation({ aggregation }),
     optimizer: { learningRate, weightDecay, beta2, maxGradientNorm },
-    examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, keep)),
+    examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, filter)),
   };
 }
 
 export interface RejectionTuningOptions extends Omit<CommonOptions, "entropy" | "corrections"> {
   /** What is imitated; what succeeded by default. */
-  keep: (trajectory: Trajectory) => boolean;
+  filter: (trajectory: Trajectory) => boolean;
 }
 
 /**
@@ -46,11 +46,16 @@ export interface RejectionTuningOptions extends Omit<CommonOptions, "entropy" | 
  * serves `train`, where attempts are the policy's own of each step, and `trainOffline`.
  */
 export function rejectionTuning(options: Partial<RejectionTuningOptions> = {}): Algorithm & OfflineAlgorithm {
-  const chosen = { ...commonDefaults, keep: ({ score }: Trajectory) => score.success, ...options };
+  const chosen = { ...commonDefaults, filter: ({ score }: Trajectory) => score.success, ...options };
   const loss = imitation({ aggregation: "token-mean" });
   return {
-    ...preset("rejection-tuning", chosen, { credit: noCredit, loss, filter: () => keepAll(), learnFrom: chosen.keep }),
-    examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, chosen.keep)),
+    ...preset("rejection-tuning", chosen, {
+      credit: noCredit,
+      loss,
+      filter: () => keepAll(),
+      learnFrom: chosen.filter,
+    }),
+    examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, chosen.filter)),
   };
 }
 
@@ -119,13 +124,13 @@ function optimizerOf({ learningRate, weightDecay, beta2, maxGradientNorm }: Opti
 }
 
 /** The trajectories of each rollout and role that is kept. */
-function rolloutTrajectories(group: TrajectoryGroup, keep: (trajectory: Trajectory) => boolean): Trajectory[][] {
-  const sound = learnable(group).filter((trajectory) => trajectory.mask_T.includes(1) && keep(trajectory));
+function rolloutTrajectories(group: TrajectoryGroup, isMeant: (trajectory: Trajectory) => boolean): Trajectory[][] {
+  const sound = learnable(group).filter((trajectory) => trajectory.mask_T.includes(1) && isMeant(trajectory));
   return [...Map.groupBy(sound, ({ rollout, role }) => `${rollout} ${role}`).values()];
 }
 
-function rolloutExamples(group: TrajectoryGroup, key: string, keep: (trajectory: Trajectory) => boolean): Example[] {
-  return rolloutTrajectories(group, keep).map((members) => members.map((trajectory) => plainRow(trajectory, key)));
+function rolloutExamples(group: TrajectoryGroup, key: string, isMeant: (trajectory: Trajectory) => boolean): Example[] {
+  return rolloutTrajectories(group, isMeant).map((members) => members.map((trajectory) => plainRow(trajectory, key)));
 }
 
 function pairExample({ chosen, rejected }: PreferencePair, reference: "snapshot" | "stored"): Example {

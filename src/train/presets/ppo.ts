@@ -135,7 +135,7 @@ export function starpo(options: Partial<StarpoOptions> = {}): Algorithm {
 
 export interface StarpoSOptions extends Omit<StarpoOptions, "kl" | "advantages"> {
   /** Share of groups, those with the largest deviation of rewards, that are learned from. */
-  keep: number;
+  share: number;
 }
 
 /**
@@ -143,9 +143,9 @@ export interface StarpoSOptions extends Omit<StarpoOptions, "kl" | "advantages">
  * batch of an update is 32 rollouts with and without the filter, so a step makes as many fewer updates as it keeps fewer groups.
  */
 export function starpoS(options: Partial<StarpoSOptions> = {}): Algorithm {
-  const { keep, ...chosen } = { ...starpoDefaults, keep: 0.25, clipHigh: 0.28, ...options };
-  const miniBatches = options.miniBatches ?? Math.max(1, Math.round(starpoDefaults.miniBatches * keep));
-  const rest = { filter: () => topDeviation({ keep }) };
+  const { share, ...chosen } = { ...starpoDefaults, share: 0.25, clipHigh: 0.28, ...options };
+  const miniBatches = options.miniBatches ?? Math.max(1, Math.round(starpoDefaults.miniBatches * share));
+  const rest = { filter: () => topDeviation({ share }) };
   return starpoLike("starpo-s", { ...chosen, miniBatches, kl: 0, advantages: "critic" }, rest);
 }
 

@@ -30,7 +30,7 @@ const algorithms: readonly Algorithm[] = [
   vapo({ pretrainSteps: 1 }),
   starpo(),
   starpo({ advantages: "group" }),
-  starpoS({ keep: 0.5 }),
+  starpoS({ share: 0.5 }),
   reinforcePlusPlus(),
   reinforcePlusPlus({ baseline: true, kl: 0.1, groupSize: 4 }),
   remax(),
@@ -99,7 +99,7 @@ describe("what is particular", () => {
   });
 
   test("starpo-s keeps a share of the groups", async () => {
-    const { engine } = await metricsOf(starpoS({ groupSize: 4, keep: 0.25, miniBatches: 1 }), 0.5);
+    const { engine } = await metricsOf(starpoS({ groupSize: 4, share: 0.25, miniBatches: 1 }), 0.5);
     expect(engine.backwards[0].batch.rows).toHaveLength(2 * 4);
   });
 
@@ -110,7 +110,7 @@ describe("what is particular", () => {
     expect(engine.backwards.every(({ derivatives }) => derivatives.logprobs_B_T === undefined)).toBe(true);
   });
 
-  test("remax makes one greedy attempt for each group, and leaves out groups whose attempt was spoiled", async () => {
+  test("remax makes one greedy attempt for each group, and leaves out groups whose attempt ended in an infrastructure failure", async () => {
     let isBroken = false;
     const policy = fakePolicy(0.5, {
       beforeSample(request) {

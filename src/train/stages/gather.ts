@@ -1,11 +1,14 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
+import { metric } from "../../schema/metric-names.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { pick } from "./pick.ts";
-import type { RewardStage } from "./reward.ts";
+import { rewardStage } from "./reward.ts";
 import { type FinishedGroup, rollOut } from "./roll-out.ts";
+import { rolloutMetrics } from "./rollout-metrics.ts";
 import { type Selection, select } from "./select.ts";
-import type { StepContext } from "./stage-context.ts";
+import type { Metrics, StepContext } from "./stage-context.ts";
 
 export interface Gathered<Data = unknown> {
   /** All groups that were rolled out. */
@@ -13,16 +16,15 @@ export interface Gathered<Data = unknown> {
   /** What the guide wants learned from besides. It was not sampled in this step, so no filter chooses from it. */
   readonly extra: readonly TrajectoryGroup<Data>[];
   readonly selection: Selection;
+  readonly metrics: Metrics;
 }
 
 /**
  * The groups of one step: pick, roll out, reward, observe and select, again where the filter wants more. Undefined where the run was
  * stopped meanwhile.
  */
-export async function gather<Data>(
-  context: StepContext<Data>,
-  reward: RewardStage,
-): Promise<Gathered<Data> | undefined> {
+export async function gather<Data>(context: StepContext<Data>): Promise<Gathered<Data> | undefined> {
+  const reward = rewardStage();
   const groups: RolloutGroup<Data>[] = [];
   const extra: TrajectoryGroup<Data>[] = [];
   for (let wanted = context.tasksPerStep; ; ) {
@@ -37,7 +39,14 @@ export async function gather<Data>(
     const selection = select(context, groups);
     if (selection.refill === 0) {
       checkExtra(groups, extra);
-      return { groups, extra, selection };
+      const limits = { ...context.world.limits, ...context.rollout.limits };
+      const metrics = {
+        ...selection.metrics,
+        ...defined({ [metric.extraGroups]: extra.length || undefined }),
+        ...rolloutMetrics(groups, limits.turns),
+        ...reward.metrics,
+      };
+      return { groups, extra, selection, metrics };
     }
     wanted = selection.refill;
   }

@@ -67,9 +67,9 @@ test("advantages are credit's, times the scale of the group", async () => {
   expect(rows.map(({ reward }) => reward)).toEqual([1, 0]);
 });
 
-test("what the infrastructure spoiled is not there, not even in the mean", async () => {
-  const spoiled = attempt("c", 1000, { stop: "tool-crash", failure: "boom" });
-  const group = groupOf(...pair.trajectories, spoiled);
+test("what ended in an infrastructure failure is not there, not even in the mean", async () => {
+  const crashed = attempt("c", 1000, { stop: "tool-crash", failure: "boom" });
+  const group = groupOf(...pair.trajectories, crashed);
   const { rows } = await prepareBatch(await engineWith(), grpo({ deviation: { scale: "none" } }), once(group));
   expect(rows.map(({ id, advantages_T }) => [id, advantages_T[1]])).toEqual([
     ["a", 0.5],

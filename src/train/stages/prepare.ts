@@ -19,9 +19,6 @@ export interface Prepared {
   readonly policyVersion?: number;
 }
 
-/** Mean over sampled tokens of an estimate (k3) of the divergence from the reference, before the update. */
-export const klReference = "policy/kl-reference";
-
 /** What preparing a batch needs of the context. */
 export type PrepareContext = Pick<TrainContext, "learners"> & {
   readonly policy: { readonly engine: Engine };
@@ -65,7 +62,12 @@ export async function prepare(context: PrepareContext, { groups, klCoefficient }
     };
   });
   makeTrainBatch(rows);
-  const metrics = { ...credited.metrics, ...mismatch(measured, policyVersion), ...divergence(measured) };
+  const metrics = {
+    ...credited.metrics,
+    ...mismatch(measured, policyVersion),
+    ...divergence(measured),
+    ...defined({ [metric.klCoefficient]: klCoefficient }),
+  };
   return { rows, metrics, policyVersion };
 }
 
@@ -167,6 +169,7 @@ function mismatch(measured: ReadonlyMap<Source, Measured>, version: number): Rec
   return count === 0 ? {} : { [metric.mismatchMax]: max, [metric.mismatchMean]: sum / count };
 }
 
+/** Mean over sampled tokens of an estimate (k3) of the divergence from the reference, before the update. */
 function divergence(measured: ReadonlyMap<Source, Measured>): Record<string, number> {
   let [sum, count] = [0, 0];
   for (const [{ trajectory }, { old_T, reference_T }] of measured) {
@@ -177,5 +180,5 @@ function divergence(measured: ReadonlyMap<Source, Measured>): Record<string, num
       count++;
     }
   }
-  return count === 0 ? {} : { [klReference]: sum / count };
+  return count === 0 ? {} : { [metric.klReference]: sum / count };
 }

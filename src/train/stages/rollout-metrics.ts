@@ -20,7 +20,7 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: numbe
     [metric.tokens]: mean(sound.map((rollout) => sum(rollout.trajectories.map(({ tokens_T }) => tokens_T.length)))),
     [metric.sampledTokens]: sum(trajectories.map(sampledOf)),
     [metric.entropy]: entropyOf(trajectories),
-    [metric.deviation]: mean(deviations),
+    [metric.rewardStd]: mean(deviations),
     ...Object.fromEntries([...stops].map(([stop, { length }]) => [metric.stop(stop), length / rollouts.length])),
     ...rewardParts(trajectories),
     ...toolMetrics(trajectories),

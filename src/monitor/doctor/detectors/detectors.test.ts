@@ -107,7 +107,7 @@ describe("limits", () => {
   const base = { [metric.reward]: ten(0.5), [metric.success]: ten(0.5) };
   const twenty = (value: number) => [...ten(value), ...ten(value)];
   const ramp = (from: number, to: number) => Array.from({ length: 20 }, (_, i) => from + ((to - from) * i) / 19);
-  const falling = { [metric.success]: twenty(0.5), [metric.reward]: twenty(0.5), [metric.deviation]: ramp(0.5, 0.01) };
+  const falling = { [metric.success]: twenty(0.5), [metric.reward]: twenty(0.5), [metric.rewardStd]: ramp(0.5, 0.01) };
   type Metrics = Readonly<Record<string, readonly number[]>>;
   const cases: readonly [code: string, severity: string, faulty: Metrics, sound: Metrics][] = [
     [
@@ -148,7 +148,7 @@ describe("limits", () => {
       { [metric.stop("cancelled")]: ten(0.3) },
     ],
     ["kl-explosion", "warning", { [metric.klOldNew]: ten(0.06) }, { [metric.klOldNew]: ten(0.04) }],
-    ["kl-explosion", "warning", { [metric.klInReward]: ten(0.6) }, { [metric.klReference]: ten(0.4) }],
+    ["kl-explosion", "warning", { [metric.klReference]: ten(0.6) }, { [metric.klReference]: ten(0.4) }],
     [
       "learning-stalled",
       "warning",

@@ -75,7 +75,7 @@ export const echoTrap: Detector = {
 
 /** Where the deviation's moving average last fell below the limit and stayed there. */
 function narrowedAt(view: RunView): { step: number; first: number; last: number } | undefined {
-  const points = learningPoints(view, metric.deviation);
+  const points = learningPoints(view, metric.rewardStd);
   if (points.length < 2 * limits.beginning) return undefined;
   const averages = movingAverages(points, limits.average);
   const first = Math.max(...averages.slice(0, limits.beginning));

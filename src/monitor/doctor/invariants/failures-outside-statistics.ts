@@ -13,7 +13,7 @@ const tolerance = 1e-4;
 export const failuresOutsideStatistics: Invariant = {
   name: "infrastructure failures are outside group statistics",
   prove(view) {
-    const recorded = new Map(view.series(metric.deviation).map(({ step, value }) => [step, value]));
+    const recorded = new Map(view.series(metric.rewardStd).map(({ step, value }) => [step, value]));
     const steps = [...Map.groupBy(view.groups, ({ step }) => step)].filter(([step]) => recorded.has(step));
     const wrong = steps.flatMap(([step, groups]) => {
       const value = recorded.get(step)!;

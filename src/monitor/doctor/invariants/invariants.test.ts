@@ -86,7 +86,7 @@ describe("infrastructure failures are outside group statistics", () => {
   const recorded =
     (value: number, stops: readonly string[] = []) =>
     (name: string) =>
-      name === metric.deviation || stops.some((stop) => name === metric.stop(stop))
+      name === metric.rewardStd || stops.some((stop) => name === metric.stop(stop))
         ? [{ step: 7, value, max: value }]
         : [];
   const outside = Math.sqrt(1 / 3);

@@ -1,40 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { defineEnv } from "../../env/define-env.ts";
 import type { LeasedGroup } from "../../guide/guide.ts";
-import { inOrder } from "../../guide/in-order.ts";
-import { createLimiter } from "../../limiter.ts";
 import type { World } from "../../rollout/world.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { generated } from "../../task/generated.ts";
 import { fakePolicy } from "../fixtures/fake-policy.ts";
 import { type LettersTask, letters } from "../fixtures/letters.ts";
-import { dapo, grpo } from "../presets/grpo.ts";
+import { contextOf as firstStep } from "../fixtures/step-context.ts";
+import { dapo } from "../presets/grpo.ts";
 import { gather } from "./gather.ts";
-import { rewardStage } from "./reward.ts";
 import type { StepContext } from "./stage-context.ts";
 
-function contextOf<Data>(world: World<Data>): StepContext<Data> {
-  const policy = fakePolicy();
-  return {
-    world,
-    policy,
-    algorithm: grpo({ groupSize: 4 }),
-    guide: inOrder()({ env: world, split: "train", seed: 0, engine: policy.engine }),
-    rollout: {},
-    tasksPerStep: 6,
-    roles: world.roles,
-    learners: ["policy"],
-    limit: createLimiter(100),
-    step: 3,
-    learningStep: 3,
-    progress: 0,
-    seed: 0,
-  };
-}
+const contextOf = <Data>(world: World<Data>) => firstStep(world, { step: 3, learningStep: 3 });
 
 async function gathered<Data>(context: StepContext<Data>) {
-  const result = await gather(context, rewardStage());
+  const result = await gather(context);
   if (result === undefined) throw new Error("stopped");
   return result;
 }
@@ -89,7 +70,7 @@ test("a guide sees each group once, and nothing of a step that is broken off", a
   expect(seen.map(({ group }) => group)).toEqual(groups);
   expect(seen.map(({ lease }) => lease.task)).toEqual(groups.map(({ task }) => task));
   const policy = fakePolicy(0.5, { beforeSample: () => abort.abort() });
-  expect(await gather({ ...given, guide, policy, signal: abort.signal }, rewardStage())).toBeUndefined();
+  expect(await gather({ ...given, guide, policy, signal: abort.signal })).toBeUndefined();
   expect(seen).toHaveLength(6);
 });
 
