@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { infrastructureStops, policyStops } from "../schema/stop-reason.ts";
+import { makeTrajectory } from "../schema/trajectory.ts";
 import type { Policy } from "./rollout.ts";
 import { demonstrate, runRollout } from "./run-rollout.ts";
 import type { World } from "./world.ts";
@@ -58,6 +59,37 @@ export function worldContract(name: string, make: () => WorldCase): void {
       expect((await runRollout(world, await taskOf(world), policy(), options)).stop).toBe("cancelled");
     });
 
+    test("an attempt that is cancelled while it waits for the engine ends", async () => {
+      const { world, policy } = make();
+      const controller = new AbortController();
+      const { policy: waiting } = watched(policy(), () => {
+        controller.abort();
+        return new Promise<void>(() => {});
+      });
+      const options = { id: "a", seed: 1, signal: controller.signal };
+      expect((await runRollout(world, await taskOf(world), waiting, options)).stop).toBe("cancelled");
+    });
+
+    test("what is learned from is what was sampled, and its KV caches are released", async () => {
+      const { world, policy: makePolicy } = make();
+      const { policy, sampled, named, released } = watched(makePolicy());
+      const { trajectories } = await runRollout(world, await taskOf(world), policy, { id: "a", seed: 1 });
+      for (const trajectory of trajectories) makeTrajectory(trajectory);
+      const learned = trajectories.flatMap(({ tokens_T, mask_T }) => [...tokens_T].filter((_, t) => mask_T[t] === 1));
+      expect(learned.sort()).toEqual(sampled.sort());
+      expect([...named].filter((rollout) => !released.has(rollout))).toEqual([]);
+    });
+
+    test("attempts beside each other are what they are alone", async () => {
+      const { world, policy } = make();
+      const play = async (seed: number) => {
+        const task = await world.tasks.at("train", seed);
+        return (await runRollout(world, task, policy(), { id: `${seed}`, seed })).trajectories;
+      };
+      const together = await Promise.all([0, 1, 2, 3].map(play));
+      for (const [seed, trajectories] of together.entries()) expect(trajectories).toEqual(await play(seed));
+    });
+
     test("an engine that fails ends its own attempt", async () => {
       const { world, policy } = make();
       const working = policy();
@@ -92,4 +124,26 @@ export function worldContract(name: string, make: () => WorldCase): void {
       if (opening !== undefined) expect(opening.messages.length).toBeGreaterThan(0);
     });
   });
+}
+
+/** The same policy, and what it sampled and released. */
+function watched(policy: Policy, beforeSample: () => Promise<void> | void = () => {}) {
+  const { engine } = policy;
+  const sampled: number[] = [];
+  const [named, released] = [new Set<string>(), new Set<string>()];
+  const watching: Policy["engine"] = {
+    info: engine.info,
+    async sample(request, signal) {
+      if (request.rollout !== undefined) named.add(request.rollout);
+      await beforeSample();
+      const sample = await engine.sample(request, signal);
+      sampled.push(...sample.tokens);
+      return sample;
+    },
+    async release(kept) {
+      if (kept.rollout !== undefined) released.add(kept.rollout);
+      await engine.release(kept);
+    },
+  };
+  return { policy: { ...policy, engine: watching }, sampled, named, released };
 }

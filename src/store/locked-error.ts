@@ -16,7 +16,7 @@ export function lockedError(run: string, holder: string, cause?: unknown): Ludus
   return new LudusError("store-locked", {
     got: `a second writer for ${run}, which ${holder} is writing`,
     expected: "one writer",
-    hint: "Stop that process first; to look at the run meanwhile, open it for reading (readOnly: true).",
+    hint: "Stop that process first; to look at the run meanwhile, open it for reading: `runs.open(id)`, or `openRun(directory, { readOnly: true })`.",
     cause,
   });
 }

@@ -87,6 +87,18 @@ export function weightsContract(context: ContractContext): void {
       await two.close();
     });
 
+    test("are sampled from while gradients wait for a step", async () => {
+      const other = await context.make();
+      // weights that have just changed, so that a sampler elsewhere needs them
+      await train(other);
+      await other.backward(await other.forward({ rows }), uphill);
+      const { tokens, logprobs, versions } = await other.sample({ tokens: [1, 2], maxTokens: 4, seed: 1 });
+      expect([...versions]).toEqual([1, 1, 1, 1]);
+      const { logprobs_B_T } = await other.forward({ rows: [{ tokens: [1, 2, ...tokens] }] });
+      logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(logprobs_B_T[0][2 + i], 4));
+      await other.close();
+    });
+
     test("are not saved with half a step", async () => {
       const other = await context.make();
       await other.backward(await other.forward({ rows }), uphill);

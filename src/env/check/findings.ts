@@ -30,7 +30,8 @@ export const remedies = {
   "not-text": { isWarning: false, remedy: "Say strings: `JSON.stringify` whatever else there is to tell." },
   nondeterministic: {
     isWarning: false,
-    remedy: "Take all randomness from the `rng` of the context, use no clock, and keep everything that changes in `state`.",
+    remedy:
+      "Take all randomness from the `rng` of the context, use no clock, and keep everything that changes in `state`.",
   },
   "asking-changes-state": {
     isWarning: false,

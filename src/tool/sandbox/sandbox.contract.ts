@@ -83,6 +83,12 @@ export function sandboxContract(
         expect(await (await open()).exec("no-such-command-of-ludus")).toMatchObject({ kind: "not-started" });
       });
 
+      test("that was started may exit with 127, as a shell does for a command it does not find", async () => {
+        const box = await open();
+        expect(await sh(box, "no-such-command-of-ludus")).toMatchObject({ kind: "exited", code: 127 });
+        expect(await sh(box, "exit 126")).toMatchObject({ kind: "exited", code: 126 });
+      });
+
       test("is cut off at the output limit, even in one endless line", async () => {
         const box = await open({ limits: { outputBytes: 5_000 } });
         expect(await sh(box, "yes")).toMatchObject({ kind: "output-limit", stdout: "y\n".repeat(2_500) });
