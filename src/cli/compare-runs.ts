@@ -102,7 +102,7 @@ function leaves(value: unknown, path: string): [string, unknown][] {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, inner]) => {
     // said again elsewhere in the configuration
-    if (path === "" && (name === "identity" || name === "run")) return [];
+    if (path === "" && ["identity", "run", "configVersion"].includes(name)) return [];
     return leaves(inner, path === "" ? name : `${path}.${name}`);
   });
 }

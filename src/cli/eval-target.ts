@@ -112,7 +112,7 @@ async function findSubject(
   return checkpointSubject(runs, target, setFields(await loadConfig(file), set), checkpoint ?? "last");
 }
 
-const Kept = z.object({ identity: z.object({ env: z.string(), seed: z.number() }) });
+const Stored = z.object({ env: z.object({ name: z.string() }), seed: z.number().default(0) });
 
 async function checkpointSubject(runs: RunCatalog, id: string, config: TrainConfig, wanted: string): Promise<Subject> {
   return withRun(runs, id, async (run) => {
@@ -138,9 +138,9 @@ async function checkpointSubject(runs: RunCatalog, id: string, config: TrainConf
   });
 }
 
-async function identityOf({ id, reader }: OpenedRun): Promise<z.infer<typeof Kept>["identity"]> {
-  const kept = Kept.safeParse(await reader.config());
-  if (kept.success) return kept.data.identity;
+async function identityOf({ id, reader }: OpenedRun): Promise<{ readonly env: string; readonly seed: number }> {
+  const stored = Stored.safeParse(await reader.config());
+  if (stored.success) return { env: stored.data.env.name, seed: stored.data.seed };
   throw new LudusError("run-incomplete", {
     got: `${id}, which does not say what was trained`,
     expected: "a run that train() has begun",

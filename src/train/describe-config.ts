@@ -6,8 +6,8 @@ import { configVersion, type RunConfig, toJson } from "./run-config.ts";
 import type { TrainConfig } from "./train.ts";
 
 /** The resolved configuration: defaults filled in, functions named, schedules told by their values. */
-export function describeConfig<Data>(config: TrainConfig<Data>, policy: LearningPolicy): RunConfig {
-  const { env, algorithm, warmStart, guide, policy: _policy, run: _run, ...rest } = config;
+export function describeConfig<Data>(config: TrainConfig<Data>, policy: LearningPolicy, guide: string): RunConfig {
+  const { env, algorithm, warmStart, guide: _guide, policy: _policy, run: _run, ...rest } = config;
   const { monitors: _monitors, signal: _signal, now: _now, accept: _accept, store: _store, ...settings } = rest;
   const { name, description, limits, roles, format } = env;
   return {
@@ -22,7 +22,7 @@ export function describeConfig<Data>(config: TrainConfig<Data>, policy: Learning
         options: ownOptions(algorithm),
       },
       warmStart: warmStart === undefined ? undefined : { ...warmStart, loss: warmStart.loss.name },
-      guide: guide === undefined ? "in-order" : guide.name,
+      guide,
       tasksPerStep: config.tasksPerStep ?? 16,
       seed: config.seed ?? 0,
       ...settings,

@@ -95,7 +95,7 @@ async function resume<Data>(
 ): Promise<TrainingRun<Data>> {
   const { policy, algorithm, guide, replay } = context;
   await makeWeights(policy);
-  const resolved = describeConfig(config, policy);
+  const resolved = describeConfig(config, policy, guide.name);
   const resumed = await recorder.resume(policy.engine, resolved, config.accept);
   const { name } = config.env;
   const run = { config, context, recorder, startedMs: performance.now(), metrics: {} };
