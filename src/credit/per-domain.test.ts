@@ -3,12 +3,12 @@ import { createRng } from "../random.ts";
 import { firstSampled, makeGroup, makeRow, near } from "./contract/make-row.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { discountedReturns } from "./discounted-returns.ts";
-import { drGrpo } from "./group-relative.ts";
+import { drGrpoCredit } from "./group-relative.ts";
 import { fitNormaliser, type NormaliseMethod, normaliseReward } from "./normalise-rewards.ts";
 import { perDomain } from "./per-domain.ts";
 import { perRole } from "./per-role.ts";
-import { reinforcePlusPlus } from "./reinforce-plus-plus.ts";
-import { remax } from "./remax.ts";
+import { reinforcePlusPlusCredit } from "./reinforce-plus-plus.ts";
+import { remaxCredit } from "./remax-credit.ts";
 
 /** Share of all absolute advantage that falls to one part of the batch. */
 function shareOf(credit: Credit, rows: readonly CreditRow[], isPart: (row: CreditRow) => boolean): number {
@@ -31,9 +31,9 @@ describe("a reward in 0..1 beside one in 0..100", () => {
   const isSmall = (row: CreditRow) => row.domain === "small";
 
   test.each([
-    ["perDomain of drGrpo", perDomain(drGrpo()), drGrpo()],
-    ["perDomain of REINFORCE++", perDomain(reinforcePlusPlus()), reinforcePlusPlus()],
-    ["perRole", perRole(), reinforcePlusPlus()],
+    ["perDomain of drGrpo", perDomain(drGrpoCredit()), drGrpoCredit()],
+    ["perDomain of REINFORCE++", perDomain(reinforcePlusPlusCredit()), reinforcePlusPlusCredit()],
+    ["perRole", perRole(), reinforcePlusPlusCredit()],
   ])("%s: it is not starved", (_, fair, unfair) => {
     const rows = mixedRows();
     expect(shareOf(fair, rows, isSmall)).toBeGreaterThan(0.4);
@@ -105,11 +105,11 @@ describe("perDomain", () => {
     const unit = 100 / 141.421356;
     expect([...returns[0]]).toEqual(near([-unit, 0, -2 * unit]));
     expect([...returns[1]]).toEqual(near([unit, 0, 0]));
-    expect(firstSampled(perDomain(remax()).assign(rows).advantages_B_T, rows)).toEqual(near([-unit, unit]));
+    expect(firstSampled(perDomain(remaxCredit()).assign(rows).advantages_B_T, rows)).toEqual(near([-unit, unit]));
   });
 
   test("metrics are of rewards as given", () => {
-    const { metrics } = perDomain(drGrpo()).assign(makeGroup([0, 100]));
+    const { metrics } = perDomain(drGrpoCredit()).assign(makeGroup([0, 100]));
     expect(metrics["credit/group-std"]).toBeCloseTo(70.710678, 5);
     expect(metrics["credit/absolute-advantage"]).toBeCloseTo(Math.SQRT1_2, 5);
   });
