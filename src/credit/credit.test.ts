@@ -4,7 +4,6 @@ import { creditContract } from "./credit.contract.ts";
 import type { Credit } from "./credit.ts";
 import {
   biLevelGae,
-  discountedReturns,
   drGrpoCredit,
   gae,
   gigpoCredit,
@@ -13,7 +12,6 @@ import {
   lengthAdaptiveLambda,
   perDomain,
   perRole,
-  perTurn,
   reinforcePlusPlusBaselineCredit,
   reinforcePlusPlusCredit,
   remaxCredit,
@@ -23,8 +21,6 @@ import {
 } from "./index.ts";
 
 const credits: readonly (readonly [string, () => Credit])[] = [
-  ["discountedReturns", () => discountedReturns()],
-  ["discountedReturns with values", () => discountedReturns({ baseline: "values" })],
   ["groupRelative", () => groupRelative()],
   ["groupRelative, population, floor", () => groupRelative({ std: "population", stdFloor: 0.1, singleton: "zero" })],
   ["drGrpo", () => drGrpoCredit()],
@@ -40,8 +36,6 @@ const credits: readonly (readonly [string, () => Credit])[] = [
   ["retrace", () => retrace({ gamma: 0.9, lambda: 0.8 })],
   ["gigpo", () => gigpoCredit()],
   ["gigpo, mean only", () => gigpoCredit({ scale: "none", omega: 0.5 })],
-  ["perTurn", () => perTurn()],
-  ["perTurn in the batch", () => perTurn({ gamma: 0.9, peers: "batch" })],
   ["perDomain of drGrpo", () => perDomain(drGrpoCredit())],
   ["perDomain of remax", () => perDomain(remaxCredit(), { method: "asym-clip", grouping: "batch" })],
   ["perRole", () => perRole()],

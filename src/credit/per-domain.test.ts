@@ -1,14 +1,36 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../random.ts";
+import { groupAttempts } from "./attempts.ts";
 import { firstSampled, makeGroup, makeRow, near } from "./contract/make-row.ts";
 import type { Credit, CreditRow } from "./credit.ts";
-import { discountedReturns } from "./discounted-returns.ts";
+import { creditResult } from "./credit-result.ts";
 import { drGrpoCredit } from "./group-relative.ts";
 import { fitNormaliser, type NormaliseMethod, normaliseReward } from "./normalise-rewards.ts";
 import { perDomain } from "./per-domain.ts";
 import { perRole } from "./per-role.ts";
 import { reinforcePlusPlusCredit } from "./reinforce-plus-plus.ts";
 import { remaxCredit } from "./remax-credit.ts";
+import { returnsToGo } from "./returns-to-go.ts";
+import { fillSampled, zerosLike } from "./spread.ts";
+import { rewardsOf, stepsOf } from "./steps.ts";
+
+/** A turn's tokens get what the rollout earned from then on: rewards as they are, with nothing subtracted. */
+const turnReturns: Credit = {
+  name: "turn-returns",
+  needs: {},
+  assign(rows) {
+    const groups = groupAttempts(rows);
+    const advantages_B_T = zerosLike(rows);
+    for (const attempt of groups.flat()) {
+      const steps = stepsOf(rows, attempt);
+      const returns_K = returnsToGo(rewardsOf(steps), 1);
+      for (const [k, { row, start, end }] of steps.entries()) {
+        fillSampled(advantages_B_T[row], rows[row].mask_T, returns_K[k], start, end);
+      }
+    }
+    return creditResult(rows, groups, advantages_B_T);
+  },
+};
 
 /** Share of all absolute advantage that falls to one part of the batch. */
 function shareOf(credit: Credit, rows: readonly CreditRow[], isPart: (row: CreditRow) => boolean): number {
@@ -82,7 +104,7 @@ describe("perDomain", () => {
       ...makeGroup([10, 20], { group: "c", domain: "y" }),
     ];
     const first = (grouping: "domain" | "group" | "batch") => {
-      const credit = perDomain(discountedReturns(), { grouping, method: "mean" });
+      const credit = perDomain(turnReturns, { grouping, method: "mean" });
       return firstSampled(credit.assign(rows).advantages_B_T, rows);
     };
     expect(first("domain")).toEqual(near([-3, -1, 1, 3, -5, 5]));
@@ -93,7 +115,7 @@ describe("perDomain", () => {
   test("a rollout of several rows counts once", () => {
     const parts = [false, true].map((isLast) => makeRow({ mask: [1], rollout: "a/0", reward: 4, isLast }));
     const rows = [...parts, makeRow({ mask: [1], rollout: "a/1", reward: 0 })];
-    const { advantages_B_T } = perDomain(discountedReturns({ gamma: 1 }), { method: "mean" }).assign(rows);
+    const { advantages_B_T } = perDomain(turnReturns, { method: "mean" }).assign(rows);
     expect(advantages_B_T.map(([first]) => first)).toEqual([2, 2, -2]);
   });
 
@@ -101,7 +123,7 @@ describe("perDomain", () => {
     const rows = [100, 300].map((reward, g) =>
       makeRow({ mask: [1, 0, 1], rollout: `a/${g}`, turnRewards: [100, 0], reward, baseline: 200 }),
     );
-    const returns = perDomain(discountedReturns({ gamma: 1 })).assign(rows).advantages_B_T;
+    const returns = perDomain(turnReturns).assign(rows).advantages_B_T;
     const unit = 100 / 141.421356;
     expect([...returns[0]]).toEqual(near([-unit, 0, -2 * unit]));
     expect([...returns[1]]).toEqual(near([unit, 0, 0]));

@@ -17,6 +17,6 @@ export {
   type TokenRow,
   type Tokens,
 } from "./engine.ts";
-export { type ModelConfig, type PresetOptions, parseModelConfig } from "./model/model-config.ts";
+export { type ModelConfig, models, type PresetOptions, parseModelConfig } from "./model/model-config.ts";
 export { type TorchOptions, torch } from "./torch/torch.ts";
 export { vllm } from "./torch/vllm.ts";

@@ -323,7 +323,11 @@ export function base(options: PresetOptions): ModelConfig {
 }
 
 /** Configurations to train from scratch: `models.tiny({ vocabularySize })`. */
-export const models = { tiny, small, base } as const;
+export const models: Readonly<Record<"tiny" | "small" | "base", (options: PresetOptions) => ModelConfig>> = {
+  tiny,
+  small,
+  base,
+};
 
 function preset(options: PresetOptions, shape: PresetShape): ModelConfig {
   const { family = "llama", width = shape.width, headWidth = 32 } = options;
