@@ -85,7 +85,7 @@ const cases: Readonly<Record<string, readonly [program: string, said: string]>> 
   ],
   "a misspelt field of a run": [
     'train({ env: defineEnv({ name: "a", tasks, start }), policy: fromScratch(), algorithm: grpo(), setps: 4 })',
-    "'setps' does not exist in type 'TrainConfig<unknown, unknown>'. Did you mean to write 'steps'?",
+    "'setps' does not exist in type 'TrainConfig<unknown>'. Did you mean to write 'steps'?",
   ],
 };
 
