@@ -20,11 +20,16 @@ test("the reference is as the types are", () => {
 test("a signature has its types, its default and no body", () => {
   const page = pages["api/train.md"];
   expect(page).toContain("```ts\nfunction grpo(options: Partial<GrpoOptions> = {}): Algorithm\n```");
-  expect(page).toContain("## GrpoOptions\n"); // not exported, and needed to call it
+});
+
+test("what several entry points export is told once, and linked from the others", () => {
+  expect(pages["api/ludus-train.md"]).toContain("[`grpo`](train.md#grpo)");
+  expect(pages["api/ludus-train.md"]).not.toContain("## grpo\n");
+  expect(pages["api/ludus-train.md"]).toContain("## GrpoOptions\n");
 });
 
 test("what is private is not told", () => {
-  const page = pages["api/env.md"];
+  const page = pages["api/ludus-env.md"];
   expect(page).toContain("class Episode<Data = unknown, State = unknown> {");
   expect(page).not.toMatch(/^ {2}(#|private )/m);
 });

@@ -2,8 +2,10 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { beforeAll, describe, expect, test } from "vitest";
 import { builtinCommands } from "../src/cli/commands/index.ts";
+import { defaultLimits } from "../src/env/define-env.ts";
 import { shippedEnvs } from "../src/env/environments/index.ts";
 import * as ludus from "../src/index.ts";
+import { callFormats } from "../src/policy/formats/call-formats.ts";
 import { infrastructureStops, policyStops } from "../src/schema/stop-reason.ts";
 import * as grpoPresets from "../src/train/presets/grpo.ts";
 import * as offlinePresets from "../src/train/presets/offline.ts";
@@ -120,7 +122,7 @@ describe("lists on the pages are whole", () => {
   test("formats", () => {
     const { prose } = readPage("docs/reference/formats.md");
     const headings = Array.from(prose.matchAll(/^## ([a-z-]+)$/gm), ([, name]) => name);
-    expect(headings).toEqual(Object.keys(ludus.callFormats));
+    expect(headings).toEqual(Object.keys(callFormats));
   });
 
   test("stop reasons", () => {
@@ -135,7 +137,7 @@ describe("lists on the pages are whole", () => {
       name,
       Number(value.replaceAll(",", "")),
     ]);
-    expect(Object.fromEntries(rows)).toEqual(ludus.defaultLimits);
+    expect(Object.fromEntries(rows)).toEqual(defaultLimits);
   });
 
   test("codes of errors are those of the source", () => {

@@ -50,8 +50,8 @@ test('import "ludus" works without the test runner', async () => {
 });
 
 test("the embedded engine trains and samples there", async () => {
-  const script = `import { embedded, tiny } from "ludus";
-    const engine = await embedded({ model: tiny({ vocabularySize: 16, contextLength: 32 }), threads: 1 });
+  const script = `import { embedded, models } from "ludus";
+    const engine = await embedded({ model: models.tiny({ vocabularySize: 16, contextLength: 32 }), threads: 1 });
     const forward = await engine.forward({ rows: [{ tokens: [1, 2, 3] }] });
     await engine.backward(forward, { logprobs_B_T: [Float32Array.of(0, -1, -1)] });
     const { applied } = await engine.step({ learningRate: 1e-3 });

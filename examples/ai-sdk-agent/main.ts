@@ -5,7 +5,7 @@
  *
  *     npx node examples/ai-sdk-agent/main.ts        # two to three minutes on two cores; exits with 1 if it does not learn
  */
-import { compact, consoleMonitor, cosine, fromScratch, generated, grpo, imitate, train } from "../../src/index.ts";
+import { consoleMonitor, cosine, formats, fromScratch, generated, grpo, imitate, train } from "../../src/index.ts";
 import { agentEnv } from "../../src/server/index.ts";
 import { agent, type Shop } from "./agent.ts";
 
@@ -22,7 +22,7 @@ const env = agentEnv({
   name: "shop",
   tasks,
   model: "clerk",
-  format: compact(),
+  format: formats.compact(),
   limits: { turns: 3, turnTokens: 16 },
   async run({ shop, item, column }, { url }) {
     const said = await agent(column === "price" ? `What is ${item}?` : `How many ${item}?`, shop, url);

@@ -6,7 +6,7 @@
  *     npm start -- --seed 7 --json  # the last line is one JSON object
  */
 import { parseArgs } from "node:util";
-import { byteTokenizer, createRng, type Engine, embedded, type Rng, type Sample, tiny } from "../../src/index.ts";
+import { byteTokenizer, createRng, type Engine, embedded, models, type Rng, type Sample } from "../../src/index.ts";
 import { bar, interval, sparkline } from "./view.ts";
 
 const { values: options } = parseArgs({
@@ -25,7 +25,7 @@ const tokenizer = byteTokenizer();
 const endOfTurn = tokenizer.specialTokens.eos!.id;
 const rng = createRng(Number(options.seed));
 const engine = await embedded({
-  model: tiny({ vocabularySize: tokenizer.vocabularySize, contextLength: 64 }),
+  model: models.tiny({ vocabularySize: tokenizer.vocabularySize, contextLength: 64 }),
   tokenizer,
   seed: rng.integer(2 ** 31),
 });

@@ -6,9 +6,9 @@
  *     npx node examples/openai-agent/main.ts        # two to three minutes on two cores; exits with 1 if it does not learn
  */
 import {
-  compact,
   consoleMonitor,
   cosine,
+  formats,
   fromScratch,
   generated,
   grpo,
@@ -42,7 +42,7 @@ const env = agentEnv({
   name: "office",
   tasks: generated(makeErrand),
   model: "clerk",
-  format: compact(),
+  format: formats.compact(),
   limits: { turns: 4, turnTokens: 16 },
   run: async (errand, { url }) => ((await agent(question(errand), errand.office, url)) === answer(errand) ? 1 : 0),
 

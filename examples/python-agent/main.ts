@@ -7,7 +7,7 @@
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { compact, consoleMonitor, cosine, fromScratch, generated, grpo, imitate, train } from "../../src/index.ts";
+import { consoleMonitor, cosine, formats, fromScratch, generated, grpo, imitate, train } from "../../src/index.ts";
 import { agentEnv } from "../../src/server/index.ts";
 
 const names = ["Ann", "Bob", "Cy", "Dee", "Eve", "Flo"];
@@ -31,7 +31,7 @@ const env = agentEnv({
   name: "travel",
   tasks,
   model: "guide",
-  format: compact(),
+  format: formats.compact(),
   limits: { turns: 4, turnTokens: 16, episodeMs: 120_000 },
   serve: {},
   // returns nothing: the reward is posted

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  bestOfN,
   cosine,
   demonstrate,
   fromScratch,
@@ -13,12 +12,13 @@ import {
   type Hint,
   imitate,
   type LearningPolicy,
-  lockHints,
   openRun,
   storedTrajectories,
   trainScorer,
 } from "ludus";
 import { type HintKind, type LockEnv, lock } from "ludus/environments";
+import { bestOfN } from "ludus/eval";
+import { lockHints } from "ludus/guide";
 import type { Beginning, Lab, Recipe } from "ludus/recipe";
 
 // a code of four digits: one blind try in ten thousand opens the lock. Each digit is that of the serial number plus 3

@@ -1,13 +1,13 @@
 import {
   cosine,
   type Env,
+  formats,
   fromScratch,
   grpo,
   imitate,
   type LearningPolicy,
   listed,
   runGroup,
-  thinkAnswer,
   withDast,
 } from "ludus";
 import { type ScreenTask, type VirtualScreenState, virtualScreen } from "ludus/environments";
@@ -27,7 +27,7 @@ const tasks = 1000;
 function withThoughts(env: ScreenEnv): ScreenEnv {
   return {
     ...env,
-    format: thinkAnswer(),
+    format: formats.thinkAnswer(),
     limits: { ...env.limits, turnTokens: 96 },
     expert(context) {
       const said = env.expert!(context);

@@ -18,16 +18,27 @@ const folders: Readonly<Record<string, string>> = {
   src: "Errors, chance, schemas",
 };
 
-/** Of the other entry points, by what follows `ludus/`. */
+/** Of the other entry points, by what follows `ludus/`. Those of the folders above add what `ludus` leaves out. */
 const others: Readonly<Record<string, string>> = {
   credit: "From rewards to advantages, and which groups are learned from",
+  engine: "Requests and results of engines, checkpoints' configurations",
+  env: "Episodes by hand, and limits",
   environments: "The environments that come with Ludus",
+  eval: "Statistics of evaluations",
+  guide: "Leases for guides of your own, and hints of shipped environments",
   loss: "From per-token numbers to per-token derivatives",
+  monitor: "The doctor's parts, and options of monitors",
+  policy: "Chat templates, tokenizers and what formats are made of",
   recipe: "Published systems as runnable recipes, with their results",
   reward: "Scores in parts: verifiers, published scorers, shaping, judges",
+  rollout: "Speakers and contexts of rollouts",
+  schema: "Records in JSON, JSON lines and binary form",
   server: "Dashboard, serving, recording and capturing",
+  store: "What stores of runs are made of",
   tensor: "Typed graphs with automatic differentiation",
   testing: "Suites and fakes for your own tests (needs vitest)",
+  tool: "Calls, schemas and sandboxes",
+  train: "Options of presets, and what training is made of",
 };
 
 interface Page {
@@ -35,6 +46,8 @@ interface Page {
   readonly title: string;
   readonly about: string;
   readonly entries: Entry[];
+  /** Exported here too, and told on another page. */
+  readonly elsewhere: Entry[];
   readonly unexported: Entry[];
 }
 
@@ -44,6 +57,7 @@ type Places = ReadonlyMap<string, { readonly file: string; readonly anchor: stri
 /** The reference as files under docs/reference, by name. */
 export function apiPages(api: PublicApi): Readonly<Record<string, string>> {
   const pages = api.entryPoints.flatMap(pagesOf);
+  moveRepeated(pages);
   placeUnexported(pages, api.unexported);
   const places = placesOf(pages);
   const texts = pages.map((page) => [`api/${page.file}`, pageText(page, places)] as const);
@@ -55,7 +69,7 @@ function pagesOf({ path, entries }: EntryPoint): Page[] {
   const sorted = entries.toSorted(byKindAndName);
   if (name !== undefined) {
     const about = others[name] ?? "";
-    return [{ file: `ludus-${name}.md`, title: path, about, entries: sorted, unexported: [] }];
+    return [{ file: `ludus-${name}.md`, title: path, about, entries: sorted, elsewhere: [], unexported: [] }];
   }
   const byFolder = Object.groupBy(sorted, ({ source }) => /^src\/([^/]+)\//.exec(source)?.[1] ?? "src");
   const known = Object.keys(folders);
@@ -67,6 +81,7 @@ function pagesOf({ path, entries }: EntryPoint): Page[] {
       title: folder === "src" ? "ludus: errors, chance, schemas" : `ludus: ${folder}`,
       about: folders[folder] ?? "",
       entries: those,
+      elsewhere: [],
       unexported: [],
     }));
 }
@@ -74,6 +89,16 @@ function pagesOf({ path, entries }: EntryPoint): Page[] {
 function byKindAndName(a: Entry, b: Entry): number {
   if (a.isType !== b.isType) return a.isType ? 1 : -1;
   return a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1;
+}
+
+/** What several entry points export is told once, on the page of the first. */
+function moveRepeated(pages: readonly Page[]): void {
+  const told = new Set<string>();
+  for (const { entries, elsewhere } of pages) {
+    const here = entries.splice(0);
+    for (const entry of here) (told.has(keyOf(entry)) ? elsewhere : entries).push(entry);
+    for (const entry of here) told.add(keyOf(entry));
+  }
 }
 
 /** Each goes to the first page that speaks of it. */
@@ -116,7 +141,17 @@ function pageText(page: Page, places: Places): string {
   const section = (entry: Entry) => entryText(entry, page, places);
   const named = page.unexported.length === 0 ? [] : [unexportedNote, ...page.unexported.map(section)];
   const heads = [made, `# ${page.title}`, `${sentence(page.about)}[All of the API](../api.md).`];
-  return `${[...heads, ...page.entries.map(section), ...named].join("\n\n")}\n`;
+  return `${[...heads, ...alsoHere(page, places, ""), ...page.entries.map(section), ...named].join("\n\n")}\n`;
+}
+
+/** Links to what is told on other pages; `folder` is where the pages are. */
+function alsoHere({ elsewhere }: Page, places: Places, folder: string): string[] {
+  if (elsewhere.length === 0) return [];
+  const links = elsewhere.map((entry) => {
+    const { file, anchor } = places.get(keyOf(entry))!;
+    return `[\`${entry.name}\`](${folder}${file}#${anchor})`;
+  });
+  return [`Also exported here: ${links.join(" ")}`];
 }
 
 const unexportedNote =
@@ -159,6 +194,7 @@ function indexText(pages: readonly Page[], places: Places): string {
       `${sentence(page.about)}[Signatures](api/${page.file}).`,
       ...(rows.length === 0 ? [] : [`| | |\n|---|---|\n${rows.join("\n")}`]),
       ...(types.length === 0 ? [] : [`Types: ${types.join(" ")}`]),
+      ...alsoHere(page, places, "api/"),
     ].join("\n\n");
   });
   const head = `# API

@@ -53,7 +53,7 @@ const tsconfig = `{
 }
 `;
 
-const envFile = `import { compact, defineEnv, generated, type Rng, z } from "ludus";
+const envFile = `import { defineEnv, formats, generated, type Rng, z } from "ludus";
 
 const rooms = ["attic", "cellar", "garden", "hall", "kitchen", "study"];
 
@@ -83,7 +83,7 @@ export const env = defineEnv({
   actions: () => rooms.map(look),
   limits: { turns: 4, turnTokens: 16 },
   // "look hall": few tokens, for a model that starts from nothing
-  format: compact(),
+  format: formats.compact(),
 });
 
 const look = (room: string) => ({ calls: [{ name: "look", arguments: { room } }] });

@@ -2,7 +2,7 @@ import { LudusError } from "../errors.ts";
 import type { CreditNeeds, CreditRow } from "./credit.ts";
 
 /** One rollout of a batch: it counts once in every statistic, whatever its number of rows. */
-export interface Attempt {
+export interface CreditAttempt {
   readonly reward: number;
   /** Indices of its rows, in the order of its turns. */
   readonly rows: readonly number[];
@@ -12,7 +12,7 @@ export interface Attempt {
  * The attempts of each group, both in order of appearance. Throws where a row lacks what `needs` names, or where rows of a
  * rollout contradict each other.
  */
-export function groupAttempts(rows: readonly CreditRow[], needs: CreditNeeds = {}): Attempt[][] {
+export function groupAttempts(rows: readonly CreditRow[], needs: CreditNeeds = {}): CreditAttempt[][] {
   const groups = new Map<string, Map<string, { reward: number; rows: number[] }>>();
   for (const [index, row] of rows.entries()) {
     checkRow(row, needs);

@@ -1,5 +1,5 @@
 import { defined } from "../defined.ts";
-import type { Attempt } from "./attempts.ts";
+import type { CreditAttempt } from "./attempts.ts";
 import type { CreditResult, CreditRow } from "./credit.ts";
 import { isUniform, stdOf } from "./statistics.ts";
 
@@ -11,7 +11,7 @@ interface Extra {
 /** Adds the metrics that every credit scheme reports. */
 export function creditResult(
   rows: readonly CreditRow[],
-  groups: readonly (readonly Attempt[])[],
+  groups: readonly (readonly CreditAttempt[])[],
   advantages_B_T: readonly Float32Array[],
   { returns_B_T, metrics }: Extra = {},
 ): CreditResult {

@@ -4,46 +4,40 @@ import { creditContract } from "./credit.contract.ts";
 import type { Credit } from "./credit.ts";
 import {
   biLevelGae,
-  discountedReturns,
-  drGrpo,
+  drGrpoCredit,
   gae,
-  gigpo,
+  gigpoCredit,
   groupRelative,
   leaveOneOut,
   lengthAdaptiveLambda,
   perDomain,
   perRole,
-  perTurn,
-  reinforcePlusPlus,
-  reinforcePlusPlusBaseline,
-  remax,
+  reinforcePlusPlusBaselineCredit,
+  reinforcePlusPlusCredit,
+  remaxCredit,
   retrace,
   stepGae,
   vTrace,
 } from "./index.ts";
 
 const credits: readonly (readonly [string, () => Credit])[] = [
-  ["discountedReturns", () => discountedReturns()],
-  ["discountedReturns with values", () => discountedReturns({ baseline: "values" })],
   ["groupRelative", () => groupRelative()],
   ["groupRelative, population, floor", () => groupRelative({ std: "population", stdFloor: 0.1, singleton: "zero" })],
-  ["drGrpo", () => drGrpo()],
+  ["drGrpo", () => drGrpoCredit()],
   ["leaveOneOut", () => leaveOneOut()],
-  ["reinforcePlusPlus", () => reinforcePlusPlus({ gamma: 0.9 })],
-  ["reinforcePlusPlusBaseline", () => reinforcePlusPlusBaseline()],
-  ["remax", () => remax()],
+  ["reinforcePlusPlus", () => reinforcePlusPlusCredit({ gamma: 0.9 })],
+  ["reinforcePlusPlusBaseline", () => reinforcePlusPlusBaselineCredit()],
+  ["remax", () => remaxCredit()],
   ["gae, rows chained", () => gae({ gamma: 0.9, lambda: 0.8, rows: "chained" })],
   ["gae as in VAPO", () => gae({ lambda: lengthAdaptiveLambda(0.5), criticLambda: 1, whiten: false, rows: "chained" })],
   ["stepGae", () => stepGae({ gamma: 0.9, lambda: 0.8 })],
   ["biLevelGae", () => biLevelGae({ gamma: 0.9, lambda: 0.8 })],
   ["vTrace", () => vTrace({ gamma: 0.9, lambda: 0.8 })],
   ["retrace", () => retrace({ gamma: 0.9, lambda: 0.8 })],
-  ["gigpo", () => gigpo()],
-  ["gigpo, mean only", () => gigpo({ scale: "none", omega: 0.5 })],
-  ["perTurn", () => perTurn()],
-  ["perTurn in the batch", () => perTurn({ gamma: 0.9, peers: "batch" })],
-  ["perDomain of drGrpo", () => perDomain(drGrpo())],
-  ["perDomain of remax", () => perDomain(remax(), { method: "asym-clip", grouping: "batch" })],
+  ["gigpo", () => gigpoCredit()],
+  ["gigpo, mean only", () => gigpoCredit({ scale: "none", omega: 0.5 })],
+  ["perDomain of drGrpo", () => perDomain(drGrpoCredit())],
+  ["perDomain of remax", () => perDomain(remaxCredit(), { method: "asym-clip", grouping: "batch" })],
   ["perRole", () => perRole()],
   ["perRole of gae", () => perRole(gae({ rows: "chained" }))],
 ];
@@ -66,7 +60,7 @@ test("a rollout of several rows counts once in its group", () => {
   const whole = [1, 0, 0].map((reward, g) => makeRow({ mask: [1, 1], rollout: `a/${g}`, reward }));
   const parts = [0, 1, 2].map((i) => makeRow({ mask: [1], rollout: "a/0", reward: 1, weight: 1 / 3, isLast: i === 2 }));
   const rows = [...parts, whole[1], whole[2]];
-  const { advantages_B_T, metrics } = drGrpo().assign(rows);
+  const { advantages_B_T, metrics } = drGrpoCredit().assign(rows);
   expect(advantages_B_T.map(([first]) => first)).toEqual([2 / 3, 2 / 3, 2 / 3, -1 / 3, -1 / 3].map(Math.fround));
   expect(metrics["credit/group-std"]).toBeCloseTo(0.57735, 5);
 });

@@ -3,7 +3,7 @@ import { createRng, type Rng } from "../random.ts";
 import { near } from "./contract/make-row.ts";
 import { dynamicSampling } from "./dynamic-sampling.ts";
 import type { FilterGroup, GroupFilter } from "./group-filter.ts";
-import { keepAll } from "./keep-all.ts";
+import { keepAllGroups } from "./keep-all-groups.ts";
 import { skipUniform } from "./skip-uniform.ts";
 import { topDeviation } from "./top-deviation.ts";
 import { taskValue, valueReplacement } from "./value-replacement.ts";
@@ -15,43 +15,46 @@ const keptBy = (filter: GroupFilter, groups: readonly FilterGroup[]) =>
 
 const mixed = groupsOf([0, 0], [0, 1], [1, 1], [0.4, 0.6], [0.1, 0.1]);
 
-describe.each([keepAll(), skipUniform(), dynamicSampling({ wanted: 3 }), topDeviation(), valueReplacement()] as const)(
-  "$name",
-  (filter) => {
-    test("chooses groups that exist, scales within 0..1, whole refills, finite metrics; the same chance, the same choice", () => {
-      const rng = createRng(2);
-      for (let round = 0; round < 20; round++) {
-        const rewards = Array.from({ length: rng.integer(12) }, () =>
-          Array.from({ length: rng.integer(5) }, () => rng.integer(2)),
-        );
-        const groups = groupsOf(...rewards);
-        const choice = filter.choose(groups, createRng(round));
-        expect(filter.choose(groups, createRng(round))).toEqual(choice);
-        for (const { index, scale } of choice.kept) {
-          expect(groups[index]).toBeDefined();
-          expect(scale > 0 && scale <= 1).toBe(true);
-        }
-        expect(Number.isInteger(choice.refill) && choice.refill >= 0).toBe(true);
-        expect(Object.values(choice.metrics).every(Number.isFinite)).toBe(true);
+describe.each([
+  keepAllGroups(),
+  skipUniform(),
+  dynamicSampling({ wanted: 3 }),
+  topDeviation(),
+  valueReplacement(),
+] as const)("$name", (filter) => {
+  test("chooses groups that exist, scales within 0..1, whole refills, finite metrics; the same chance, the same choice", () => {
+    const rng = createRng(2);
+    for (let round = 0; round < 20; round++) {
+      const rewards = Array.from({ length: rng.integer(12) }, () =>
+        Array.from({ length: rng.integer(5) }, () => rng.integer(2)),
+      );
+      const groups = groupsOf(...rewards);
+      const choice = filter.choose(groups, createRng(round));
+      expect(filter.choose(groups, createRng(round))).toEqual(choice);
+      for (const { index, scale } of choice.kept) {
+        expect(groups[index]).toBeDefined();
+        expect(scale > 0 && scale <= 1).toBe(true);
       }
-    });
+      expect(Number.isInteger(choice.refill) && choice.refill >= 0).toBe(true);
+      expect(Object.values(choice.metrics).every(Number.isFinite)).toBe(true);
+    }
+  });
 
-    test("reports groups of equal rewards, split by whether they passed", () => {
-      const { metrics } = filter.choose(mixed, createRng(1));
-      expect(metrics).toMatchObject({ "filter/uniform-groups": 0.6, "filter/all-fail": 0.4, "filter/all-pass": 0.2 });
-    });
-  },
-);
+  test("reports groups of equal rewards, split by whether they passed", () => {
+    const { metrics } = filter.choose(mixed, createRng(1));
+    expect(metrics).toMatchObject({ "filter/uniform-groups": 0.6, "filter/all-fail": 0.4, "filter/all-pass": 0.2 });
+  });
+});
 
-test("keepAll keeps all, skipUniform those with something to compare", () => {
-  expect(keptBy(keepAll(), mixed)).toEqual([0, 1, 2, 3, 4]);
+test("keepAllGroups keeps all, skipUniform those with something to compare", () => {
+  expect(keptBy(keepAllGroups(), mixed)).toEqual([0, 1, 2, 3, 4]);
   expect(keptBy(skipUniform(), mixed)).toEqual([1, 3]);
   expect(skipUniform().choose(mixed, createRng(1)).metrics["filter/kept-groups"]).toBe(0.4);
   expect(keptBy(skipUniform(), groupsOf([1], [], [0.3, 0.1 + 0.2]))).toEqual([]);
 });
 
 test("what counts as passing can be set", () => {
-  const { metrics } = keepAll({ passReward: 0.1 }).choose(mixed, createRng(1));
+  const { metrics } = keepAllGroups({ passReward: 0.1 }).choose(mixed, createRng(1));
   expect(metrics).toMatchObject({ "filter/all-fail": 0.2, "filter/all-pass": 0.4 });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRng } from "../random.ts";
 import { firstSampled, makeGroup, near } from "./contract/make-row.ts";
-import { drGrpo, groupRelative } from "./group-relative.ts";
+import { drGrpoCredit, groupRelative } from "./group-relative.ts";
 import { leaveOneOut, leaveOneOutAdvantages } from "./leave-one-out.ts";
 import { relativeAdvantages } from "./relative-advantages.ts";
 
@@ -12,7 +12,7 @@ test.each([
   ["verl: Bessel, 1e-6", groupRelative(), 1.620182, -0.540061],
   ["TRL: Bessel, 1e-4", groupRelative({ epsilon: 1e-4 }), 1.619835, -0.539945],
   ["population, 1e-8", groupRelative({ std: "population", epsilon: 1e-8 }), 1.732051, -0.57735],
-  ["Dr.GRPO", drGrpo(), 0.75, -0.25],
+  ["Dr.GRPO", drGrpoCredit(), 0.75, -0.25],
   ["RLOO", leaveOneOut(), 0.857143, -0.285714],
 ])("golden: %s", (_, credit, high, low) => {
   const rows = makeGroup(rewards);
@@ -40,7 +40,7 @@ test("the floor holds down the advantages of rewards that hardly differ", () => 
 
 test("groups are compared within themselves", () => {
   const rows = [...makeGroup([1, 0]), ...makeGroup([101, 100], { group: "b" })];
-  expect(firstSampled(drGrpo().assign(rows).advantages_B_T, rows)).toEqual([0.5, -0.5, 0.5, -0.5]);
+  expect(firstSampled(drGrpoCredit().assign(rows).advantages_B_T, rows)).toEqual([0.5, -0.5, 0.5, -0.5]);
 });
 
 test("advantages add up to 0, do not change with a shift, and RLOO's are rewards less the mean of the others", () => {

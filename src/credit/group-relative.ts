@@ -21,6 +21,6 @@ export function groupRelative(options: Partial<RelativeOptions> = {}): Credit {
 }
 
 /** Dr.GRPO: the mean is subtracted, nothing is divided by. Its constant length norm is the loss's part. */
-export function drGrpo(): Credit {
+export function drGrpoCredit(): Credit {
   return { ...groupRelative({ scale: "none" }), name: "dr-grpo" };
 }

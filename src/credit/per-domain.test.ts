@@ -1,16 +1,38 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../random.ts";
+import { groupAttempts } from "./attempts.ts";
 import { firstSampled, makeGroup, makeRow, near } from "./contract/make-row.ts";
 import { sampleRows } from "./contract/sample-rows.ts";
 import type { Credit, CreditRow } from "./credit.ts";
-import { discountedReturns } from "./discounted-returns.ts";
+import { creditResult } from "./credit-result.ts";
 import { gae } from "./gae.ts";
-import { drGrpo } from "./group-relative.ts";
+import { drGrpoCredit } from "./group-relative.ts";
 import { fitNormaliser, type NormaliseMethod, normaliseReward } from "./normalise-rewards.ts";
 import { perDomain } from "./per-domain.ts";
 import { perRole } from "./per-role.ts";
-import { reinforcePlusPlus } from "./reinforce-plus-plus.ts";
-import { remax } from "./remax.ts";
+import { reinforcePlusPlusCredit } from "./reinforce-plus-plus.ts";
+import { remaxCredit } from "./remax-credit.ts";
+import { returnsToGo } from "./returns-to-go.ts";
+import { fillSampled, zerosLike } from "./spread.ts";
+import { rewardsOf, stepsOf } from "./steps.ts";
+
+/** A turn's tokens get what the rollout earned from then on: rewards as they are, with nothing subtracted. */
+const turnReturns: Credit = {
+  name: "turn-returns",
+  needs: {},
+  assign(rows) {
+    const groups = groupAttempts(rows);
+    const advantages_B_T = zerosLike(rows);
+    for (const attempt of groups.flat()) {
+      const steps = stepsOf(rows, attempt);
+      const returns_K = returnsToGo(rewardsOf(steps), 1);
+      for (const [k, { row, start, end }] of steps.entries()) {
+        fillSampled(advantages_B_T[row], rows[row].mask_T, returns_K[k], start, end);
+      }
+    }
+    return creditResult(rows, groups, advantages_B_T);
+  },
+};
 
 /** Share of all absolute advantage that falls to one part of the batch. */
 function shareOf(credit: Credit, rows: readonly CreditRow[], isPart: (row: CreditRow) => boolean): number {
@@ -33,9 +55,9 @@ describe("a reward in 0..1 beside one in 0..100", () => {
   const isSmall = (row: CreditRow) => row.domain === "small";
 
   test.each([
-    ["perDomain of drGrpo", perDomain(drGrpo()), drGrpo()],
-    ["perDomain of REINFORCE++", perDomain(reinforcePlusPlus()), reinforcePlusPlus()],
-    ["perRole", perRole(), reinforcePlusPlus()],
+    ["perDomain of drGrpo", perDomain(drGrpoCredit()), drGrpoCredit()],
+    ["perDomain of REINFORCE++", perDomain(reinforcePlusPlusCredit()), reinforcePlusPlusCredit()],
+    ["perRole", perRole(), reinforcePlusPlusCredit()],
   ])("%s: it is not starved", (_, fair, unfair) => {
     const rows = mixedRows();
     expect(shareOf(fair, rows, isSmall)).toBeGreaterThan(0.4);
@@ -95,7 +117,7 @@ describe("perDomain", () => {
       ...makeGroup([10, 20], { group: "c", domain: "y" }),
     ];
     const first = (grouping: "domain" | "group" | "batch") => {
-      const credit = perDomain(discountedReturns(), { grouping, method: "mean" });
+      const credit = perDomain(turnReturns, { grouping, method: "mean" });
       return firstSampled(credit.assign(rows).advantages_B_T, rows);
     };
     expect(first("domain")).toEqual(near([-3, -1, 1, 3, -5, 5]));
@@ -106,7 +128,7 @@ describe("perDomain", () => {
   test("a rollout of several rows counts once", () => {
     const parts = [false, true].map((isLast) => makeRow({ mask: [1], rollout: "a/0", reward: 4, isLast }));
     const rows = [...parts, makeRow({ mask: [1], rollout: "a/1", reward: 0 })];
-    const { advantages_B_T } = perDomain(discountedReturns({ gamma: 1 }), { method: "mean" }).assign(rows);
+    const { advantages_B_T } = perDomain(turnReturns, { method: "mean" }).assign(rows);
     expect(advantages_B_T.map(([first]) => first)).toEqual([2, 2, -2]);
   });
 
@@ -114,15 +136,15 @@ describe("perDomain", () => {
     const rows = [100, 300].map((reward, g) =>
       makeRow({ mask: [1, 0, 1], rollout: `a/${g}`, turnRewards: [100, 0], reward, baseline: 200 }),
     );
-    const returns = perDomain(discountedReturns({ gamma: 1 })).assign(rows).advantages_B_T;
+    const returns = perDomain(turnReturns).assign(rows).advantages_B_T;
     const unit = 100 / 141.421356;
     expect([...returns[0]]).toEqual(near([-unit, 0, -2 * unit]));
     expect([...returns[1]]).toEqual(near([unit, 0, 0]));
-    expect(firstSampled(perDomain(remax()).assign(rows).advantages_B_T, rows)).toEqual(near([-unit, unit]));
+    expect(firstSampled(perDomain(remaxCredit()).assign(rows).advantages_B_T, rows)).toEqual(near([-unit, unit]));
   });
 
   test("metrics are of rewards as given", () => {
-    const { metrics } = perDomain(drGrpo()).assign(makeGroup([0, 100]));
+    const { metrics } = perDomain(drGrpoCredit()).assign(makeGroup([0, 100]));
     expect(metrics["credit/group-std"]).toBeCloseTo(70.710678, 5);
     expect(metrics["credit/absolute-advantage"]).toBeCloseTo(Math.SQRT1_2, 5);
   });
@@ -130,10 +152,10 @@ describe("perDomain", () => {
   test("rows that have no baseline are given none", () => {
     const seen: CreditRow[] = [];
     const credit: Credit = {
-      ...drGrpo(),
+      ...drGrpoCredit(),
       assign(rows) {
         seen.push(...rows);
-        return drGrpo().assign(rows);
+        return drGrpoCredit().assign(rows);
       },
     };
     perDomain(credit).assign([...makeGroup([0, 1]), ...makeGroup([0, 1], { group: "b", baseline: 0.5 })]);

@@ -2,14 +2,14 @@ import { defined } from "../defined.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
-import { reinforcePlusPlus } from "./reinforce-plus-plus.ts";
+import { reinforcePlusPlusCredit } from "./reinforce-plus-plus.ts";
 
 /**
  * Every pair of domain and role is credited on its own, so that its mean and deviation are its own. With REINFORCE++, the
  * default, this is TRR++ of Absolute Zero, where one policy proposes and solves. The metrics of each part are reported
  * under `<metric>/<domain>/<role>`.
  */
-export function perRole(credit: Credit = reinforcePlusPlus()): Credit {
+export function perRole(credit: Credit = reinforcePlusPlusCredit()): Credit {
   return {
     name: `per-role(${credit.name})`,
     needs: credit.needs,

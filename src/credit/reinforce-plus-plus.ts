@@ -6,15 +6,15 @@ import { spreadOverAttempts, zerosLike } from "./spread.ts";
 import { whitenMasked } from "./statistics.ts";
 import { tokenRewards } from "./token-rewards.ts";
 
-export interface ReinforcePlusPlusOptions {
+export interface ReinforcePlusPlusCreditOptions {
   /** Per sampled token. */
   readonly gamma: number;
 }
 
-const defaults: ReinforcePlusPlusOptions = { gamma: 1 };
+const defaults: ReinforcePlusPlusCreditOptions = { gamma: 1 };
 
 /** REINFORCE++: the discounted return of each sampled token, whitened over all sampled tokens of the batch. */
-export function reinforcePlusPlus(options: Partial<ReinforcePlusPlusOptions> = {}): Credit {
+export function reinforcePlusPlusCredit(options: Partial<ReinforcePlusPlusCreditOptions> = {}): Credit {
   const { gamma } = { ...defaults, ...options };
   return {
     name: "reinforce-plus-plus",
@@ -37,7 +37,7 @@ export function reinforcePlusPlus(options: Partial<ReinforcePlusPlusOptions> = {
 }
 
 /** REINFORCE++-baseline: the reward less its group's mean, whitened over all sampled tokens of the batch. */
-export function reinforcePlusPlusBaseline(): Credit {
+export function reinforcePlusPlusBaselineCredit(): Credit {
   return {
     name: "reinforce-plus-plus-baseline",
     needs: {},

@@ -1,8 +1,8 @@
-import type { Attempt } from "./attempts.ts";
+import type { CreditAttempt } from "./attempts.ts";
 import type { CreditRow } from "./credit.ts";
 
 /** How many tokens of a rollout were sampled. */
-export function countSampled(rows: readonly CreditRow[], chain: Attempt["rows"]): number {
+export function countSampled(rows: readonly CreditRow[], chain: CreditAttempt["rows"]): number {
   let count = 0;
   for (const b of chain) {
     const { mask_T } = rows[b];
@@ -14,7 +14,7 @@ export function countSampled(rows: readonly CreditRow[], chain: Attempt["rows"])
 /** The sampled tokens' numbers of the rows in `chain`, one after another, without what lies between. */
 export function gatherSampled(
   rows: readonly CreditRow[],
-  chain: Attempt["rows"],
+  chain: CreditAttempt["rows"],
   arrayOf: (b: number) => ArrayLike<number>,
 ): Float64Array<ArrayBuffer> {
   const gathered_S = new Float64Array(countSampled(rows, chain));
@@ -30,7 +30,7 @@ export function gatherSampled(
 /** The way back: writes gathered numbers to where they came from. */
 export function scatterSampled(
   rows: readonly CreditRow[],
-  chain: Attempt["rows"],
+  chain: CreditAttempt["rows"],
   gathered_S: ArrayLike<number>,
   out_B_T: readonly Float32Array[],
 ): void {

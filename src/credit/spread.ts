@@ -1,4 +1,4 @@
-import type { Attempt } from "./attempts.ts";
+import type { CreditAttempt } from "./attempts.ts";
 import type { CreditRow } from "./credit.ts";
 
 /** Zeros of the rows' shapes. */
@@ -20,8 +20,8 @@ export function fillSampled(
 /** One number per attempt, computed group by group, to all sampled tokens of its rows. */
 export function spreadOverAttempts(
   rows: readonly CreditRow[],
-  groups: readonly (readonly Attempt[])[],
-  compute: (rewards_G: Float64Array, attempts: readonly Attempt[]) => ArrayLike<number>,
+  groups: readonly (readonly CreditAttempt[])[],
+  compute: (rewards_G: Float64Array, attempts: readonly CreditAttempt[]) => ArrayLike<number>,
 ): Float32Array<ArrayBuffer>[] {
   const out_B_T = zerosLike(rows);
   for (const attempts of groups) {

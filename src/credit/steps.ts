@@ -1,4 +1,4 @@
-import type { Attempt } from "./attempts.ts";
+import type { CreditAttempt } from "./attempts.ts";
 import type { CreditRow } from "./credit.ts";
 
 /** A turn in which the policy sampled something. */
@@ -17,7 +17,7 @@ export interface Step {
  * step's, if the rollout's last row is there. The reward of a turn without a sampled token goes to the step before it;
  * before the first step there is no one to credit, and it is left out.
  */
-export function stepsOf(rows: readonly CreditRow[], attempt: Attempt): Step[] {
+export function stepsOf(rows: readonly CreditRow[], attempt: CreditAttempt): Step[] {
   const steps: { -readonly [Key in keyof Step]: Step[Key] }[] = [];
   let given = 0;
   for (const b of attempt.rows) {

@@ -1,4 +1,4 @@
-import { type Attempt, groupAttempts } from "./attempts.ts";
+import { type CreditAttempt, groupAttempts } from "./attempts.ts";
 import type { CreditRow } from "./credit.ts";
 import { zerosLike } from "./spread.ts";
 import { penaltyOf, stepsOf } from "./steps.ts";
@@ -9,7 +9,7 @@ import { penaltyOf, stepsOf } from "./steps.ts";
  */
 export function tokenRewards(
   rows: readonly CreditRow[],
-  groups: readonly (readonly Attempt[])[] = groupAttempts(rows),
+  groups: readonly (readonly CreditAttempt[])[] = groupAttempts(rows),
 ): Float32Array<ArrayBuffer>[] {
   const rewards_B_T = zerosLike(rows);
   for (const attempts of groups) {

@@ -1,6 +1,5 @@
-export { playEpisode } from "./attempt/attempt-episode.ts";
 export type { EnvFinding, EnvFindingCode } from "./check/findings.ts";
-export { type CheckEnvOptions, checkEnv, describeFindings, type EnvReport } from "./check-env.ts";
+export { type CheckEnvOptions, checkEnv, type EnvReport } from "./check-env.ts";
 export { defaultLimits, defineEnv, type EnvDefinition, type ToolMaker } from "./define-env.ts";
 export type {
   ActContext,

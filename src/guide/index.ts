@@ -5,7 +5,6 @@ export {
   guidance,
   type HintGenerator,
   type HintWriter,
-  hintKinds,
   type LockHintsOptions,
   lockHints,
   type ModelHintsOptions,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRng } from "../random.ts";
 import { addMetrics, scaleLoss, sumLosses } from "./combine.ts";
 import { randomRows } from "./contract/random-rows.ts";
-import { dpo } from "./dpo.ts";
+import { dpoLoss } from "./dpo-loss.ts";
 import { entropyBonus } from "./entropy-bonus.ts";
 import { klPenalty } from "./kl.ts";
 import { lossContract } from "./loss.contract.ts";
@@ -18,7 +18,7 @@ const parts = () => [
 ];
 lossContract("a sum of losses", () => sumLosses(parts()));
 lossContract("a loss times 3", () => scaleLoss(ppoClip(), 3));
-lossContract("a sum with pairs", () => sumLosses([dpo(), ppoClip()]));
+lossContract("a sum with pairs", () => sumLosses([dpoLoss(), ppoClip()]));
 
 test("a sum needs what its parts need, and says what each contributed", () => {
   const rows = randomRows(createRng(1));

@@ -1,5 +1,5 @@
-export { type Aggregation, coefficients } from "./aggregation.ts";
-export { type CispoOptions, cispo } from "./cispo.ts";
+export type { Aggregation } from "./aggregation.ts";
+export { type CispoLossOptions, cispoLoss } from "./cispo-loss.ts";
 export { addMetrics, scaleLoss, sumLosses } from "./combine.ts";
 export {
   type Correction,
@@ -10,13 +10,12 @@ export {
   sequenceRatioMask,
   truncatedRatio,
 } from "./corrections.ts";
-export { type DpoOptions, dpo } from "./dpo.ts";
+export { type DpoLossOptions, dpoLoss } from "./dpo-loss.ts";
 export { type EntropyBonusOptions, entropyBonus } from "./entropy-bonus.ts";
 export { type ImitationOptions, imitation } from "./imitation.ts";
 export { type KlEstimator, type KlOptions, klPenalty, klValue } from "./kl.ts";
 export { type AdaptiveKlOptions, adaptiveKl, fixedKl, type KlController } from "./kl-controller.ts";
-export { klInReward } from "./kl-in-reward.ts";
-export { type KtoOptions, kto } from "./kto.ts";
+export { type KtoLossOptions, ktoLoss } from "./kto-loss.ts";
 export type { Loss, LossNeeds, LossResult, LossRow, LossTotals } from "./loss.ts";
 export { type PolicyGradientOptions, policyGradient, type TermOf, type TokenTerm } from "./policy-gradient.ts";
 export { type PositiveNllOptions, positiveNll } from "./positive-nll.ts";

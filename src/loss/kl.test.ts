@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { makeRow } from "./contract/make-row.ts";
 import { type KlEstimator, klPenalty, klSlope, klValue } from "./kl.ts";
-import { klInReward } from "./kl-in-reward.ts";
 import { lossContract } from "./loss.contract.ts";
 import { totalsOf } from "./totals.ts";
 
@@ -46,16 +45,6 @@ test("the value of k3 with the gradient of k2", () => {
   const { loss, derivatives } = klPenalty({ coefficient: 2, gradient: "k2" }).compute([row], totalsOf([row]));
   expect(loss).toBeCloseTo(2 * 0.106531, 5);
   expect(derivatives.logprobs_B_T[0]).toEqual(Float32Array.of(2 * 0.5));
-});
-
-test("in the reward: less k1 of the old policy, on sampled tokens alone", () => {
-  const row = makeRow({
-    logprobs_T: Float32Array.of(-7, -7, -7),
-    oldLogprobs_T: Float32Array.of(-1, -1, -2),
-    referenceLogprobs_T: Float32Array.of(-5, -2, -1.5),
-    mask_T: Uint8Array.of(0, 1, 1),
-  });
-  expect(klInReward(row, Float32Array.of(3, 0, 1), 0.5)).toEqual(Float32Array.of(0, -0.5, 1.25));
 });
 
 test("the penalty is the coefficient times the mean over tokens", () => {

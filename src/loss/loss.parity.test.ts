@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createRng } from "../random.ts";
-import { cispo } from "./cispo.ts";
+import { cispoLoss } from "./cispo-loss.ts";
 import { sumLosses } from "./combine.ts";
 import { makeRow } from "./contract/make-row.ts";
 import { truncatedRatio } from "./corrections.ts";
-import { dpo } from "./dpo.ts";
+import { dpoLoss } from "./dpo-loss.ts";
 import { entropyBonus } from "./entropy-bonus.ts";
 import { klPenalty } from "./kl.ts";
-import { kto } from "./kto.ts";
+import { ktoLoss } from "./kto-loss.ts";
 import type { Loss, LossRow } from "./loss.ts";
 import { ppoClip } from "./ppo-clip.ts";
 import { totalsOf } from "./totals.ts";
@@ -82,16 +82,16 @@ const cases: Record<string, Case> = {
     trl: { ...grpo, level: "sequence", epsilon_low: 0.05, epsilon_high: 0.06 },
     loss: ppoClip({ ratio: "sequence", clipLow: 0.05, clipHigh: 0.06, aggregation: "seq-mean-token-mean" }),
   },
-  CISPO: { trl: { trainer: "grpo", loss_type: "cispo", epsilon_high: 1.3 }, loss: cispo({ cap: 1.3 }) },
+  CISPO: { trl: { trainer: "grpo", loss_type: "cispo", epsilon_high: 1.3 }, loss: cispoLoss({ cap: 1.3 }) },
   "CISPO by sequence": {
     trl: { trainer: "grpo", loss_type: "cispo", epsilon_high: 1.05, level: "sequence" },
-    loss: cispo({ cap: 1.05, ratio: "sequence" }),
+    loss: cispoLoss({ cap: 1.05, ratio: "sequence" }),
   },
-  DPO: { trl: { trainer: "dpo", loss_type: "sigmoid", beta: 0.3 }, loss: dpo({ beta: 0.3 }) },
-  IPO: { trl: { ...ipo, beta: 0.3 }, loss: dpo({ beta: 0.3, variant: "ipo" }) },
+  DPO: { trl: { trainer: "dpo", loss_type: "sigmoid", beta: 0.3 }, loss: dpoLoss({ beta: 0.3 }) },
+  IPO: { trl: { ...ipo, beta: 0.3 }, loss: dpoLoss({ beta: 0.3, variant: "ipo" }) },
   KTO: {
     trl: { trainer: "kto", beta: 0.3, desirable_weight: 1.2, undesirable_weight: 0.8 },
-    loss: kto({ beta: 0.3, desirableWeight: 1.2, undesirableWeight: 0.8 }),
+    loss: ktoLoss({ beta: 0.3, desirableWeight: 1.2, undesirableWeight: 0.8 }),
   },
 };
 

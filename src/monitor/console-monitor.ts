@@ -68,7 +68,6 @@ function lineOf(event: RunEvent): string | undefined {
     case "run-end":
       return `ended: ${event.reason}`;
     case "step-end":
-    case "rollout-end":
     case "checkpoint-saved":
       return undefined;
     default:

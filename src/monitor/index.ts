@@ -1,11 +1,8 @@
 export { metric } from "../schema/metric-names.ts";
 export { type ConsoleMonitorOptions, consoleMonitor, type Screen } from "./console-monitor.ts";
 export {
-  builtinDetectors,
-  builtinInvariants,
   type ChecklistItem,
   checklist,
-  type Detector,
   type DiagnoseOptions,
   type Diagnosis,
   DoctorStop,
@@ -13,7 +10,6 @@ export {
   diagnoseFully,
   type Evidence,
   type Finding,
-  type Invariant,
   type LiveDoctor,
   type LiveDoctorOptions,
   liveDoctor,

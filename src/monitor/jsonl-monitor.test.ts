@@ -17,7 +17,7 @@ test("each event is a line that can be read back, also where a number is none", 
   const events = [
     { type: "run-start", name: "copy" },
     { type: "step-end", step: 0, metrics: { "rollout/reward": 0.5, "update/gradient-norm": Number.NaN } },
-    { type: "rollout-end", rollout: "0/1", stop: "completed", reward: Number.POSITIVE_INFINITY },
+    { type: "eval-end", step: 0, metrics: { "eval/reward": Number.POSITIVE_INFINITY } },
     { type: "run-end", reason: "finished" },
   ] as const;
   let time = 1000;

@@ -23,7 +23,7 @@ export function jsonlMonitor({ file, now = wholeMilliseconds }: JsonlMonitorOpti
 }
 
 function readable(event: RunEvent): object {
-  if (!("metrics" in event)) return event.type === "rollout-end" ? { ...event, reward: jsonReal(event.reward) } : event;
+  if (!("metrics" in event)) return event;
   const metrics = Object.entries(event.metrics).map(([name, value]) => [name, jsonReal(value)]);
   return { ...event, metrics: Object.fromEntries(metrics) };
 }

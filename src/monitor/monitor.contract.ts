@@ -12,7 +12,6 @@ const step = (index: number, value: number): RunEvent => ({ type: "step-end", st
 const wholeRun: readonly RunEvent[] = [
   { type: "run-start", name: "run" },
   { type: "phase-start", phase: "grpo", steps: 2 },
-  { type: "rollout-end", rollout: "0/0", stop: "completed", reward: 1 },
   step(0, 0.5),
   { type: "eval-end", step: 0, metrics: { "eval/success": 0.5, "eval/reward": 0.5 } },
   { type: "checkpoint-saved", step: 0, directory: "checkpoints/step-000000" },

@@ -4,7 +4,7 @@ import { parseWith } from "../schema/parse-with.ts";
 import type { JsonValue } from "../scorer/json-value.ts";
 import { agentR1 } from "./agent-r1.ts";
 import { codeTests } from "./code-tests.ts";
-import { countdown } from "./countdown.ts";
+import { countdownReward } from "./countdown-reward.ts";
 import { exactMatch } from "./exact-match.ts";
 import { f1 } from "./f1.ts";
 import { format } from "./format.ts";
@@ -85,12 +85,12 @@ export const builtinRewards = {
   countdown: {
     description: "TinyZero's Countdown: 1, or 0.1 for any <answer>",
     fields: ["numbers", "target"],
-    make: () => countdown(read(Puzzle)),
+    make: () => countdownReward(read(Puzzle)),
   },
   "countdown-ragen": {
     description: "RAGEN's Countdown: 1, or 0.1 for the right numbers",
     fields: ["numbers", "target"],
-    make: () => countdown(read(Puzzle), { rule: "ragen" }),
+    make: () => countdownReward(read(Puzzle), { rule: "ragen" }),
   },
   "code-tests": {
     description: "Share of the JavaScript tests that the answer passes",

@@ -2,12 +2,11 @@ export type { Countdown } from "../scorer/countdown.ts";
 export { dast } from "../scorer/dast.ts";
 export type { TagRule } from "../scorer/format-tags.ts";
 export { exactMatchScore, normalizeAnswer, substringMatchScore, tokenF1 } from "../scorer/normalize-answer.ts";
-export type { Box, Point } from "../scorer/point-in-box.ts";
+export type { BoundingBox, Point } from "../scorer/point-in-box.ts";
 export type { StageWeights } from "../scorer/progressive.ts";
 export type { SearchR1Weights } from "../scorer/search-r1.ts";
 export { firstVisitBonuses, type PotentialOptions, potentialShaping } from "../scorer/subgoals.ts";
-export { patchSimilarity, type SweRlScore, type SweRlTask } from "../scorer/swe-rl.ts";
-export { databaseHash } from "../scorer/tau-bench.ts";
+export type { SweRlTask } from "../scorer/swe-rl.ts";
 export type { ToolRlCall, ToolRlReference } from "../scorer/toolrl.ts";
 export type { UiGold } from "../scorer/ui-r1.ts";
 export type {
@@ -21,11 +20,11 @@ export type {
 export type { ShopGoal, ShopProduct, ShopPurchase } from "../scorer/web-shop.ts";
 export { agentR1 } from "./agent-r1.ts";
 export { type AlphaScheduleOptions, alphaSchedule } from "./alpha-schedule.ts";
-export { type BuiltinReward, builtinRewards } from "./builtin-rewards.ts";
-export { type CodeTestsOptions, codeTests, lastCodeBlock } from "./code-tests.ts";
+export { builtinRewards } from "./builtin-rewards.ts";
+export { type CodeTestsOptions, codeTests } from "./code-tests.ts";
 export { gated, mapTotal, weighted } from "./combinators.ts";
 export { type CompositeRewardOptions, composite } from "./composite.ts";
-export { type CountdownOptions, countdown } from "./countdown.ts";
+export { type CountdownRewardOptions, countdownReward } from "./countdown-reward.ts";
 export { type EnsembleOptions, ensemble } from "./ensemble.ts";
 export { allText, type GoldOf, lastText, type TextOf, type TextOptions } from "./episode-text.ts";
 export { exactMatch } from "./exact-match.ts";
@@ -45,7 +44,7 @@ export {
   sigmoidLength,
   softOverlong,
 } from "./length.ts";
-export { makeReward, type RewardFacts, rangeOf, warningsOf } from "./make-reward.ts";
+export { makeReward, type RewardFacts, warningsOf } from "./make-reward.ts";
 export { math } from "./math.ts";
 export { type PointInBoxOptions, pointInBox } from "./point-in-box.ts";
 export { type RagenFormatOptions, ragenFormat } from "./ragen-format.ts";
@@ -63,4 +62,4 @@ export { type ToolRlRewardOptions, toolRl } from "./tool-rl.ts";
 export { type ToolShapingRewardOptions, toolShaping } from "./tool-shaping.ts";
 export { uiR1 } from "./ui-r1.ts";
 export { type WebArenaOptions, webArena } from "./web-arena.ts";
-export { type WebShopOptions, webShop } from "./web-shop.ts";
+export { type WebShopRewardOptions, webShopReward } from "./web-shop-reward.ts";

@@ -1,12 +1,12 @@
 import { makeScore } from "../schema/score.ts";
-import { type Box, isPointInBox, type Point } from "../scorer/point-in-box.ts";
+import { type BoundingBox, isPointInBox, type Point } from "../scorer/point-in-box.ts";
 import { parseUiAction } from "../scorer/ui-r1.ts";
 import { lastText } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 
 export interface PointInBoxOptions<Data, State> {
-  box: (task: Data) => Box;
+  box: (task: Data) => BoundingBox;
   /** Where was clicked, null for nowhere; by default what the last turn's `<answer>` says. */
   point?: (episode: ScoredEpisode<Data, State>) => Point | null;
 }

@@ -3,7 +3,7 @@ import { agentR1 } from "./agent-r1.ts";
 import { alphaSchedule } from "./alpha-schedule.ts";
 import { gated, mapTotal, weighted } from "./combinators.ts";
 import { composite } from "./composite.ts";
-import { countdown } from "./countdown.ts";
+import { countdownReward } from "./countdown-reward.ts";
 import { ensemble } from "./ensemble.ts";
 import { exactMatch } from "./exact-match.ts";
 import { f1 } from "./f1.ts";
@@ -28,7 +28,7 @@ import { toolRl } from "./tool-rl.ts";
 import { toolShaping } from "./tool-shaping.ts";
 import { uiR1 } from "./ui-r1.ts";
 import { webArena } from "./web-arena.ts";
-import { webShop } from "./web-shop.ts";
+import { webShopReward } from "./web-shop-reward.ts";
 
 // Every reward keeps the contract; what each is worth is in its own test file. The judge's is in judge.test.ts, that of
 // codeTests, which starts a process for each episode, in code-tests.slow.test.ts.
@@ -75,10 +75,10 @@ const rewards: Readonly<Record<string, () => Reward<Task>>> = {
   searchR1Format: () => searchR1Format(gold),
   agentR1: () => agentR1(gold),
   ragenFormat: () => ragenFormat(),
-  "countdown, TinyZero": () => countdown(() => ({ numbers: [2, 2], target: 4 })),
-  "countdown, RAGEN": () => countdown(() => ({ numbers: [2, 2], target: 4 }), { rule: "ragen" }),
+  "countdown, TinyZero": () => countdownReward(() => ({ numbers: [2, 2], target: 4 })),
+  "countdown, RAGEN": () => countdownReward(() => ({ numbers: [2, 2], target: 4 }), { rule: "ragen" }),
   webShop: () =>
-    webShop({
+    webShopReward({
       purchase: ({ answer }) => ({ product, options: { size: answer }, price: 10 }),
       goal: () => ({ ...product, options: ["xl"], priceUpper: 20 }),
     }),

@@ -41,8 +41,8 @@ export interface ContextRender {
 }
 
 /** Everything. */
-export function keepAll(): Context {
-  return { name: "keep-all", open: () => (history) => history };
+export function fullContext(): Context {
+  return { name: "full", open: () => (history) => history };
 }
 
 /** The opening and the last `turns` turns with what was read around them (RAGEN's context window). */

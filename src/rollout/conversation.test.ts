@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
 import type { Renderer } from "../policy/renderer.ts";
-import { keepAll, lastTurns, type SaidSegment } from "./context.ts";
+import { fullContext, lastTurns, type SaidSegment } from "./context.ts";
 import { Conversation, type TrajectoryFields } from "./conversation.ts";
 
 const tokenizer = byteTokenizer();
@@ -48,7 +48,7 @@ function watched(): { renderer: Renderer; asked: string[] } {
 
 test("every message is made into tokens once, and what was said never", () => {
   const { renderer, asked } = watched();
-  const conversation = new Conversation(renderer, [], keepAll());
+  const conversation = new Conversation(renderer, [], fullContext());
   conversation.read(user("one"), true);
   conversation.say(said(3, 0));
   conversation.read(user("two"), false);
@@ -58,7 +58,7 @@ test("every message is made into tokens once, and what was said never", () => {
 });
 
 test("what was read after the last turn is not in the trajectory", () => {
-  const conversation = new Conversation(plain, [], keepAll());
+  const conversation = new Conversation(plain, [], fullContext());
   const prompt = conversation.read(user("one"), true);
   conversation.say(said(3, 0));
   conversation.read(user("two"), true);
@@ -70,7 +70,7 @@ test("what was read after the last turn is not in the trajectory", () => {
 });
 
 test("who never spoke has no trajectory", () => {
-  const conversation = new Conversation(plain, [], keepAll());
+  const conversation = new Conversation(plain, [], fullContext());
   expect(conversation.trajectories(fields, [])).toEqual([]);
   conversation.read(user("one"), true);
   expect(conversation.trajectories(fields, [])).toEqual([]);
@@ -89,7 +89,7 @@ test("pieces weigh as many tokens as were sampled in them: forced ones do not co
 });
 
 test("long conversations do not overflow the stack", () => {
-  const conversation = new Conversation(plain, [], keepAll());
+  const conversation = new Conversation(plain, [], fullContext());
   for (let i = 0; i < 3_000; i++) {
     conversation.read(user("x"), true);
     conversation.say(said(1, i % 50));

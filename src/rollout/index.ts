@@ -1,4 +1,11 @@
-export { type Context, type ContextRender, keepAll, lastTurns, observationStubs, type Segment } from "./context.ts";
+export {
+  type Context,
+  type ContextRender,
+  fullContext,
+  lastTurns,
+  observationStubs,
+  type Segment,
+} from "./context.ts";
 export { type Attempt, group } from "./group.ts";
 export type { Limits } from "./limits.ts";
 export type { PlayedRollout, Policy, RenderContext, Rollout, RolloutOptions } from "./rollout.ts";

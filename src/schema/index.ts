@@ -10,14 +10,7 @@ export {
 } from "./chat-jsonl.ts";
 export { collect } from "./collect.ts";
 export type { Conversation } from "./conversation.ts";
-export {
-  jsonLine,
-  type LineReader,
-  type Lines,
-  type ReadLinesOptions,
-  readJsonLines,
-  textLines,
-} from "./json-lines.ts";
+export { jsonLine, type LineReader, type Lines, type ReadLinesOptions, textLines } from "./json-lines.ts";
 export type { JsonReal } from "./json-real.ts";
 export { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";
 export type { Message, Role, ToolCall, ToolSpec } from "./message.ts";

@@ -7,7 +7,6 @@ const events: RunEvent[] = [
   { type: "run-start", name: "first" },
   { type: "run-start", name: "again", resumedAtStep: 4 },
   { type: "phase-start", phase: "warm-start", steps: 10 },
-  { type: "rollout-end", rollout: "r1", stop: "tool-timeout", reward: 0.5 },
   { type: "step-end", step: 3, metrics: { "loss/total": Number.NaN, "reward/mean": 1 } },
   { type: "eval-end", step: 3, metrics: {} },
   { type: "checkpoint-saved", step: 3, directory: "checkpoints/3" },

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { Real } from "./json-real.ts";
 import { parseWith } from "./parse-with.ts";
 import type { RunEvent } from "./run-event.ts";
-import { infrastructureStops, policyStops } from "./stop-reason.ts";
 
 const step = z.number();
 const metrics = z.record(z.string(), Real);
@@ -14,12 +13,6 @@ const Event = z.discriminatedUnion("type", [
     phase: z.string(),
     steps: z.number(),
     doneSteps: z.number().exactOptional(),
-  }),
-  z.object({
-    type: z.literal("rollout-end"),
-    rollout: z.string(),
-    stop: z.enum([...policyStops, ...infrastructureStops]),
-    reward: Real,
   }),
   z.object({ type: z.literal("step-end"), step, metrics }),
   z.object({ type: z.literal("eval-end"), step, metrics }),

@@ -1,5 +1,3 @@
-import type { StopReason } from "./stop-reason.ts";
-
 /** What a run reports as it goes. Time and order are the store's. */
 export type RunEvent =
   | { readonly type: "run-start"; readonly name: string; readonly resumedAtStep?: number }
@@ -10,7 +8,6 @@ export type RunEvent =
       /** Of a resumed run: steps of the phase that were done before. */
       readonly doneSteps?: number;
     }
-  | { readonly type: "rollout-end"; readonly rollout: string; readonly stop: StopReason; readonly reward: number }
   | { readonly type: "step-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
   | { readonly type: "eval-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
   | { readonly type: "checkpoint-saved"; readonly step: number; readonly directory: string }

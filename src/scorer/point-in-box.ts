@@ -1,8 +1,8 @@
 export type Point = readonly [x: number, y: number];
 /** Left, top, right, bottom. */
-export type Box = readonly [left: number, top: number, right: number, bottom: number];
+export type BoundingBox = readonly [left: number, top: number, right: number, bottom: number];
 
 /** Whether the point lies in the box, its edges included. */
-export function isPointInBox([x, y]: Point, [left, top, right, bottom]: Box): boolean {
+export function isPointInBox([x, y]: Point, [left, top, right, bottom]: BoundingBox): boolean {
   return left <= x && x <= right && top <= y && y <= bottom;
 }

@@ -1,10 +1,10 @@
 import { hasTagFormat, type TagRule, tagContents } from "./format-tags.ts";
-import { type Box, isPointInBox, type Point } from "./point-in-box.ts";
+import { type BoundingBox, isPointInBox, type Point } from "./point-in-box.ts";
 
 /** What a step of UI-R1 should be. Only a click has a box. */
 export interface UiGold {
   action: string;
-  box?: Box;
+  box?: BoundingBox;
 }
 
 export interface UiR1Options {

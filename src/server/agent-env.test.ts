@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { type FakeEngine, fakeEngine } from "../engine/fake-engine.ts";
 import { evaluate } from "../eval/evaluate.ts";
-import { byteTokenizer, compact, compactRenderer } from "../policy/index.ts";
+import { byteTokenizer, compactRenderer, formats } from "../policy/index.ts";
 import type { Policy } from "../rollout/rollout.ts";
 import { runGroup } from "../rollout/run-group.ts";
 import { demonstrate, runRollout } from "../rollout/run-rollout.ts";
@@ -41,7 +41,7 @@ const definition: AgentDefinition<string> = {
   name: "letters",
   tasks: generated((rng) => String.fromCharCode(97 + rng.integer(20)).repeat(2)),
   model: "clerk",
-  format: compact(),
+  format: formats.compact(),
   limits: { turns: 4, turnTokens: 12 },
   run: async (word, { url }) => ((await agent(word, url)) === secretOf(word) ? 1 : 0),
   expert({ task, messages }) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { accumulateGradients } from "./differentiate.ts";
 import { reachable } from "./graph.ts";
 import {
-  accumulateGradients,
   add,
   differentiate,
   exp,

@@ -1,11 +1,5 @@
 export { type CallLimits, type CallResult, callTool, type SaidToolCall } from "./call-tool.ts";
-export {
-  type InlineToolOptions,
-  type IsolatedToolOptions,
-  type MakeTool,
-  type ToolOptions,
-  tool,
-} from "./define-tool.ts";
+export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
 export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
 export { cutText } from "./observation.ts";
@@ -23,4 +17,3 @@ export {
 } from "./sandbox/sandbox.ts";
 export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
 export { type CheckedInput, type Tool, type ToolContext, ToolError } from "./tool.ts";
-export type { ToolStop } from "./verdict.ts";

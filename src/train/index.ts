@@ -14,14 +14,14 @@ export {
 } from "./pairs.ts";
 export { withDast } from "./presets/dast.ts";
 export {
-  type CispoPresetOptions,
+  type CispoOptions,
   cispo,
   type DapoOptions,
   type DrGrpoOptions,
   dapo,
   deepswe,
   drGrpo,
-  type GigpoPresetOptions,
+  type GigpoOptions,
   type GrpoOptions,
   type GspoOptions,
   gigpo,
@@ -48,7 +48,7 @@ export {
 export {
   type PpoOptions,
   ppo,
-  type ReinforcePlusPlusPresetOptions,
+  type ReinforcePlusPlusOptions,
   type RemaxOptions,
   reinforcePlusPlus,
   remax,
@@ -78,7 +78,7 @@ export {
   type SuccessOptions,
   successBuffer,
 } from "./replay-buffer.ts";
-export { cosine, linear, type Schedule, scheduleAt, warmup } from "./schedule.ts";
+export { cosine, linearSchedule, type Schedule, warmup } from "./schedule.ts";
 export { type Scorer, type ScorerOptions, trainScorer } from "./scorer.ts";
 export { storedGroups, storedTrajectories } from "./stored-groups.ts";
 export type { TrainConfig, TrainResult } from "./train.ts";

@@ -6,7 +6,7 @@ export function scheduleAt(schedule: Schedule, progress: number): number {
 }
 
 /** From one value to another along a straight line. */
-export function linear(from: number, to: number): Schedule {
+export function linearSchedule(from: number, to: number): Schedule {
   return (progress) => from + (to - from) * Math.min(1, progress);
 }
 

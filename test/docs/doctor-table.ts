@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { builtinDetectors } from "../../src/monitor/index.ts";
+import { builtinDetectors } from "../../src/monitor/doctor/index.ts";
 
 const folder = "src/monitor/doctor";
 const invariants = ["mask-covers-sampled", "failures-outside-statistics", "rollout-weighs-one", "logprobs-recomputed"];

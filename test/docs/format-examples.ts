@@ -1,4 +1,5 @@
-import { type CallFormat, callFormats } from "../../src/index.ts";
+import type { CallFormat } from "../../src/index.ts";
+import { callFormats } from "../../src/policy/index.ts";
 import type { ToolSpec } from "../../src/schema/message.ts";
 
 const tool: ToolSpec = {

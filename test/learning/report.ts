@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
-import { meanInterval } from "../../src/index.ts";
+import { meanInterval } from "../../src/eval/index.ts";
 import type { Experiment, Outcome } from "./experiment.ts";
 
 const dataFile = "docs/results/learning.json";

@@ -1,4 +1,5 @@
-import { runTurns } from "../../../src/env/attempt/attempt-episode.ts";
+import { playEpisode } from "../../../src/env/attempt/attempt-episode.ts";
+import type { Episode } from "../../../src/env/episode.ts";
 import { compactRenderer } from "../../../src/policy/compact-renderer.ts";
 import { tokenizerFromFiles } from "../../../src/policy/load-tokenizer.ts";
 import type { Speaker } from "../../../src/rollout/speaker.ts";
@@ -18,7 +19,7 @@ const names = ["tokenizer.json", "tokenizer_config.json"];
 const contents = await Promise.all(names.map(async (name) => (await fetch(`${folder}/${name}`)).text()));
 const tokenizer = tokenizerFromFiles(Object.fromEntries(names.map((name, i) => [name, contents[i]!])));
 const renderer = compactRenderer({ tokenizer });
-const seat = { renderer, engine: { info: { contextLength: model.shape.max_position_embeddings } } };
+const renderContext = { renderer, engine: { info: { contextLength: model.shape.max_position_embeddings } } };
 const textOf = (id: number) => tokenizer.decode([id], { special: true });
 const tally = { asked: 0, right: 0 };
 
@@ -30,20 +31,22 @@ async function ask(index: number, waitMs: number): Promise<void> {
   element("talk").replaceChildren();
   addLine("world", "question", `${start} ${relations.join(" ")}?`);
   const say = onnxSpeaker(model, {
-    ...{ temperature, stopTokens: renderer.stopTokens },
+    temperature,
+    stopTokens: renderer.stopTokens,
     async onTurn(said: readonly SaidToken[]) {
       const words = said.filter(({ id }) => !renderer.stopTokens.includes(id));
       addLine("agent", "agent", ...words.map((token) => tokenSpan(token, textOf)));
       if (waitMs > 0) await new Promise((done) => setTimeout(done, waitMs));
     },
   });
-  const speaker: Speaker = (request, episode) => {
+  const speaker: Speaker<Episode> = (request, episode) => {
     const last = episode.turns.at(-1);
     if (last !== undefined) addLine("world", last.calls[0]?.name ?? "world", last.observation);
     return say(request, episode);
   };
   const options = { id: `question-${index}`, seed: index, temperature };
-  const { trajectories, stop } = await runTurns(env, task, seat, options, speaker);
+  const played = await playEpisode(env, task, renderContext, options, speaker);
+  const { trajectories, stop } = await played.score();
   const isRight = trajectories[0]?.score.success ?? false;
   addLine(isRight ? "end good" : "end", stop, isRight ? "Right." : `Wrong: it is ${answer}.`);
   tally.asked++;

@@ -29,7 +29,7 @@ import { initialiseWeights, readWeights, sharedFloats, type WeightLayout, weight
 import { backwardRow, forwardRow, joinNumbers } from "./work-rows.ts";
 
 export interface EmbeddedOptions {
-  /** A preset such as `small({ vocabularySize })`, any config of the family, or nothing with `folder`. */
+  /** A preset such as `models.small({ vocabularySize })`, any config of the family, or nothing with `folder`. */
   model?: ModelConfig;
   /** A Hugging Face folder to start from. */
   folder?: string;
@@ -72,7 +72,7 @@ export async function embedded(options: EmbeddedOptions): Promise<Engine> {
     throw new LudusError("no-model", {
       got: "neither `model` nor `folder`",
       expected: "one of them",
-      hint: "For example embedded({ model: small({ vocabularySize: 259 }) }).",
+      hint: "For example embedded({ model: models.small({ vocabularySize: 259 }) }).",
     });
   }
   const engine = new EmbeddedEngine(checkModelConfig(config), options, saved?.valueHead ?? false);

@@ -322,6 +322,13 @@ export function base(options: PresetOptions): ModelConfig {
   return preset(options, { width: 256, layers: 7, contextLength: 2048, group: 2 });
 }
 
+/** Configurations to train from scratch: `models.tiny({ vocabularySize })`. */
+export const models: Readonly<Record<"tiny" | "small" | "base", (options: PresetOptions) => ModelConfig>> = {
+  tiny,
+  small,
+  base,
+};
+
 function preset(options: PresetOptions, shape: PresetShape): ModelConfig {
   const { family = "llama", width = shape.width, headWidth = 32 } = options;
   const heads = options.heads ?? Math.floor(width / headWidth);

@@ -46,7 +46,7 @@ export interface LoraOptions {
 }
 
 export interface TorchOptions {
-  /** A preset such as `small({ vocabularySize })`, any config of the family, or nothing with `folder`. */
+  /** A preset such as `models.small({ vocabularySize })`, any config of the family, or nothing with `folder`. */
   model?: ModelConfig;
   /** A Hugging Face folder to start from, where the worker runs. */
   folder?: string;
@@ -124,7 +124,7 @@ function checkOptions({ model, folder, lora, sampler }: TorchOptions): void {
     throw new LudusError("no-model", {
       got: "neither `model` nor `folder`",
       expected: "one of them",
-      hint: "For example torch({ model: small({ vocabularySize: 259 }) }).",
+      hint: "For example torch({ model: models.small({ vocabularySize: 259 }) }).",
     });
   }
   if (sampler !== undefined && lora === undefined) {

@@ -3,7 +3,7 @@ import { policyWeights } from "../../engine/engine.ts";
 import { errorStack } from "../../errors.ts";
 import type { CallFormat } from "../../policy/call-format.ts";
 import { createRng } from "../../random.ts";
-import { keepAll } from "../../rollout/context.ts";
+import { fullContext } from "../../rollout/context.ts";
 import { Conversation } from "../../rollout/conversation.ts";
 import { DeadlineSignal } from "../../rollout/deadline-signal.ts";
 import type { Limits } from "../../rollout/limits.ts";
@@ -139,7 +139,7 @@ class Play {
 
   async #takeTurn({ role, messages }: Move): Promise<Move | EpisodeEnd> {
     const { renderer, engine } = this.#renderContext;
-    const { limits, signal, context = keepAll() } = this.#options;
+    const { limits, signal, context = fullContext() } = this.#options;
     if (signal.aborted) return { stop: "cancelled" };
     const hint = this.conversations.size === 0 ? this.#options.hint : undefined;
     const conversation =

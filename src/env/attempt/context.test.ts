@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { compactRenderer } from "../../policy/compact-renderer.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
-import { type Context, keepAll, lastTurns, observationStubs } from "../../rollout/context.ts";
+import { type Context, fullContext, lastTurns, observationStubs } from "../../rollout/context.ts";
 import type { RolloutOptions } from "../../rollout/rollout.ts";
 import { runRollout } from "../../rollout/run-rollout.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
@@ -42,9 +42,9 @@ function learned({ tokens_T, mask_T }: Trajectory): string {
   return [...tokens_T].map((id, t) => (mask_T[t] === 1 ? decode([id]).toUpperCase() : decode([id]))).join("");
 }
 
-describe("keepAll", () => {
+describe("fullContext", () => {
   test("is one trajectory in which every prompt goes on from the last", async () => {
-    const { trajectories, prompts } = await play(keepAll());
+    const { trajectories, prompts } = await play(fullContext());
     expect(prompts.slice(0, 3)).toEqual(["S.\ngo[", "S.\ngo[a]one[", "S.\ngo[a]one[b]two["]);
     expect(trajectories.map(learned)).toEqual(["S.\ngo[A]one[B]two[C]three[D]four[E]"]);
     expect(trajectories[0]).toMatchObject({ id: "r/agent", weight: 1 });
@@ -80,7 +80,7 @@ describe("lastTurns", () => {
   });
 
   test("of more than there are is everything", async () => {
-    expect((await play(lastTurns(9))).trajectories).toEqual((await play(keepAll())).trajectories);
+    expect((await play(lastTurns(9))).trajectories).toEqual((await play(fullContext())).trajectories);
   });
 
   test("bounds the tokens of a prompt", async () => {

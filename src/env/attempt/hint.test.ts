@@ -6,7 +6,7 @@ import { defaultChatTemplate } from "../../policy/default-chat-template.ts";
 import type { Renderer } from "../../policy/renderer.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { trainBpe } from "../../policy/train-bpe.ts";
-import { keepAll, lastTurns, observationStubs } from "../../rollout/context.ts";
+import { fullContext, lastTurns, observationStubs } from "../../rollout/context.ts";
 import { runGroup } from "../../rollout/run-group.ts";
 import { demonstrate, runRollout } from "../../rollout/run-rollout.ts";
 import type { Message } from "../../schema/message.ts";
@@ -80,7 +80,7 @@ describe.each(renderers)("a hint, with %s", (_, tokenizer, renderer) => {
   });
 });
 
-test.each([lastTurns(0), lastTurns(1), observationStubs("-"), keepAll()])(
+test.each([lastTurns(0), lastTurns(1), observationStubs("-"), fullContext()])(
   "where the past is rewritten ($name), every piece knows its prompt without the hint",
   async (context) => {
     const [, tokenizer, renderer] = renderers[0];

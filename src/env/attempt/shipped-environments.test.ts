@@ -7,7 +7,7 @@ import type { Renderer } from "../../policy/renderer.ts";
 import { awkwardTexts, randomTexts } from "../../policy/tokenizer.contract.ts";
 import { trainBpe } from "../../policy/train-bpe.ts";
 import { createRng } from "../../random.ts";
-import { keepAll, lastTurns, observationStubs } from "../../rollout/context.ts";
+import { fullContext, lastTurns, observationStubs } from "../../rollout/context.ts";
 import type { Rollout, RolloutOptions } from "../../rollout/rollout.ts";
 import { engineSpeaker } from "../../rollout/speaker.ts";
 import { isInfrastructureStop } from "../../schema/stop-reason.ts";
@@ -71,7 +71,7 @@ describe.each(environments)("%s", (_, env) => {
       for (const [s, { tokenizer, renderer }] of [renderContext, renderContexts[2 + (f % 2)]].entries()) {
         const { rollout, samples } = await play(env, { tokenizer, renderer }, f * 10 + s, {
           format,
-          context: keepAll(),
+          context: fullContext(),
         });
         checkEnd(rollout);
         checkPromptsGrow(samples);

@@ -26,7 +26,7 @@ interface PlaySettings {
   turns?: number;
 }
 
-interface RenderContext {
+interface PlayedTask {
   readonly task: Task;
   readonly player: Player;
 }
@@ -123,8 +123,8 @@ export class EnvCheck {
   async #compareTogether(alone: readonly { task: Task; play: Play }[]): Promise<void> {
     // what is different every time tells nothing about who disturbed whom
     if (this.findings.has("nondeterministic") || alone.length < 2) return;
-    const seats = alone.map(({ task, play }) => ({ task, player: recite(play.texts) }));
-    const together = await this.#playAll(seats, {});
+    const playedTasks = alone.map(({ task, play }) => ({ task, player: recite(play.texts) }));
+    const together = await this.#playAll(playedTasks, {});
     together?.forEach(({ transcript }, i) => {
       const change = firstDifference(alone[i].play.transcript, transcript);
       if (change === undefined) return;
@@ -153,7 +153,7 @@ export class EnvCheck {
   }
 
   /** Nothing where it could not be played to its end. */
-  async #playAll(seats: readonly RenderContext[], settings: PlaySettings): Promise<Play[] | undefined> {
+  async #playAll(playedTasks: readonly PlayedTask[], settings: PlaySettings): Promise<Play[] | undefined> {
     // each would wait for its time to run out
     if (this.findings.has("hangs") || this.findings.has("blocks-thread")) return undefined;
     const { timeoutMs, turns } = this.#options;
@@ -168,8 +168,8 @@ export class EnvCheck {
         this.findings.add(code, message);
       },
     });
-    const copies = seats.map(({ task, player }) => ({ player, task: { ...task, data: copyOf(task.data) } }));
-    this.episodes += seats.length;
+    const copies = playedTasks.map(({ task, player }) => ({ player, task: { ...task, data: copyOf(task.data) } }));
+    this.episodes += playedTasks.length;
     try {
       const plays = await playTogether(env, copies, {
         maxTurns: Math.max(turns, settings.turns ?? 0),
@@ -180,11 +180,11 @@ export class EnvCheck {
           toolMs: Math.min(limits.toolMs, timeoutMs),
         },
       });
-      plays.forEach((play, i) => this.#examine(play, copies[i].task, seats[i].task, seen.isExplained));
+      plays.forEach((play, i) => this.#examine(play, copies[i].task, playedTasks[i].task, seen.isExplained));
       return plays;
     } catch (error) {
       const what = errorText(error);
-      this.findings.add("expert-crash", `asked at ${describeTask(seats[0].task)}: ${what}`);
+      this.findings.add("expert-crash", `asked at ${describeTask(playedTasks[0].task)}: ${what}`);
       return undefined;
     }
   }

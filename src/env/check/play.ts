@@ -1,6 +1,5 @@
 import { defined } from "../../defined.ts";
 import type { Limits } from "../../rollout/limits.ts";
-
 import type { Task } from "../../schema/task.ts";
 import type { Env } from "../env.ts";
 import { Episode, type EpisodeEnd, type EpisodeResult, type Move } from "../episode.ts";
@@ -30,19 +29,16 @@ export interface PlayOptions {
   readonly maxTurns: number;
 }
 
-/** Plays one episode. A player that throws is the caller's to catch; the episode is closed first. */
-export async function playOnce(env: Env, task: Task, player: Player, options: PlayOptions): Promise<Play> {
-  const [result] = await playTogether(env, [{ task, player }], options);
-  return result;
-}
-
-/** Plays episodes at the same time, one turn of each after the other. */
+/**
+ * Plays episodes at the same time, one turn of each after the other. A player that throws is the caller's to catch; the
+ * episodes are closed first.
+ */
 export async function playTogether(
   env: Env,
-  seats: readonly { readonly task: Task; readonly player: Player }[],
+  playedTasks: readonly { readonly task: Task; readonly player: Player }[],
   options: PlayOptions,
 ): Promise<Play[]> {
-  const players = seats.map(({ task, player }) => new RenderContext(env, task, player, options));
+  const players = playedTasks.map(({ task, player }) => new EpisodePlayer(env, task, player, options));
   try {
     for (const player of players) await player.start();
     while (players.some((player) => player.isPlaying)) for (const player of players) await player.step();
@@ -59,7 +55,7 @@ export const recite =
 
 const { signal } = new AbortController();
 
-class RenderContext {
+class EpisodePlayer {
   readonly #episode: Episode;
   readonly #player: Player;
   readonly #maxTurns: number;

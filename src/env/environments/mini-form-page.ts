@@ -1,4 +1,4 @@
-import { type Box, isPointInBox } from "../../scorer/point-in-box.ts";
+import { type BoundingBox, isPointInBox } from "../../scorer/point-in-box.ts";
 import type { FormElement, FormTask } from "./mini-form-tasks.ts";
 
 export interface MiniFormsState {
@@ -86,7 +86,7 @@ export function shownElements({ task: { elements }, open }: MiniFormsState): For
 }
 
 /** Of a page of 160 by 210 pixels whose first 50 rows are the instruction; one element below the other. */
-export function boxOf(shown: readonly FormElement[], index: number): Box {
+export function boxOf(shown: readonly FormElement[], index: number): BoundingBox {
   const { tag, text } = shown[index];
   const width = tag === "input" ? 120 : 16 + 8 * text.length;
   return [2, 52 + 17 * index, 2 + Math.min(width, 150), 52 + 17 * index + 14];

@@ -1,4 +1,4 @@
-import { type Box, isPointInBox, type Point } from "../../scorer/point-in-box.ts";
+import { type BoundingBox, isPointInBox, type Point } from "../../scorer/point-in-box.ts";
 import type { ScreenAction } from "./screen-actions.ts";
 import { boxOf, mapBack, type ScreenSize, type Widget } from "./screen-layout.ts";
 
@@ -30,7 +30,7 @@ export function startDevice(pages: Pages, size: ScreenSize): Device {
   return { pages, size, page: home, scrolled: 0, ...pointers, texts: {}, isSelected: false };
 }
 
-export function visibleWidgets({ pages, page, scrolled, size }: Device): { widget: Widget; box: Box }[] {
+export function visibleWidgets({ pages, page, scrolled, size }: Device): { widget: Widget; box: BoundingBox }[] {
   return pages[page]
     .filter(({ row }) => row >= scrolled && row < scrolled + size.rows)
     .map((widget) => ({

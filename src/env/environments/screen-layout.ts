@@ -1,5 +1,5 @@
 import type { Rng } from "../../random.ts";
-import type { Box, Point } from "../../scorer/point-in-box.ts";
+import type { BoundingBox, Point } from "../../scorer/point-in-box.ts";
 
 /** Placed on a grid of cells; each is one row high. */
 export interface Widget {
@@ -21,13 +21,13 @@ export interface ScreenSize {
 }
 
 /** In pixels of the screen, scrolled by some rows. */
-export function boxOf({ row, column, width }: Widget, scrolled: number, { cell }: ScreenSize): Box {
+export function boxOf({ row, column, width }: Widget, scrolled: number, { cell }: ScreenSize): BoundingBox {
   const top = (row - scrolled) * cell;
   return [column * cell, top, (column + width) * cell - 1, top + cell - 1];
 }
 
 /** In pixels of what is shown. Rounded inwards, so that every pixel of it maps back into the box. */
-export function shownBox([left, top, right, bottom]: Box, size: ScreenSize): Box {
+export function shownBox([left, top, right, bottom]: BoundingBox, size: ScreenSize): BoundingBox {
   const [x, y] = factors(size);
   return [Math.ceil(left * x), Math.ceil(top * y), Math.floor(right * x), Math.floor(bottom * y)];
 }

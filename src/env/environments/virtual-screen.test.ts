@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Task } from "../../schema/task.ts";
-import { type Box, isPointInBox } from "../../scorer/point-in-box.ts";
+import { type BoundingBox, isPointInBox } from "../../scorer/point-in-box.ts";
 import { readAction, type ScreenAction, type Vocabulary, writeAction } from "./screen-actions.ts";
 import { mapBack, shownBox } from "./screen-layout.ts";
 import type { Goal, ScreenTask } from "./screen-tasks.ts";
@@ -173,7 +173,7 @@ test.each([
 ])("every corner of a shown box is in the box: cells of %i shown as %ix%i", (cell, width, height) => {
   const size = { columns: 16, rows: 8, cell, shown: cell === 1 ? ([16, 8] as const) : ([width, height] as const) };
   for (let row = 0; row < 8; row++) {
-    const box: Box = [3 * cell, row * cell, 9 * cell - 1, (row + 1) * cell - 1];
+    const box: BoundingBox = [3 * cell, row * cell, 9 * cell - 1, (row + 1) * cell - 1];
     const [left, top, right, bottom] = shownBox(box, size);
     expect(isPointInBox(mapBack([left, top], size), box)).toBe(true);
     expect(isPointInBox(mapBack([right, bottom], size), box)).toBe(true);

@@ -96,7 +96,7 @@ class History implements RunView {
   add(event: RunEvent): void {
     if (event.type === "step-end" || event.type === "eval-end") {
       for (const [name, value] of Object.entries(event.metrics)) this.#point(name, event.step, value);
-    } else if (event.type !== "rollout-end") {
+    } else {
       this.events.push(event);
     }
   }

@@ -7,6 +7,9 @@ import { react } from "./react.ts";
 import { search } from "./search.ts";
 import { thinkAnswer } from "./think-answer.ts";
 
+/** The formats of tool calls: `formats.hermes()`, `formats.compact()`. */
+export const formats = { plain, hermes, react, thinkAnswer, llama, search, compact } as const;
+
 /** The formats that the command line knows, by name. */
 export const callFormats = {
   plain: () => plain(),

@@ -5,7 +5,7 @@ import { LudusError } from "../../errors.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
 import type { Renderer } from "../../policy/renderer.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
-import { keepAll } from "../../rollout/context.ts";
+import { fullContext } from "../../rollout/context.ts";
 import { Conversation } from "../../rollout/conversation.ts";
 import type { Message, Task } from "../../schema/index.ts";
 import type { PlayAnswer, SuggestedToken, SuggestionAnswer } from "./answers.ts";
@@ -199,7 +199,7 @@ export class PlaySession {
     this.#messages.push(...next.messages);
     const { renderer } = this.context;
     const known = this.#conversations.get(next.role);
-    const conversation = known?.conversation ?? new Conversation(renderer, this.#episode.templateTools, keepAll());
+    const conversation = known?.conversation ?? new Conversation(renderer, this.#episode.templateTools, fullContext());
     this.#conversations.set(next.role, { conversation, ended: true });
     this.#prompt = conversation.read(next.messages, known?.ended ?? true);
   }

@@ -25,7 +25,7 @@ const SeriesQuery = z.object({
 });
 
 const eventTypes = [
-  ...(["run-start", "phase-start", "rollout-end", "step-end", "eval-end"] as const),
+  ...(["run-start", "phase-start", "step-end", "eval-end"] as const),
   ...(["checkpoint-saved", "finding", "warning", "run-end"] as const),
 ] as const satisfies readonly RunEvent["type"][];
 

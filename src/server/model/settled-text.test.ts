@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
-import { type CallFormat, compact, hermes, llama, plain, react } from "../../policy/index.ts";
+import { type CallFormat, formats } from "../../policy/index.ts";
 import { createRng } from "../../random.ts";
 import type { ToolSpec } from "../../schema/message.ts";
 import { settledText } from "./settled-text.ts";
 
+const { compact, hermes, llama, plain, react } = formats;
 const tools: ToolSpec[] = [
   { name: "look", description: "", parameters: { type: "object", properties: { where: { type: "string" } } } },
 ];

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import * as tensor from "../index.ts";
 import { Graph, type Value } from "../index.ts";
+import { expandLike } from "./expand-like.ts";
+import { reshapeLike } from "./layout.ts";
+import { placeAdd } from "./place.ts";
+import { addRows } from "./rows.ts";
+import { sumTo } from "./sum.ts";
 
 // A wrong graph fails where it is built: the message names the operator, the shapes and the rule.
 
@@ -18,10 +23,10 @@ const mismatches: readonly (readonly [string, Build, string])[] = [
   ["tanh", ({ whole }) => tensor.tanh(whole), "tanh([2, 3]): takes float32 values"],
   ["sigmoid", ({ whole }) => tensor.sigmoid(whole), "sigmoid([2, 3]): takes float32 values"],
   ["silu", ({ whole }) => tensor.silu(whole), "silu([2, 3]): takes float32 values"],
-  ["expandLike", ({ m23, v5 }) => tensor.expandLike(v5, m23), "expandLike([5], [2, 3]): dimensions 5 and 3"],
+  ["expandLike", ({ m23, v5 }) => expandLike(v5, m23), "expandLike([5], [2, 3]): dimensions 5 and 3"],
   [
     "expandLike",
-    ({ m23, v5, graph }) => tensor.expandLike(graph.input("one", "float32", [2, 1, 3]), m23) && v5,
+    ({ m23, v5, graph }) => expandLike(graph.input("one", "float32", [2, 1, 3]), m23) && v5,
     "expandLike([2, 1, 3], [2, 3]): the first must broadcast to the second",
   ],
   [
@@ -38,7 +43,7 @@ const mismatches: readonly (readonly [string, Build, string])[] = [
     ({ cube }) => tensor.reshape(tensor.reshape(cube, ["B*S*T"]), ["S", "B*T"]),
     "reshape([B*S*T], [S, B*T]): at most one symbolic dimension may move to another axis",
   ],
-  ["reshapeLike", ({ cube, v5 }) => tensor.reshapeLike(v5, cube), "reshapeLike([5], [B, S, T]): both must have"],
+  ["reshapeLike", ({ cube, v5 }) => reshapeLike(v5, cube), "reshapeLike([5], [B, S, T]): both must have"],
   ["unflattenLike", ({ cube, m23 }) => tensor.unflattenLike(cube, m23), "unflattenLike([B, S, T], [2, 3]): the first"],
   [
     "unflattenLike",
@@ -99,7 +104,7 @@ const mismatches: readonly (readonly [string, Build, string])[] = [
   ["pick", ({ v5, whole }) => tensor.pick(v5, whole), "pick([5], [2, 3]): all axes but the last must be equal"],
   [
     "placeAdd",
-    ({ m23, whole, m45 }) => tensor.placeAdd(m23, whole, m45),
+    ({ m23, whole, m45 }) => placeAdd(m23, whole, m45),
     "placeAdd([2, 3], [4, 5]): index and updates must have one shape",
   ],
   [
@@ -110,12 +115,12 @@ const mismatches: readonly (readonly [string, Build, string])[] = [
   ["takeRows", ({ whole }) => tensor.takeRows(whole, whole), "takeRows([2, 3], [2, 3]): takes a float32 matrix"],
   [
     "addRows",
-    ({ m45, whole, graph }) => tensor.addRows(m45, whole, graph.input("rows", "float32", [3, 5])),
+    ({ m45, whole, graph }) => addRows(m45, whole, graph.input("rows", "float32", [3, 5])),
     "reshape([3, 5], [6, 5]): 15 elements cannot become 30",
   ],
   [
     "addRows",
-    ({ m45, v5, graph }) => tensor.addRows(m45, v5, graph.input("rows", "float32", [5, 5])),
+    ({ m45, v5, graph }) => addRows(m45, v5, graph.input("rows", "float32", [5, 5])),
     "addRows([4, 5], [5], [5, 5]): needs a float32 matrix, N int64 row numbers and N rows of its width",
   ],
   ["softmax", ({ whole }) => tensor.softmax(whole), "softmax([2, 3]): takes float32 with one axis or more"],
@@ -144,12 +149,8 @@ const mismatches: readonly (readonly [string, Build, string])[] = [
   ["sum", ({ m23 }) => tensor.sum(m23, [2]), "sum([2, 3]): axis 2 must be in -2..1"],
   ["sumKeep", ({ m23 }) => tensor.sumKeep(m23, [0.5]), "sum([2, 3]): axis 0.5 must be in -2..1"],
   ["sumKeep", ({ whole }) => tensor.sumKeep(whole, [1]), "sum([2, 3]): takes float32 values"],
-  ["sumTo", ({ m23, v5 }) => tensor.sumTo(m23, v5.shape), "sumTo([2, 3], [5]): dimensions 3 and 5 do not broadcast"],
-  [
-    "sumTo",
-    ({ m23 }) => tensor.sumTo(m23, [2, 2, 3]),
-    "sumTo([2, 3], [2, 2, 3]): the second must broadcast to the first",
-  ],
+  ["sumTo", ({ m23, v5 }) => sumTo(m23, v5.shape), "sumTo([2, 3], [5]): dimensions 3 and 5 do not broadcast"],
+  ["sumTo", ({ m23 }) => sumTo(m23, [2, 2, 3]), "sumTo([2, 3], [2, 2, 3]): the second must broadcast to the first"],
   ["top", ({ m23, m45 }) => tensor.top(m23, m45), "top([2, 3], [4, 5]): takes float32 with one axis or more, and"],
   ["after", ({ m23, whole }) => tensor.after(m23, whole), "after([2, 3], [2, 3]): takes float32 values"],
   ["after", ({ m23, whole }) => tensor.after(whole, m23), "after([2, 3], [2, 3]): takes float32 values"],

@@ -1,5 +1,5 @@
 import type { CreditRow } from "../../credit/credit.ts";
-import { keepAll } from "../../credit/keep-all.ts";
+import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { dast } from "../../scorer/dast.ts";
 import type { Algorithm } from "../algorithm.ts";
 
@@ -18,7 +18,7 @@ export function withDast(algorithm: Algorithm, { fullScore = 3 }: { fullScore?: 
       assign: (rows) => credit.assign(lengthRewarded(rows, fullScore)),
     },
     // groups in which all have the full score still differ in length
-    filter: () => keepAll(),
+    filter: () => keepAllGroups(),
   };
 }
 

@@ -1,13 +1,13 @@
 import { dynamicSampling } from "../../credit/dynamic-sampling.ts";
-import { type GigpoOptions as GigpoCreditOptions, gigpo as gigpoCredit } from "../../credit/gigpo.ts";
+import { type GigpoCreditOptions, gigpoCredit } from "../../credit/gigpo-credit.ts";
 import { groupRelative } from "../../credit/group-relative.ts";
-import { keepAll } from "../../credit/keep-all.ts";
+import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { leaveOneOut } from "../../credit/leave-one-out.ts";
 import type { RelativeOptions } from "../../credit/relative-advantages.ts";
 import { skipUniform } from "../../credit/skip-uniform.ts";
 import { valueReplacement } from "../../credit/value-replacement.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
-import { cispo as cispoLoss } from "../../loss/cispo.ts";
+import { cispoLoss } from "../../loss/cispo-loss.ts";
 import { ppoClip } from "../../loss/ppo-clip.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { type CommonOptions, commonDefaults, preset, withTerms } from "./preset.ts";
@@ -39,7 +39,7 @@ function grpoLike(name: string, aggregation: Aggregation, options: Partial<GrpoO
   return preset(name, chosen, {
     credit: groupRelative(deviation),
     loss: withTerms(loss, { entropy, aggregation, kl: { coefficient: kl } }),
-    filter: () => (uniformGroups === "skip" ? skipUniform() : keepAll()),
+    filter: () => (uniformGroups === "skip" ? skipUniform() : keepAllGroups()),
   });
 }
 
@@ -100,14 +100,14 @@ export function gspo(options: Partial<GspoOptions> = {}): Algorithm {
   return preset("gspo", chosen, { credit: groupRelative(), loss: withTerms(loss, { entropy, aggregation }) });
 }
 
-export interface CispoPresetOptions extends CommonOptions {
+export interface CispoOptions extends CommonOptions {
   /** The largest weight of a token. */
   cap: number;
   maxRefills: number;
 }
 
 /** CISPO: every token keeps a gradient, at a capped weight; DAPO's dynamic sampling. */
-export function cispo(options: Partial<CispoPresetOptions> = {}): Algorithm {
+export function cispo(options: Partial<CispoOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, cap: 5, maxRefills: 3, ...options };
   const aggregation = "token-mean";
   const { cap, maxRefills, entropy } = chosen;
@@ -167,19 +167,19 @@ export function vspo(options: Partial<VspoOptions> = {}): Algorithm {
   });
 }
 
-export interface GigpoPresetOptions extends CommonOptions {
+export interface GigpoOptions extends CommonOptions {
   clip: number;
   credit: Partial<GigpoCreditOptions>;
 }
 
 /** GiGPO: GRPO's advantage of the episode, and one of each step against steps from the same state. */
-export function gigpo(options: Partial<GigpoPresetOptions> = {}): Algorithm {
+export function gigpo(options: Partial<GigpoOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, credit: {}, ...options };
   const aggregation = "seq-mean-token-mean";
   const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
   return preset("gigpo", chosen, {
     credit: gigpoCredit(chosen.credit),
     loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),
-    filter: () => keepAll(),
+    filter: () => keepAllGroups(),
   });
 }

@@ -1,10 +1,10 @@
 import type { Credit } from "../../credit/credit.ts";
-import { keepAll } from "../../credit/keep-all.ts";
+import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { zerosLike } from "../../credit/spread.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
-import { type DpoOptions as DpoLossOptions, dpo as dpoLoss } from "../../loss/dpo.ts";
+import { type DpoLossOptions, dpoLoss } from "../../loss/dpo-loss.ts";
 import { imitation } from "../../loss/imitation.ts";
-import { type KtoOptions as KtoLossOptions, kto as ktoLoss } from "../../loss/kto.ts";
+import { type KtoLossOptions, ktoLoss } from "../../loss/kto-loss.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Algorithm, Optimizer } from "../algorithm.ts";
@@ -52,7 +52,7 @@ export function rejectionTuning(options: Partial<RejectionTuningOptions> = {}): 
     ...preset("rejection-tuning", chosen, {
       credit: noCredit,
       loss,
-      filter: () => keepAll(),
+      filter: () => keepAllGroups(),
       learnFrom: chosen.filter,
     }),
     examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, chosen.filter)),

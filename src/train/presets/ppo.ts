@@ -2,10 +2,13 @@ import { type BiLevelGaeOptions, biLevelGae } from "../../credit/bi-level-gae.ts
 import type { Credit } from "../../credit/credit.ts";
 import { gae } from "../../credit/gae.ts";
 import { groupRelative } from "../../credit/group-relative.ts";
-import { keepAll } from "../../credit/keep-all.ts";
+import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { lengthAdaptiveLambda } from "../../credit/length-adaptive-lambda.ts";
-import { reinforcePlusPlus as plusPlus, reinforcePlusPlusBaseline } from "../../credit/reinforce-plus-plus.ts";
-import { remax as remaxCredit } from "../../credit/remax.ts";
+import {
+  reinforcePlusPlusCredit as plusPlus,
+  reinforcePlusPlusBaselineCredit,
+} from "../../credit/reinforce-plus-plus.ts";
+import { remaxCredit } from "../../credit/remax-credit.ts";
 import { stepGae } from "../../credit/step-gae.ts";
 import { topDeviation } from "../../credit/top-deviation.ts";
 import { fixedKl, type KlController } from "../../loss/kl-controller.ts";
@@ -58,7 +61,7 @@ function ppoLike(name: string, chosen: PpoOptions, rest: Partial<Algorithm> = {}
   return preset(name, chosen, {
     credit: creditOf(chosen),
     loss: withTerms(policy, { entropy, aggregation }, values),
-    filter: () => keepAll(),
+    filter: () => keepAllGroups(),
     critic: { ...defaultCritic, ...critic },
     ...inReward(kl),
     ...rest,
@@ -106,7 +109,7 @@ export function vapo(options: Partial<VapoOptions> = {}): Algorithm {
   return preset("vapo", chosen, {
     credit: gae({ lambda: lengthAdaptiveLambda(alpha), criticLambda: 1, whiten: true }),
     loss: withTerms(policy, { entropy, aggregation }, values, positiveNll({ coefficient: positive })),
-    filter: () => keepAll(),
+    filter: () => keepAllGroups(),
     critic: { kind: "separate", learningRate: criticLearningRate, pretrainSteps },
   });
 }
@@ -157,13 +160,13 @@ function starpoLike(name: string, chosen: StarpoOptions, rest: Partial<Algorithm
   return preset(name, chosen, {
     credit: groupRelative(),
     loss: withTerms(loss, { entropy, aggregation }),
-    filter: () => keepAll(),
+    filter: () => keepAllGroups(),
     ...inReward(kl),
     ...rest,
   });
 }
 
-export interface ReinforcePlusPlusPresetOptions extends CommonOptions {
+export interface ReinforcePlusPlusOptions extends CommonOptions {
   clip: number;
   gamma: number;
   kl: number | KlController;
@@ -172,15 +175,15 @@ export interface ReinforcePlusPlusPresetOptions extends CommonOptions {
 }
 
 /** REINFORCE++: returns of tokens, normalised over the whole batch. */
-export function reinforcePlusPlus(options: Partial<ReinforcePlusPlusPresetOptions> = {}): Algorithm {
+export function reinforcePlusPlus(options: Partial<ReinforcePlusPlusOptions> = {}): Algorithm {
   const chosen = { ...commonDefaults, clip: 0.2, gamma: 1, kl: 0, baseline: false, ...options };
   const { clip, gamma, kl, baseline, entropy } = chosen;
   const aggregation = "token-mean";
   const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: clip, clipHigh: clip });
   return preset(baseline ? "reinforce++-baseline" : "reinforce++", chosen, {
-    credit: baseline ? reinforcePlusPlusBaseline() : plusPlus({ gamma }),
+    credit: baseline ? reinforcePlusPlusBaselineCredit() : plusPlus({ gamma }),
     loss: withTerms(loss, { entropy, aggregation }),
-    filter: () => keepAll(),
+    filter: () => keepAllGroups(),
     ...inReward(kl),
   });
 }
@@ -197,6 +200,6 @@ export function remax(options: Partial<RemaxOptions> = {}): Algorithm {
   return preset("remax", chosen, {
     credit: remaxCredit(),
     loss: withTerms(loss, { entropy: chosen.entropy, aggregation }),
-    filter: () => keepAll(),
+    filter: () => keepAllGroups(),
   });
 }

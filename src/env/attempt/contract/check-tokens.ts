@@ -37,7 +37,7 @@ export function checkTokens(trajectories: readonly Trajectory[], samples: Script
   if (samples.length > 0) expect(weight).toBeCloseTo(1, 9);
 }
 
-/** Under `keepAll` there is one trajectory, and every prompt goes on from the last one and what was sampled. */
+/** Under `fullContext` there is one trajectory, and every prompt goes on from the last one and what was sampled. */
 export function checkPromptsGrow(samples: ScriptedEngine["samples"]): void {
   for (const [k, { request }] of samples.entries()) {
     const last = samples[k - 1];

@@ -4,7 +4,7 @@ import { creditResult } from "./credit-result.ts";
 import { spreadOverAttempts } from "./spread.ts";
 
 /** ReMax: a rollout's reward less that of a greedy rollout of the same task. */
-export function remax(): Credit {
+export function remaxCredit(): Credit {
   const needs = { greedyBaseline: true };
   return {
     name: "remax",

@@ -3,14 +3,17 @@ import { type ShopGoal, type ShopPurchase, webShopScore } from "../scorer/web-sh
 import { makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 
-export interface WebShopOptions<Data, State> {
+export interface WebShopRewardOptions<Data, State> {
   /** What was bought; undefined for nothing, which is 0. */
   purchase: (episode: ScoredEpisode<Data, State>) => ShopPurchase | undefined;
   goal: (task: Data) => ShopGoal;
 }
 
 /** WebShop: how far the purchase is what was wanted, in [0, 1]; solved where it meets everything. */
-export function webShop<Data, State = unknown>({ purchase, goal }: WebShopOptions<Data, State>): Reward<Data, State> {
+export function webShopReward<Data, State = unknown>({
+  purchase,
+  goal,
+}: WebShopRewardOptions<Data, State>): Reward<Data, State> {
   return makeReward(
     (episode) => {
       const bought = purchase(episode);

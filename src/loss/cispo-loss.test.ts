@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRng } from "../random.ts";
-import { type CispoOptions, cispo } from "./cispo.ts";
+import { type CispoLossOptions, cispoLoss } from "./cispo-loss.ts";
 import { makeRow } from "./contract/make-row.ts";
 import { randomRows } from "./contract/random-rows.ts";
 import { lossContract } from "./loss.contract.ts";
@@ -20,23 +20,23 @@ const withFixedWeights = (weightOf: (ratio: number, advantage: number) => number
       }, sum);
     }, 0);
 };
-lossContract("CISPO", () => cispo({ cap: 1.3 }), { primitive: withFixedWeights((ratio) => Math.min(ratio, 1.3)) });
-lossContract("CISPO with verl's lower clip", () => cispo({ cap: 1.3, floor: 0.8 }), {
+lossContract("CISPO", () => cispoLoss({ cap: 1.3 }), { primitive: withFixedWeights((ratio) => Math.min(ratio, 1.3)) });
+lossContract("CISPO with verl's lower clip", () => cispoLoss({ cap: 1.3, floor: 0.8 }), {
   primitive: withFixedWeights((ratio) => Math.max(0.8, Math.min(ratio, 1.3))),
 });
-lossContract("CISPO in its unified form", () => cispo({ drop: { low: 0.2, high: 0.3 } }), {
+lossContract("CISPO in its unified form", () => cispoLoss({ drop: { low: 0.2, high: 0.3 } }), {
   primitive: withFixedWeights((ratio, advantage) =>
     (advantage > 0 && ratio > 1.3) || (advantage < 0 && ratio < 0.8) ? 0 : Math.min(ratio, 5),
   ),
 });
 
-function ofToken(ratio: number, advantage: number, options: Partial<CispoOptions> = {}) {
+function ofToken(ratio: number, advantage: number, options: Partial<CispoLossOptions> = {}) {
   const row = makeRow({
     logprobs_T: Float32Array.of(-2),
     oldLogprobs_T: Float32Array.of(-2 - Math.log(ratio)),
     advantages_T: Float32Array.of(advantage),
   });
-  const { loss, derivatives, metrics } = cispo(options).compute([row], totalsOf([row]));
+  const { loss, derivatives, metrics } = cispoLoss(options).compute([row], totalsOf([row]));
   return { loss, derivative: derivatives.logprobs_B_T[0][0], clip: metrics["policy/clip-high"] };
 }
 
@@ -54,7 +54,10 @@ test("there is no lower clip unless asked for", () => {
 
 test.each([1, 2, 3])("uncapped and dropping what PPO clips, the gradient is PPO's (rows %i)", (seed) => {
   const rows = randomRows(createRng(seed));
-  const unified = cispo({ cap: Number.POSITIVE_INFINITY, drop: { low: 0.2, high: 0.2 } }).compute(rows, totalsOf(rows));
+  const unified = cispoLoss({ cap: Number.POSITIVE_INFINITY, drop: { low: 0.2, high: 0.2 } }).compute(
+    rows,
+    totalsOf(rows),
+  );
   const ppo = ppoClip().compute(rows, totalsOf(rows));
   for (const [b, expected_T] of ppo.derivatives.logprobs_B_T.entries()) {
     for (const [t, expected] of expected_T.entries()) {
@@ -68,13 +71,13 @@ test.each([1, 2, 3])("uncapped and dropping what PPO clips, the gradient is PPO'
 });
 
 test("an advantage of 0 is never counted as clipped", () => {
-  const clips = (ratio: number, options: Partial<CispoOptions>) => {
+  const clips = (ratio: number, options: Partial<CispoLossOptions>) => {
     const row = makeRow({
       logprobs_T: Float32Array.of(-2),
       oldLogprobs_T: Float32Array.of(-2 - Math.log(ratio)),
       advantages_T: Float32Array.of(0),
     });
-    const { metrics } = cispo(options).compute([row], totalsOf([row]));
+    const { metrics } = cispoLoss(options).compute([row], totalsOf([row]));
     return [metrics["policy/clip-low"], metrics["policy/clip-high"]];
   };
   for (const options of [{ floor: 0.8 }, { drop: { low: 0.2, high: 0.3 } }]) {

@@ -4,7 +4,7 @@ import { referenceLogRatio, spread } from "./log-ratio.ts";
 import { sigmoid } from "./logistic.ts";
 import type { Loss, LossRow, LossTotals } from "./loss.ts";
 
-export interface KtoOptions {
+export interface KtoLossOptions {
   readonly beta: number;
   /** λ_D. */
   readonly desirableWeight: number;
@@ -12,14 +12,14 @@ export interface KtoOptions {
   readonly undesirableWeight: number;
 }
 
-const defaults: KtoOptions = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1 };
+const defaults: KtoLossOptions = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1 };
 
 /**
  * λ(1 - σ(±β(log π/π_ref - z))), mean over rollouts, + for desirable rows and - for the others. z is `totals.logRatio`, at least 0
  * and constant: the divergence of the mini-batch's own rows. The paper estimates it on prompts with each other's answers,
  * which would have to be run through the model for nothing else.
  */
-export function kto(options: Partial<KtoOptions> = {}): Loss {
+export function ktoLoss(options: Partial<KtoLossOptions> = {}): Loss {
   const chosen = { ...defaults, ...options };
   return {
     name: "kto",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ShopGoal, ShopPurchase } from "../scorer/web-shop.ts";
 import { fakeEpisode } from "./testing/fake-episode.ts";
-import { webShop } from "./web-shop.ts";
+import { webShopReward } from "./web-shop-reward.ts";
 
 const product = {
   query: "shirt",
@@ -15,7 +15,10 @@ const product = {
 const goal: ShopGoal = { ...product, options: ["xl"], priceUpper: 20 };
 
 test("what was bought, or nothing", async () => {
-  const reward = webShop<ShopGoal, ShopPurchase | undefined>({ purchase: ({ state }) => state, goal: (task) => task });
+  const reward = webShopReward<ShopGoal, ShopPurchase | undefined>({
+    purchase: ({ state }) => state,
+    goal: (task) => task,
+  });
   const bought = (state?: ShopPurchase) => reward(fakeEpisode(goal, ["buy"], state === undefined ? {} : { state }));
   expect(await bought({ product, options: { size: "xl" }, price: 10 })).toMatchObject({ total: 1, success: true });
   expect((await bought({ product, options: { size: "m" }, price: 30 })).total).toBeCloseTo(1 / 3, 12);

@@ -4,15 +4,15 @@ import { lastText } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
-export interface CountdownOptions {
+export interface CountdownRewardOptions {
   /** `tiny-zero`: 0.1 for any `<answer>` in the last turn. `ragen`: 0.1 for the right numbers in the answer itself. */
   rule: "tiny-zero" | "ragen";
 }
 
 /** Countdown: 1 for an equation of all the numbers that hits the target, 0.1 for a try, else 0. */
-export function countdown<Data, State = unknown>(
+export function countdownReward<Data, State = unknown>(
   puzzle: (task: Data) => Countdown,
-  { rule = "tiny-zero" }: Partial<CountdownOptions> = {},
+  { rule = "tiny-zero" }: Partial<CountdownRewardOptions> = {},
 ): Reward<Data, State> {
   return makeReward(
     (episode) => {

@@ -4,7 +4,7 @@ import { sigmoid, softplus } from "./logistic.ts";
 import type { Loss, LossRow } from "./loss.ts";
 import { maskedTokens } from "./tokens.ts";
 
-export interface DpoOptions {
+export interface DpoLossOptions {
   readonly beta: number;
   /** Probability that a label is wrong (conservative DPO). */
   readonly labelSmoothing: number;
@@ -12,13 +12,13 @@ export interface DpoOptions {
   readonly variant: "sigmoid" | "ipo";
 }
 
-const defaults: DpoOptions = { beta: 0.1, labelSmoothing: 0, variant: "sigmoid" };
+const defaults: DpoLossOptions = { beta: 0.1, labelSmoothing: 0, variant: "sigmoid" };
 
 /**
  * -log σ(β(log π/π_ref of chosen - of rejected)), mean over pairs. What a pair compares is in the data: whole trajectories, whose
  * rows on one side are added up, or single steps, as rows whose mask covers one turn.
  */
-export function dpo(options: Partial<DpoOptions> = {}): Loss {
+export function dpoLoss(options: Partial<DpoLossOptions> = {}): Loss {
   const chosen = { ...defaults, ...options };
   return {
     name: "dpo",
@@ -88,7 +88,7 @@ function pairsOf(rows: readonly LossRow[]): Iterable<Pair> {
 
 const newSide = (): Side => ({ rows: [], logRatio: 0, tokens: 0 });
 
-function compare({ chosen, rejected }: Pair, variant: DpoOptions["variant"]) {
+function compare({ chosen, rejected }: Pair, variant: DpoLossOptions["variant"]) {
   const chosenScale = variant === "ipo" ? 1 / Math.max(1, chosen.tokens) : 1;
   const rejectedScale = variant === "ipo" ? 1 / Math.max(1, rejected.tokens) : 1;
   return {
@@ -98,7 +98,7 @@ function compare({ chosen, rejected }: Pair, variant: DpoOptions["variant"]) {
   };
 }
 
-function pairLoss(margin: number, { beta, labelSmoothing, variant }: DpoOptions): { value: number; slope: number } {
+function pairLoss(margin: number, { beta, labelSmoothing, variant }: DpoLossOptions): { value: number; slope: number } {
   switch (variant) {
     case "sigmoid": {
       const x = beta * margin;

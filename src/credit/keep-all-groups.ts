@@ -2,7 +2,7 @@ import { filterChoice, keepOnce, type PassOptions, passDefaults } from "./filter
 import type { GroupFilter } from "./group-filter.ts";
 
 /** Every group, once. */
-export function keepAll(options: Partial<PassOptions> = {}): GroupFilter {
+export function keepAllGroups(options: Partial<PassOptions> = {}): GroupFilter {
   const { passReward } = { ...passDefaults, ...options };
   return {
     name: "keep-all",

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { makeRow } from "./contract/make-row.ts";
-import { dpo } from "./dpo.ts";
+import { dpoLoss } from "./dpo-loss.ts";
 import { lossContract } from "./loss.contract.ts";
 import type { LossRow } from "./loss.ts";
 import { totalsOf } from "./totals.ts";
 
-lossContract("DPO", () => dpo({ beta: 0.5 }));
-lossContract("DPO with label smoothing", () => dpo({ beta: 0.5, labelSmoothing: 0.1 }));
-lossContract("IPO", () => dpo({ beta: 0.5, variant: "ipo" }));
+lossContract("DPO", () => dpoLoss({ beta: 0.5 }));
+lossContract("DPO with label smoothing", () => dpoLoss({ beta: 0.5, labelSmoothing: 0.1 }));
+lossContract("IPO", () => dpoLoss({ beta: 0.5, variant: "ipo" }));
 
 /** A row of a pair whose tokens are this much likelier than under the reference. */
 const row = (id: string, pair: number, chosen: boolean, logRatios: number[]): LossRow =>
@@ -20,14 +20,14 @@ const row = (id: string, pair: number, chosen: boolean, logRatios: number[]): Lo
 
 test("at the reference the loss is ln 2 and the derivative β/2 each way", () => {
   const rows = [row("a", 0, true, [0, 0]), row("b", 0, false, [0])];
-  const { loss, derivatives } = dpo({ beta: 0.3 }).compute(rows, totalsOf(rows));
+  const { loss, derivatives } = dpoLoss({ beta: 0.3 }).compute(rows, totalsOf(rows));
   expect(loss).toBeCloseTo(Math.LN2, 12);
   expect(derivatives.logprobs_B_T).toEqual([Float32Array.of(-0.15, -0.15), Float32Array.of(0.15)]);
 });
 
 describe("a margin of 1", () => {
   const rows = [row("a", 7, true, [0.5, 0.25]), row("b", 7, false, [-0.25])];
-  const compute = (options: Parameters<typeof dpo>[0]) => dpo(options).compute(rows, totalsOf(rows));
+  const compute = (options: Parameters<typeof dpoLoss>[0]) => dpoLoss(options).compute(rows, totalsOf(rows));
 
   test("-log σ(β)", () => {
     const { loss, derivatives, metrics } = compute({ beta: 0.5 });
@@ -58,8 +58,8 @@ test("a trajectory in several rows is one trajectory", () => {
   const whole = [row("a", 0, true, [0.5, 0.25, 1]), row("b", 0, false, [-0.25])];
   const parts = [row("a/0", 0, true, [0.5]), row("b", 0, false, [-0.25]), row("a/1", 0, true, [0.25, 1])];
   for (const variant of ["sigmoid", "ipo"] as const) {
-    const expected = dpo({ variant }).compute(whole, totalsOf(whole));
-    const given = dpo({ variant }).compute(parts, totalsOf(parts));
+    const expected = dpoLoss({ variant }).compute(whole, totalsOf(whole));
+    const given = dpoLoss({ variant }).compute(parts, totalsOf(parts));
     expect(given.loss).toBeCloseTo(expected.loss, 12);
     expect(given.derivatives.logprobs_B_T[2]).toEqual(expected.derivatives.logprobs_B_T[0].slice(1));
   }
@@ -67,7 +67,7 @@ test("a trajectory in several rows is one trajectory", () => {
 
 test("a pair that was torn apart is refused", () => {
   const rows = [row("a", 4, true, [0])];
-  expect(() => dpo().compute(rows, totalsOf(rows))).toThrow(
+  expect(() => dpoLoss().compute(rows, totalsOf(rows))).toThrow(
     "broken-pair: got pair 4 with 1 chosen and 0 rejected rows",
   );
 });
@@ -77,7 +77,7 @@ test("everything is a mean over pairs", () => {
     ...[row("a", 0, true, [0.5]), row("b", 0, false, [-0.5])],
     ...[row("c", 1, true, [-1]), row("d", 1, false, [1])],
   ];
-  const { loss, derivatives, metrics } = dpo({ beta: 1 }).compute(rows, totalsOf(rows));
+  const { loss, derivatives, metrics } = dpoLoss({ beta: 1 }).compute(rows, totalsOf(rows));
   const softplus = (x: number) => Math.log(1 + Math.exp(x));
   expect(loss).toBeCloseTo((softplus(-1) + softplus(2)) / 2, 6);
   expect(derivatives.logprobs_B_T[0][0]).toBeCloseTo(-0.268941 / 2, 6);
@@ -92,5 +92,5 @@ test("everything is a mean over pairs", () => {
 
 test("equal sides are not told apart", () => {
   const rows = [row("a", 0, true, [0.5]), row("b", 0, false, [0.5])];
-  expect(dpo().compute(rows, totalsOf(rows)).metrics["dpo/accuracy"]).toBe(0);
+  expect(dpoLoss().compute(rows, totalsOf(rows)).metrics["dpo/accuracy"]).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { LudusError } from "../errors.ts";
-import { type Attempt, groupAttempts } from "./attempts.ts";
+import { type CreditAttempt, groupAttempts } from "./attempts.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
 import { type RelativeOptions, relativeAdvantages } from "./relative-advantages.ts";
@@ -7,21 +7,21 @@ import { returnsToGo } from "./returns-to-go.ts";
 import { fillSampled, zerosLike } from "./spread.ts";
 import { rewardsOf, type Step, stepsOf } from "./steps.ts";
 
-export interface GigpoOptions extends Pick<RelativeOptions, "std" | "scale" | "epsilon"> {
+export interface GigpoCreditOptions extends Pick<RelativeOptions, "std" | "scale" | "epsilon"> {
   /** Weight of the step's advantage beside the episode's. */
   readonly omega: number;
   /** Per turn, of the returns that are compared at equal states. */
   readonly gamma: number;
 }
 
-const defaults: GigpoOptions = { omega: 1, gamma: 0.95, std: "bessel", scale: "std", epsilon: 1e-6 };
+const defaults: GigpoCreditOptions = { omega: 1, gamma: 0.95, std: "bessel", scale: "std", epsilon: 1e-6 };
 
 /**
  * GiGPO, from the paper's idea: `A = A_episode + omega * A_step`. The first compares whole rollouts of a group, the second the
  * discounted returns of all its turns that began in the same state. A state met once, or without a name, adds 0. One met
  * twice in a rollout counts twice.
  */
-export function gigpo(options: Partial<GigpoOptions> = {}): Credit {
+export function gigpoCredit(options: Partial<GigpoCreditOptions> = {}): Credit {
   const settings = { ...defaults, ...options };
   return {
     name: "gigpo",
@@ -40,8 +40,8 @@ export function gigpo(options: Partial<GigpoOptions> = {}): Credit {
 
 function creditGroup(
   rows: readonly CreditRow[],
-  attempts: readonly Attempt[],
-  { omega, gamma, ...relative }: GigpoOptions,
+  attempts: readonly CreditAttempt[],
+  { omega, gamma, ...relative }: GigpoCreditOptions,
   out_B_T: readonly Float32Array[],
   counts: { turns: number; anchored: number },
 ): void {

@@ -6,7 +6,7 @@ import {
   policyGradientDefaults,
 } from "./policy-gradient.ts";
 
-export interface CispoOptions extends PolicyGradientOptions {
+export interface CispoLossOptions extends PolicyGradientOptions {
   /** The largest weight of a token: 1 + ε_high of the paper, which does not disclose it; 5 as in ScaleRL and TRL. */
   readonly cap: number;
   /** The smallest: 0, no lower clip, as in the paper. verl clips at 1 - 0.2 unless told otherwise. */
@@ -18,13 +18,13 @@ export interface CispoOptions extends PolicyGradientOptions {
   readonly drop?: { readonly low: number; readonly high: number };
 }
 
-const defaults: CispoOptions = { ...policyGradientDefaults, cap: 5, floor: 0 };
+const defaults: CispoLossOptions = { ...policyGradientDefaults, cap: 5, floor: 0 };
 
 /**
  * -sg(clip(ρ))·A·log π (MiniMax-M1). Clipping the weight rather than the loss keeps a gradient for every token: rare tokens
  * that became likelier are where a chain of thought turns, and PPO's clip drops them.
  */
-export function cispo(options: Partial<CispoOptions> = {}): Loss {
+export function cispoLoss(options: Partial<CispoLossOptions> = {}): Loss {
   const chosen = { ...defaults, ...options };
   const { cap, floor, drop } = chosen;
   const loss = policyGradient("cispo", chosen, (ratio, advantage, logprob, term) => {

@@ -1,0 +1,22 @@
+export { type EmbeddedOptions, embedded } from "./embedded/embedded.ts";
+export {
+  type Alternatives,
+  type Derivatives,
+  type Engine,
+  type EngineInfo,
+  type Forward,
+  type ForwardOptions,
+  type OptimizerOptions,
+  policyWeights,
+  type Sample,
+  type SampleRequest,
+  type SampleStop,
+  type SnapshotOptions,
+  type StepReport,
+  type TokenBatch,
+  type TokenRow,
+  type Tokens,
+} from "./engine.ts";
+export { type ModelConfig, models, type PresetOptions, parseModelConfig } from "./model/model-config.ts";
+export { type TorchOptions, torch } from "./torch/torch.ts";
+export { vllm } from "./torch/vllm.ts";
