@@ -4,10 +4,7 @@ import { gae } from "../../credit/gae.ts";
 import { groupRelative } from "../../credit/group-relative.ts";
 import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { lengthAdaptiveLambda } from "../../credit/length-adaptive-lambda.ts";
-import {
-  reinforcePlusPlusCredit as plusPlus,
-  reinforcePlusPlusBaselineCredit,
-} from "../../credit/reinforce-plus-plus.ts";
+import { reinforcePlusPlusBaselineCredit, reinforcePlusPlusCredit } from "../../credit/reinforce-plus-plus.ts";
 import { remaxCredit } from "../../credit/remax-credit.ts";
 import { stepGae } from "../../credit/step-gae.ts";
 import { topDeviation } from "../../credit/top-deviation.ts";
@@ -181,7 +178,7 @@ export function reinforcePlusPlus(options: Partial<ReinforcePlusPlusOptions> = {
   const aggregation = "token-mean";
   const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: clip, clipHigh: clip });
   return preset(baseline ? "reinforce++-baseline" : "reinforce++", chosen, {
-    credit: baseline ? reinforcePlusPlusBaselineCredit() : plusPlus({ gamma }),
+    credit: baseline ? reinforcePlusPlusBaselineCredit() : reinforcePlusPlusCredit({ gamma }),
     loss: withTerms(loss, { entropy, aggregation }),
     filter: () => keepAllGroups(),
     ...inReward(kl),
