@@ -155,4 +155,22 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     line: 'logprobs_B_T: sum("logprobs_B_T") ?? [],',
     reason: "never reached: there is one loss or more, and each has derivatives of log-probabilities",
   },
+  {
+    file: "src/rollout/conversation.ts",
+    original: 'segment.kind === "said"',
+    replacement: "true",
+    reason: "`own` holds what was said alone; the comparison is for the type checker",
+  },
+  {
+    file: "src/rollout/run-rollout.ts",
+    original: "task.guidance === undefined",
+    replacement: "false",
+    reason: "guidance that is present and undefined is read as absent",
+  },
+  {
+    file: "src/rollout/speaker.ts",
+    original: "n === 0",
+    replacement: "false",
+    reason: "saves copies: without forced tokens they are equal to what is copied",
+  },
 ];
