@@ -196,16 +196,20 @@ describe("a rollout", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("records a certain token with a log-probability of at most 0, and the others as they are", async () => {
+  test.each([
+    ["one of several", [1e-6, -0.5, -2], [0, -0.5, -2]],
+    ["all of them", [1e-6, 1e-7, 1e-6], [0, 0, 0]],
+    ["none", [-1, -0.5, -2], [-1, -0.5, -2]],
+  ])("records a log-probability above 0 as 0: %s", async (_, sampled, recorded) => {
     const env = guess();
     const { engine } = scriptedEngine({ tokenizer, renderer, says: ["70"] });
     const sample: typeof engine.sample = async (request, signal) => ({
       ...(await engine.sample(request, signal)),
-      logprobs: Float32Array.of(1e-6, -0.5, -2),
+      logprobs: Float32Array.from(sampled),
     });
     const policy = { renderer, engine: { ...engine, sample } };
     const { trajectories } = await runRollout(env, await env.tasks.at("train", 0), policy, { id: "r", seed: 1 });
-    expect([...trajectories[0].logprobs_T.slice(-3)]).toEqual([0, -0.5, -2]);
+    expect([...trajectories[0].logprobs_T.slice(-3)]).toEqual(recorded);
   });
 });
 
@@ -261,7 +265,11 @@ describe("a rollout ends", () => {
     ["an impossible token", { logprobs: Float32Array.of(Number.NEGATIVE_INFINITY) }, /-Infinity of token 0/],
     ["arrays that do not line up", { versions: new Int32Array(2) }, /1 tokens, 1 log-probabilities, 2 versions/],
     ["too few log-probabilities", { logprobs: new Float32Array(0) }, /1 tokens, 0 log-probabilities, 1 versions/],
-    ["no token at all", { tokens: new Int32Array(0) }, /0 tokens/],
+    [
+      "no token at all",
+      { tokens: new Int32Array(0), logprobs: new Float32Array(0), versions: new Int32Array(0) },
+      /0 tokens, 0 log-probabilities, 0 versions/,
+    ],
   ])("with engine-error after %s", async (_, wrong, message) => {
     const env = guess();
     const { engine } = scriptedEngine({ tokenizer, renderer, says: [""] });
