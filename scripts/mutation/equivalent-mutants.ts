@@ -155,4 +155,41 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     line: 'logprobs_B_T: sum("logprobs_B_T") ?? [],',
     reason: "never reached: there is one loss or more, and each has derivatives of log-probabilities",
   },
+  {
+    file: "src/rollout/conversation.ts",
+    original: 'segment.kind === "said"',
+    replacement: "true",
+    reason: "`own` holds what was said alone; the comparison is for the type checker",
+  },
+  {
+    file: "src/rollout/conversation.ts",
+    original: "sum + count(mask)",
+    replacement: "sum - count(mask)",
+    reason: "every count and their total change their sign, and weights are quotients of the two",
+  },
+  {
+    file: "src/rollout/conversation.ts",
+    original: 'segment.kind === "said" && own.has(segment)',
+    replacement: 'segment.kind === "said" || own.has(segment)',
+    line: 'const end = segments.findLastIndex((segment) => segment.kind === "said" && own.has(segment));',
+    reason: "in a piece with turns of its own, the last that was said is one of them",
+  },
+  {
+    file: "src/rollout/run-rollout.ts",
+    original: "task.guidance === undefined",
+    replacement: "false",
+    reason: "guidance that is present and undefined is read as absent",
+  },
+  ...["true", "logprob >= 0"].map((replacement) => ({
+    file: "src/rollout/speaker.ts",
+    original: "logprob > 0",
+    replacement,
+    reason: "saves a copy: numbers that are at most 0 stay as they are",
+  })),
+  {
+    file: "src/rollout/speaker.ts",
+    original: "n === 0",
+    replacement: "false",
+    reason: "saves copies: without forced tokens they are equal to what is copied",
+  },
 ];

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
 import type { Renderer } from "../policy/renderer.ts";
-import { fullContext, lastTurns, type SaidSegment } from "./context.ts";
+import type { Message } from "../schema/message.ts";
+import { fullContext, lastTurns, observationStubs, type SaidSegment } from "./context.ts";
 import { Conversation, type TrajectoryFields } from "./conversation.ts";
 
 const tokenizer = byteTokenizer();
@@ -96,4 +97,50 @@ test("long conversations do not overflow the stack", () => {
   }
   const turns = Array.from({ length: 50 }, () => turn("A"));
   expect(conversation.trajectories(fields, turns)[0].turns).toHaveLength(3_000);
+});
+
+test("pieces in which nothing was sampled share the weight", () => {
+  const conversation = new Conversation(plain, [], lastTurns(0));
+  for (const index of [0, 1]) {
+    conversation.read(user("x"), true);
+    conversation.say(said(3, index, 3));
+  }
+  const pieces = conversation.trajectories(fields, [turn("A"), turn("B")]);
+  expect(pieces.map(({ id, weight }) => [id, weight])).toEqual([
+    ["r/agent/0", 0.5],
+    ["r/agent/1", 0.5],
+  ]);
+});
+
+test("an observation becomes one stub, however many turns follow", () => {
+  const { renderer, asked } = watched();
+  const conversation = new Conversation(renderer, [], observationStubs("-"));
+  for (const [index, text] of ["one", "two", "three", "four", "five"].entries()) {
+    conversation.read(user(text), true);
+    conversation.say(said(1, index));
+  }
+  expect(asked.filter((call) => call === "next - true")).toHaveLength(3);
+});
+
+describe("a hint", () => {
+  /** The messages that a conversation with a hint begins with. */
+  function opening(messages: readonly Message[]): string[] {
+    const seen: string[][] = [];
+    const start: Renderer["start"] = (given, tools) => {
+      seen.push(given.map(({ content }) => content));
+      return plain.start(given, tools);
+    };
+    const guidance = { kind: "environment", text: "hint", failures: [0] };
+    new Conversation({ ...plain, start }, [], fullContext(), guidance).read(messages, true);
+    return seen.at(-1)!;
+  }
+
+  test("is added to the last message that is read, the others stay", () => {
+    const messages = ["rules", "example", "question"].map((content) => ({ role: "user", content }) as const);
+    expect(opening(messages)).toEqual(["rules", "example", "question\nhint"]);
+  });
+
+  test("stands alone where the message is empty", () => {
+    expect(opening(user(""))).toEqual(["hint"]);
+  });
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { defined } from "../../defined.ts";
@@ -168,6 +169,50 @@ describe("a rollout", () => {
     }
     expect(rollout.trajectories[0].turns.map(({ reward }) => reward)).toEqual([0, 1]);
     expect(policy.released).toEqual(["r/agent", "r/rival"]);
+    expect(policy.samples.map(({ request }) => request.weights)).toEqual(["policy", "opponent", "policy", "opponent"]);
+  });
+
+  test("says when each turn was asked for, said and answered, since it began", async () => {
+    const { timing } = await attempt(["1", "70"]);
+    const { turns = [], sampleMs, totalMs } = timing;
+    expect(turns.map(({ role }) => role)).toEqual(["agent", "agent"]);
+    const times = [0, ...turns.flatMap(({ startMs, saidMs, endMs }) => [startMs, saidMs, endMs]), totalMs];
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(sampleMs).toBeGreaterThan(0);
+    expect(sampleMs).toBeLessThan(totalMs);
+  });
+
+  test("is of its task's domain, where it has one", async () => {
+    const env = guess();
+    const task = await env.tasks.at("train", 0);
+    const run = async (given: typeof task) => {
+      const policy = scriptedEngine({ tokenizer, renderer, says: ["70"] });
+      return (await runRollout(env, given, policy, { id: "r", seed: 1 })).trajectories[0];
+    };
+    expect(await run({ ...task, domain: "numbers" })).toMatchObject({ domain: "numbers" });
+    expect(await run(task)).not.toHaveProperty("domain");
+  });
+
+  test("leaves no listener on the signal it was given", async () => {
+    const { signal } = new AbortController();
+    await attempt(["1", "70"], { signal });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test.each([
+    ["one of several", [1e-6, -0.5, -2], [0, -0.5, -2]],
+    ["all of them", [1e-6, 1e-7, 1e-6], [0, 0, 0]],
+    ["none", [-1, -0.5, -2], [-1, -0.5, -2]],
+  ])("records a log-probability above 0 as 0: %s", async (_, sampled, recorded) => {
+    const env = guess();
+    const { engine } = scriptedEngine({ tokenizer, renderer, says: ["70"] });
+    const sample: typeof engine.sample = async (request, signal) => ({
+      ...(await engine.sample(request, signal)),
+      logprobs: Float32Array.from(sampled),
+    });
+    const policy = { renderer, engine: { ...engine, sample } };
+    const { trajectories } = await runRollout(env, await env.tasks.at("train", 0), policy, { id: "r", seed: 1 });
+    expect([...trajectories[0].logprobs_T.slice(-3)]).toEqual(recorded);
   });
 });
 
@@ -178,6 +223,13 @@ describe("a rollout ends", () => {
     ["max-turns", "after its turns", ["1"], limits({ turns: 3 }), 3],
     ["max-tokens", "in a turn that is too long", ["1", "123456"], limits({ turnTokens: 4 }), 2],
     ["max-tokens", "in the turn that uses up its tokens", ["1", "12"], limits({ tokens: 4 }), 2],
+    [
+      "max-tokens",
+      "at its limit, where the context ends too",
+      ["123456"],
+      { contextLength: 9, limits: { turnTokens: 4 } },
+      1,
+    ],
     ["max-tokens", "when no token is left for a turn", ["1"], limits({ tokens: 4 }), 2],
     ["context-full", "in the turn that fills the context", ["1", "123456"], { contextLength: 14 }, 2],
     ["context-full", "when a prompt leaves no room", ["1"], { contextLength: 10 }, 1],
@@ -215,7 +267,12 @@ describe("a rollout ends", () => {
     ["a log-probability that is no number", { logprobs: Float32Array.of(Number.NaN) }, /NaN of token 0/],
     ["an impossible token", { logprobs: Float32Array.of(Number.NEGATIVE_INFINITY) }, /-Infinity of token 0/],
     ["arrays that do not line up", { versions: new Int32Array(2) }, /1 tokens, 1 log-probabilities, 2 versions/],
-    ["no token at all", { tokens: new Int32Array(0) }, /0 tokens/],
+    ["too few log-probabilities", { logprobs: new Float32Array(0) }, /1 tokens, 0 log-probabilities, 1 versions/],
+    [
+      "no token at all",
+      { tokens: new Int32Array(0), logprobs: new Float32Array(0), versions: new Int32Array(0) },
+      /0 tokens, 0 log-probabilities, 0 versions/,
+    ],
   ])("with engine-error after %s", async (_, wrong, message) => {
     const env = guess();
     const { engine } = scriptedEngine({ tokenizer, renderer, says: [""] });

@@ -89,7 +89,7 @@ describe("lastTurns", () => {
   });
 
   test.each([-1, 0.5, Number.NaN])("of %s turns is refused", (turns) => {
-    expect(() => lastTurns(turns)).toThrow("bad-context");
+    expect(() => lastTurns(turns)).toThrow(`bad-context: got the last ${turns} turns`);
   });
 });
 

@@ -80,7 +80,7 @@ describe("a group", () => {
   });
 
   test.each([0, 1.5, Number.NaN])("of size %s is refused", async (size) => {
-    await expect(run(["1"], { size })).rejects.toThrow("bad-group-size");
+    await expect(run(["1"], { size })).rejects.toThrow(`bad-group-size: got ${size}`);
   });
 
   test("passes limits and temperature on to each attempt", async () => {
