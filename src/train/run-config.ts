@@ -71,6 +71,11 @@ export function checkConfigChange(stored: unknown, given: RunConfig, accept: rea
   });
 }
 
+/** Whether the stored configuration is to be replaced: also what may change freely is told as it is now. */
+export function isOutdated(stored: unknown, given: RunConfig): boolean {
+  return differences(stored, given).some(({ path }) => !isWithin(path, ofTheMoment));
+}
+
 function isCurrent(stored: unknown): boolean {
   return typeof stored === "object" && stored !== null && "configVersion" in stored;
 }

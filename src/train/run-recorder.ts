@@ -10,7 +10,7 @@ import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { type Advantages, type RunCatalog, type RunStore, sqliteRuns } from "../store/index.ts";
 import { Monitors } from "./monitors.ts";
-import { type ConfigChange, checkConfigChange, type RunConfig } from "./run-config.ts";
+import { type ConfigChange, checkConfigChange, isOutdated, type RunConfig } from "./run-config.ts";
 
 export interface RecorderOptions {
   /** The id of the run in its store: a folder, unless another store is given. */
@@ -81,7 +81,8 @@ export class RunRecorder {
     const [checkpoints, store] = [this.#checkpoints, this.#store];
     const step = checkpoints?.steps().at(-1);
     if (checkpoints === undefined || store === undefined || step === undefined) return undefined;
-    const changes = checkConfigChange(await store.config(), config, accept);
+    const stored = await store.config();
+    const changes = checkConfigChange(stored, config, accept);
     await checkpoints.load(engine, step);
     await store.truncateAfter(step);
     const saved = SavedStep.safeParse(await store.state("trainer"));
@@ -92,7 +93,7 @@ export class RunRecorder {
         hint: "The machine went down before the record was on disk. Remove the folder to resume from the checkpoint before.",
       });
     }
-    if (changes.length > 0) await store.append(step, { config });
+    if (isOutdated(stored, config)) await store.append(step, { config });
     this.lastStep = step;
     this.#savedStep = step;
     this.#best = Best.optional().parse(await store.state("best"));
