@@ -204,7 +204,7 @@ class Decoder:
                 attended = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=heads != groups)
             else:
                 q = q.reshape(rows, groups, -1, width)
-                attended = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).view(rows, heads, length, width)
+                attended = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).reshape(rows, heads, length, width)
             return attended.transpose(1, 2).flatten(2)
 
         self._layers(weights, x, attend)

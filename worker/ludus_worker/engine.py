@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -61,6 +62,8 @@ def choose_device(name: str) -> torch.device:
         index = int(os.environ.get("LOCAL_RANK", "0")) if device.index is None else device.index
         device = torch.device("cuda", index)
         torch.cuda.set_device(device)
+        # cuDNN builds a plan for every new shape of masked attention, and prompts of agents have a new shape each time
+        torch.backends.cuda.enable_cudnn_sdp(False)
     return device
 
 
@@ -217,8 +220,9 @@ class Engine:
     def policy_version(self) -> int:
         return self.sets[policy].version
 
-    @property
+    @cached_property
     def parameters(self) -> int:
+        """Counted once: every reply carries it, and a walk over all tensors took a tenth of a step of short rollouts."""
         value = self.sets[policy].value
         return sum(p.numel() for p in self.sets[policy].model.causal.parameters()) + (0 if value is None else value.numel())
 
