@@ -21,7 +21,8 @@ export async function buildPage(run: string, outDir: string): Promise<void> {
     resolve: {
       alias: [
         { find: "node:util", replacement: standIn("util.ts") },
-        { find: /^node:.*|.*\/sandbox\/run-isolated\.ts$/, replacement: standIn("nothing.ts") },
+        { find: /.*\/stray-rejections\.ts$/, replacement: standIn("stray-rejections.ts") },
+        { find: /^node:.*|.*\/(run-isolated|process-sandbox)\.ts$/, replacement: standIn("nothing.ts") },
       ],
     },
   });

@@ -96,7 +96,7 @@ function drawWay(rng: Rng, length: number): string[] {
 
 const testFile = `import { checkEnv } from "ludus/testing";
 import { expect, test } from "vitest";
-import { env } from "./commands/env.ts";
+import { env } from "./env.ts";
 
 test("the environment keeps its promises", async () => {
   const { episodes, findings } = await checkEnv(env);
@@ -107,7 +107,7 @@ test("the environment keeps its promises", async () => {
 
 const trainFile = `import { realpathSync } from "node:fs";
 import { consoleMonitor, fromScratch, grpo, imitate, type TrainConfig, train } from "ludus";
-import { env } from "./commands/env.ts";
+import { env } from "./env.ts";
 
 /** What \`ludus train train.ts\` reads; \`--set steps=100\` and the like change it. */
 export const config: TrainConfig = {

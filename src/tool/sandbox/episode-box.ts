@@ -7,11 +7,12 @@ import type { Box, BoxSpec, Sandbox } from "./sandbox.ts";
  * none costs nothing.
  */
 export class EpisodeBox {
-  readonly #sandbox: Sandbox;
+  readonly #sandbox: Sandbox | undefined;
   readonly #closing = new AbortController();
   #opening: Promise<Box> | undefined;
 
-  constructor(sandbox: Sandbox = processSandbox()) {
+  /** In `processSandbox()` where none is given. */
+  constructor(sandbox?: Sandbox) {
     this.#sandbox = sandbox;
   }
 
@@ -30,14 +31,15 @@ export class EpisodeBox {
   }
 
   async #open(spec: BoxSpec): Promise<Box> {
+    const sandbox = this.#sandbox ?? processSandbox();
     try {
-      return await this.#sandbox.open(spec, this.#closing.signal);
+      return await sandbox.open(spec, this.#closing.signal);
     } catch (cause) {
       this.#opening = undefined; // so that the next call tries again
       if (cause instanceof LudusError) throw cause;
       throw new LudusError("box-not-opened", {
         got: errorText(cause),
-        expected: `a box of sandbox "${this.#sandbox.name}"`,
+        expected: `a box of sandbox "${sandbox.name}"`,
         cause,
       });
     }
