@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { CreditRow } from "../../credit/credit.ts";
 import { defined } from "../../defined.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { fakeEngine } from "../../engine/fake-engine.ts";
+import { LudusError } from "../../errors.ts";
 import { adaptiveKl } from "../../loss/kl-controller.ts";
+import { metric } from "../../schema/metric-names.ts";
 import { makeTrajectory, type Trajectory } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Algorithm } from "../algorithm.ts";
@@ -199,4 +202,208 @@ describe("divergence from the reference", () => {
 
 test("values that are needed and not there are asked for in words", async () => {
   await expect(prepareBatch(await engineWith(), ppo(), once(pair))).rejects.toThrow(/value head/);
+});
+
+/** The algorithm with a credit scheme that notes the rows it is given. */
+function noting(algorithm: Algorithm) {
+  const seen: CreditRow[] = [];
+  const credit = {
+    ...algorithm.credit,
+    assign(rows: readonly CreditRow[]) {
+      seen.push(...rows);
+      return algorithm.credit.assign(rows);
+    },
+  };
+  return { seen, algorithm: { ...algorithm, credit } };
+}
+
+/** Which weights forward passes were made with, and over how many rows. */
+async function watchedEngine(options: { value?: () => number } = {}) {
+  const engine = await engineWith(options);
+  await engine.snapshot("critic", { trainable: true });
+  const passes: [string, number][] = [];
+  const forward = engine.forward.bind(engine);
+  engine.forward = (batch, given = {}) => {
+    passes.push([given.weights ?? "policy", batch.rows.length]);
+    return forward(batch, given);
+  };
+  return { engine, passes };
+}
+
+test("nothing to learn from is an empty batch of the current version", async () => {
+  const { engine, passes } = await watchedEngine();
+  expect(await prepareBatch(engine, grpo(), [])).toEqual({ rows: [], metrics: {}, policyVersion: 0 });
+  expect(passes).toEqual([]);
+});
+
+describe("forward passes", () => {
+  test("are made for nothing that is known", async () => {
+    const { engine, passes } = await watchedEngine();
+    await prepareBatch(engine, grpo(), once(pair));
+    expect(passes).toEqual([]);
+  });
+
+  test("are made for stale rows alone, at their own temperature", async () => {
+    const { engine, passes } = await watchedEngine();
+    const stale = attempt("c", 1, { versions_T: Int32Array.of(-1, 5, 5) });
+    await prepareBatch(engine, grpo(), once(groupOf(...pair.trajectories, stale)));
+    expect(passes).toEqual([["policy", 1]]);
+  });
+
+  test("are made for what a guide added, whatever its versions say", async () => {
+    const { engine, passes } = await watchedEngine();
+    const odd = attempt("a", 1, { logprobs_T: Float32Array.of(0, -2, -2) });
+    const chosen = [{ group: groupOf(odd, attempt("b", 0)), scale: 1, isOffPolicy: true }];
+    const { rows, metrics } = await prepareBatch(engine, grpo(), chosen);
+    expect(passes).toEqual([["policy", 2]]);
+    expect(rows[0].oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
+    // that sampling and training disagree about it says nothing about the engine
+    expect(metrics[metric.mismatchMax]).toBeUndefined();
+  });
+
+  test("with a shared critic are made for every row, once, and give its values", async () => {
+    const { engine, passes } = await watchedEngine({ value: () => 0.25 });
+    const { rows } = await prepareBatch(engine, ppo({ groupSize: 2 }), once(pair));
+    expect(passes).toEqual([["policy", 2]]);
+    expect([...rows[0].oldValues_T!]).toEqual([0, 0.25, 0.25]);
+    expect(rows[0].returns_T).toHaveLength(3);
+    // old log-probabilities stay those of the sampling
+    expect(rows[0].oldLogprobs_T).toBe(pair.trajectories[0].logprobs_T);
+  });
+
+  test("with a separate critic are the critic's alone", async () => {
+    const { engine, passes } = await watchedEngine({ value: () => 0.25 });
+    await prepareBatch(engine, ppo({ groupSize: 2, critic: { kind: "separate" } }), once(pair));
+    expect(passes).toEqual([["critic", 2]]);
+  });
+
+  test("with a reference are the reference's, and its log-probabilities are in the rows", async () => {
+    const { engine, passes } = await watchedEngine();
+    const { rows } = await prepareBatch(engine, grpo({ kl: 0.1 }), once(pair));
+    expect(passes).toEqual([["reference", 2]]);
+    expect(rows[0].referenceLogprobs_T![1]).toBeCloseTo(ln(0.8), 6);
+  });
+});
+
+test("the mismatch of sampling and training is the mean and the greatest over tokens of this version", async () => {
+  const engine = await engineWith({ value: () => 0 });
+  const off = (id: string, first: number, second: number, fields: Partial<Trajectory> = {}) =>
+    attempt(id, 1, { logprobs_T: Float32Array.of(0, ln(0.5) - first, ln(0.5) + second), ...fields });
+  const group = groupOf(
+    off("a", 0.25, 0.125),
+    off("b", 0.125, 0.125),
+    // a token of another version does not count
+    off("c", 0.25, 0.5, { versions_T: Int32Array.of(-1, 0, 7) }),
+  );
+  const { metrics } = await prepareBatch(engine, ppo({ groupSize: 3 }), once(group));
+  expect(metrics[metric.mismatchMax]).toBeCloseTo(0.25, 6);
+  expect(metrics[metric.mismatchMean]).toBeCloseTo((0.25 + 0.125 + 0.125 + 0.125 + 0.25) / 5, 6);
+});
+
+test("the coefficient of the penalty in the reward is told, and without a reference nothing is taken off", async () => {
+  const { seen, algorithm } = noting(grpo());
+  const context = { policy: { engine: await engineWith() }, algorithm, learners: ["policy"] };
+  const { metrics } = await prepare(context, { groups: once(pair), klCoefficient: 0.5 });
+  expect(metrics[metric.klCoefficient]).toBe(0.5);
+  expect(seen.every(({ penalties_T }) => penalties_T === undefined)).toBe(true);
+});
+
+describe("what credit is given", () => {
+  test("has the ratio of the old policy to the one that sampled, at sampled tokens", async () => {
+    const { seen, algorithm } = noting(grpo());
+    const stale = attempt("a", 1, {
+      logprobs_T: Float32Array.of(0, ln(0.25), ln(0.125)),
+      versions_T: Int32Array.of(-1, 9, 9),
+    });
+    await prepareBatch(await engineWith(), algorithm, once(groupOf(stale, attempt("b", 0))));
+    expect([...seen[0].ratios_T!]).toEqual([0, expect.closeTo(2, 5), expect.closeTo(4, 5)]);
+    expect([...seen[1].ratios_T!]).toEqual([0, 1, 1]);
+  });
+
+  test("has turns with their rewards and states", async () => {
+    const { seen, algorithm } = noting(grpo());
+    const turns = [{ span: { start: 1, end: 3 }, text: "", calls: [], reward: 0.5, observation: "", stateKey: "s" }];
+    await prepareBatch(await engineWith(), algorithm, once(groupOf(attempt("a", 1, { turns }), attempt("b", 0))));
+    expect(seen[0].turns).toEqual([{ start: 1, end: 3, reward: 0.5, stateKey: "s" }]);
+    expect(seen[1].turns).toEqual([{ start: 1, end: 3, reward: 0 }]);
+  });
+
+  test("says which row is the last of its rollout and role", async () => {
+    const { seen, algorithm } = noting(grpo());
+    const part = (id: string, rollout: string, role = "agent") => attempt(id, 1, { rollout, role, weight: 0.5 });
+    const parts = [part("a0", "a"), part("a1", "a"), part("b0", "b"), part("b1", "b", "other")];
+    await prepareBatch(await engineWith(), algorithm, once(groupOf(...parts)));
+    expect(seen.map(({ isLast }) => isLast)).toEqual([false, true, true, true]);
+  });
+});
+
+describe("a view of what was sampled", () => {
+  // the same attempt with one token less before its first turn
+  const shorter = (trajectory: Trajectory): Trajectory =>
+    makeTrajectory({
+      ...trajectory,
+      tokens_T: trajectory.tokens_T.subarray(1),
+      mask_T: trajectory.mask_T.subarray(1),
+      logprobs_T: trajectory.logprobs_T.subarray(1),
+      versions_T: trajectory.versions_T.subarray(1),
+      turns: trajectory.turns.map((turn) => ({
+        ...turn,
+        span: { start: turn.span.start - 1, end: turn.span.end - 1 },
+      })),
+    });
+  const longer = (id: string, total: number) =>
+    attempt(id, total, {
+      tokens_T: Int32Array.of(1, 1, 0, 1),
+      mask_T: Uint8Array.of(0, 0, 1, 1),
+      logprobs_T: Float32Array.of(0, 0, -2, -2),
+      versions_T: Int32Array.of(-1, -1, 0, 0),
+      turns: [{ span: { start: 2, end: 4 }, text: "", calls: [], reward: 0, observation: "" }],
+    });
+  const view = (trajectory: Trajectory) => (trajectory.id === "a" ? shorter(trajectory) : trajectory);
+
+  test("is what is learned from, off-policy, with the tokens it lacks counted", async () => {
+    const { engine, passes } = await watchedEngine();
+    const asked: string[] = [];
+    const learnFrom = ({ id, tokens_T }: Trajectory) => asked.push(`${id} ${tokens_T.length}`) > 0;
+    const algorithm = { ...grpo(), view, learnFrom };
+    const { rows, metrics } = await prepareBatch(engine, algorithm, once(groupOf(longer("a", 1), longer("b", 0))));
+    expect(rows.map(({ tokens_T, viewOffset }) => [tokens_T.length, viewOffset])).toEqual([
+      [3, 1],
+      [4, undefined],
+    ]);
+    expect(passes).toEqual([["policy", 1]]);
+    expect(rows[0].oldLogprobs_T[1]).toBeCloseTo(ln(0.5), 6);
+    expect(rows[0].behaviourLogprobs_T[1]).toBe(-2);
+    // the filter is asked about what was sampled
+    expect(asked).toEqual(["a 4", "b 4"]);
+    expect(metrics[metric.mismatchMax]).toBeUndefined();
+  });
+
+  test("is compared with further rewards of its group, from which nothing is learned", async () => {
+    const { seen, algorithm } = noting(grpo({ deviation: { scale: "none" } }));
+    const given: number[][] = [];
+    const compareWith = ({ trajectories }: TrajectoryGroup) => {
+      given.push(trajectories.map(({ tokens_T }) => tokens_T.length));
+      return [-1, -3];
+    };
+    const group = groupOf(longer("a", 1), longer("b", 1));
+    const { rows } = await prepareBatch(await engineWith(), { ...algorithm, view, compareWith }, once(group));
+    // as it was sampled
+    expect(given).toEqual([[4, 4]]);
+    expect(seen.slice(2)).toMatchObject([
+      { group: "task#0/agent", rollout: "task#0/agent/compared/0", reward: -1, weight: 1, isLast: true, turns: [] },
+      { group: "task#0/agent", rollout: "task#0/agent/compared/1", reward: -3 },
+    ]);
+    // the mean of 1, 1, -1 and -3 is -0.5
+    expect(rows).toHaveLength(2);
+    expect(rows[0].advantages_T.at(-1)).toBe(1.5);
+  });
+});
+
+test("advantages that do not line up with the tokens are refused before the update", async () => {
+  const credit = {
+    ...grpo().credit,
+    assign: () => ({ advantages_B_T: [0, 1].map(() => new Float32Array(2)), metrics: {} }),
+  };
+  await expect(prepareBatch(await engineWith(), { ...grpo(), credit }, once(pair))).rejects.toThrow(LudusError);
 });
