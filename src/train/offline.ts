@@ -85,6 +85,9 @@ export async function trainOffline(config: OfflineConfig): Promise<OfflineResult
     await recorder.save(engine);
     await recorder.end(reason);
     return { reason, steps: recorder.lastStep + 1, examples: examples.length, metrics };
+  } catch (error) {
+    await recorder.fail();
+    throw error;
   } finally {
     await recorder.close();
   }

@@ -174,6 +174,15 @@ export class RunRecorder {
     this.monitors.record(event);
   }
 
+  /** After an error. A store that caused it cannot record it; monitors are told all the same. */
+  async fail(): Promise<void> {
+    try {
+      await this.end("failed");
+    } catch {
+      this.monitors.record({ type: "run-end", reason: "failed" });
+    }
+  }
+
   async close(): Promise<void> {
     try {
       await this.monitors.close();

@@ -35,7 +35,7 @@ export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResul
     const result = { reason, steps: recorder.lastStep + 1, metrics: run.metrics, policy: context.policy };
     return { ...result, seconds: secondsSince(run.startedMs), ...defined({ before, after }) };
   } catch (error) {
-    recorder.monitors.record({ type: "run-end", reason: "failed" });
+    await recorder.fail();
     // nobody else will close a policy that was made here
     if (typeof config.policy === "function") await context.policy.engine.close();
     throw error;

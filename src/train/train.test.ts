@@ -411,3 +411,24 @@ test("a run that fails says so, and closes the policy it made", async () => {
   expect(all.at(-1)).toEqual({ type: "run-end", reason: "failed" });
   expect(isClosed).toBe(true);
 });
+
+test("a run that fails is stored as failed, and can be resumed when the cause is gone", async () => {
+  const failing = fakePolicy();
+  let updates = 0;
+  const backward = failing.engine.backward.bind(failing.engine);
+  failing.engine.backward = async (...args) => {
+    if (++updates === 3) throw new Error("out of memory");
+    return backward(...args);
+  };
+  const config = { ...easy, run: folder, steps: 6, save: { every: 1 } };
+  await expect(train({ ...config, policy: failing })).rejects.toThrow("out of memory");
+  const ends = async () => {
+    const reader = await openRun(folder, { readOnly: true });
+    const events = await reader.events({ types: ["run-end"] });
+    await reader.close();
+    return events.map(({ event }) => event);
+  };
+  expect(await ends()).toEqual([{ type: "run-end", reason: "failed" }]);
+  expect(await train({ ...config, policy: fakePolicy() })).toMatchObject({ reason: "finished", steps: 6 });
+  expect(await ends()).toEqual([{ type: "run-end", reason: "finished" }]);
+});
