@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import type { World } from "../rollout/world.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import { noValues } from "./stages/measure.ts";
@@ -8,6 +9,7 @@ import { weightsOf } from "./weights.ts";
 /** What can be wrong with a configuration is said before the first rollout. */
 export function checkConfig<Data>(config: TrainConfig<Data>): void {
   const { steps, tasksPerStep = 16, algorithm, env, save, eval: evaluation, earlyStop } = config;
+  checkWorld(env);
   whole("steps", steps, 0);
   whole("tasksPerStep", tasksPerStep, 1);
   whole("concurrency", config.concurrency, 1);
@@ -24,6 +26,19 @@ export function checkConfig<Data>(config: TrainConfig<Data>): void {
       hint: "grpo() is the same without comparing states.",
     });
   }
+}
+
+const worldFields = ["name", "tasks", "roles", "limits", "format", "attempt", "sampleTexts"] as const;
+
+/** Types promise these; an environment that is written by hand in JavaScript, or spread from a class, may lack some. */
+function checkWorld(env: Partial<World> | undefined): void {
+  const missing = worldFields.filter((field) => env?.[field] === undefined);
+  if (missing.length === 0) return;
+  throw new LudusError("bad-config", {
+    got: env === undefined ? "no `env`" : `an \`env\` without ${missing.join(", ")}`,
+    expected: "an environment",
+    hint: "defineEnv({ … }) and agentEnv({ … }) make one; `World` says what one by hand needs.",
+  });
 }
 
 function checkAlgorithm(algorithm: Algorithm): void {

@@ -388,6 +388,12 @@ describe("a configuration that cannot work is refused before the first rollout",
     ["groups of one to compare", { algorithm: grpo({ groupSize: 1 }) }, /group-too-small.*remax/s],
     ["a shared critic trained alone", { algorithm: ppo({ critic: { pretrainSteps: 3 } }) }, /separate/],
     ["values of an engine without", { algorithm: ppo() }, /value head/],
+    ["no environment", { env: undefined as never }, /got no `env`/],
+    [
+      "half an environment",
+      { env: { name: "half" } as never },
+      /an `env` without tasks, roles, limits, format, attempt/,
+    ],
     ["states without names", { algorithm: gigpo(), env: nameless }, /stateKey/],
   ];
   test.each(refusals)("%s", async (_, changes, message) => {
