@@ -1,0 +1,13 @@
+/**
+ * Bounds on what comes from outside: text that a policy writes, answers of tools and MCP servers, requests of agents over HTTP,
+ * downloaded model folders. Each is checked where the text enters, and what exceeds it costs that one trajectory, request or
+ * folder (`docs/explain/trust.md`).
+ */
+export const bounds = {
+  /** Levels of arrays and objects in JSON that is read: call arguments, tool results, requests. */
+  jsonDepth: 128,
+  /** Characters of a failure's text that are kept. */
+  failureText: 4_000,
+  /** Calls of tools in one turn; further ones are refused. */
+  callsPerTurn: 64,
+} as const;

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { type KnownOptions, refuseUnknownOptions } from "./known-options.ts";
+
+interface Options {
+  groupSize: number;
+  clip?: number;
+}
+
+const known: KnownOptions<Options> = { groupSize: true, clip: true };
+
+test("a misspelt option is refused with the nearest known one", () => {
+  const given = { groupsize: 4 } as unknown as Options;
+  expect(() => refuseUnknownOptions("grpo", given, known)).toThrow(
+    'grpo: unknown option "groupsize"; did you mean "groupSize"?',
+  );
+});
+
+test("an option far from all known ones is refused with the list", () => {
+  const given = { groupSize: 4, banana: 1 } as Options;
+  expect(() => refuseUnknownOptions("grpo", given, known)).toThrow(
+    'grpo: unknown option "banana"; known options: groupSize, clip',
+  );
+});
+
+test("known options and no options pass", () => {
+  expect(() => refuseUnknownOptions("grpo", { groupSize: 4 }, known)).not.toThrow();
+  expect(() => refuseUnknownOptions("grpo", undefined, known)).not.toThrow();
+});
+
+test("names that every object inherits are not known options", () => {
+  const given = { constructor: 1 } as unknown as Options;
+  expect(() => refuseUnknownOptions("grpo", given, known)).toThrow('unknown option "constructor"');
+});

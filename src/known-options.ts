@@ -1,0 +1,28 @@
+import { nearest } from "./nearest.ts";
+
+/**
+ * The keys of an options type as an object, so that the compiler refuses the table when a key is missing from it or too many:
+ * `const options: KnownOptions<GrpoOptions> = { groupSize: true, clip: true }`.
+ */
+export type KnownOptions<Options> = { readonly [Key in KeysOf<Options>]-?: true };
+
+type KeysOf<Options> = Options extends unknown ? keyof Options & string : never;
+
+/**
+ * Throws for a key that `what` does not know, and names the nearest one it does. Node strips types, so a misspelt option would
+ * otherwise be ignored at run time.
+ */
+export function refuseUnknownOptions<Options extends object>(
+  what: string,
+  options: Options | undefined,
+  known: KnownOptions<Options>,
+): void {
+  if (options === undefined) return;
+  const names = Object.keys(known);
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(known, name)) continue;
+    const meant = nearest(name, names);
+    const remedy = meant === undefined ? `known options: ${names.join(", ")}` : `did you mean "${meant}"?`;
+    throw new TypeError(`${what}: unknown option "${name}"; ${remedy}`);
+  }
+}
