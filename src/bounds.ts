@@ -14,10 +14,10 @@ export const bounds = {
   turnObservationChars: 65_536,
   /** Bytes of one stored trajectory before it is compressed. */
   trajectoryBytes: 256 * 1024 * 1024,
-  /** Elementary comparisons of one text with another in a scorer, about a third of a second. */
+  /** Elementary comparisons of one text with another in a scorer, about a second. */
   comparisons: 100_000_000,
-  /** Characters of a file that edits have been applied to. */
-  editedFile: 1_000_000,
+  /** Characters of all files that one answer edits, edits applied. */
+  editedFiles: 1_000_000,
   /** Characters of an arithmetic expression. */
   arithmetic: 1_000,
   /** Characters of a mathematical answer that is read as more than text. */
