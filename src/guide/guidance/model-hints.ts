@@ -8,7 +8,7 @@ import { fence, type Section } from "../../reward/judge/fence.ts";
 import { postChat } from "../../reward/judge/post-chat.ts";
 import type { JudgeCache } from "../../reward/judge/reply-cache.ts";
 import type { Message } from "../../schema/message.ts";
-import { cutText } from "../../tool/observation.ts";
+import { cutText } from "../../cut-text.ts";
 import { type FailedTask, type HintGenerator, hintKinds, kindsLeft } from "./hints.ts";
 import { checkKinds } from "./scripted-hints.ts";
 

@@ -17,7 +17,10 @@ export function readQuery<Schema extends z.ZodType>(
 }
 
 export async function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.infer<Schema>> {
-  const body: unknown = await context.req.json().then(checkJsonDepth).catch(() => undefined);
+  const body: unknown = await context.req
+    .json()
+    .then(checkJsonDepth)
+    .catch(() => undefined);
   return parsed(schema, body, "body");
 }
 
