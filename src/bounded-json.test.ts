@@ -4,6 +4,7 @@ import { bounds } from "./bounds.ts";
 import { formats } from "./policy/index.ts";
 import { conversationFromChat } from "./schema/index.ts";
 import { mcpText } from "./tool/mcp-content.ts";
+import { checkParameters } from "./tool/parameters-of.ts";
 
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const deep = nested(3000);
@@ -39,11 +40,18 @@ test("no format reads a call whose arguments are nested too deep", () => {
   }
 });
 
+test("a tool whose schema is nested too deep is refused by name", () => {
+  const schema = { type: "object", properties: { a: { enum: JSON.parse(deep) } } };
+  expect(() => checkParameters(schema)).toThrow("tool-input-too-deep");
+});
+
 test("chat rows and MCP answers that are nested too deep are refused", () => {
   const row = (given: unknown) => ({
     messages: [{ role: "assistant", content: "", tool_calls: [{ function: { name: "f", arguments: given } }] }],
   });
   expect(() => conversationFromChat(row(`{"a": ${deep}}`))).toThrow(/bad-chat-row.*JSON of at most 128 levels/);
-  expect(() => conversationFromChat(row({ a: JSON.parse(nested(100_000)) }))).toThrow(/bad-chat-row.*JSON of at most 128 levels/);
+  expect(() => conversationFromChat(row({ a: JSON.parse(nested(100_000)) }))).toThrow(
+    /bad-chat-row.*JSON of at most 128 levels/,
+  );
   expect(() => mcpText({ content: [], structuredContent: { a: JSON.parse(deep) } })).toThrow("nested deeper");
 });

@@ -149,12 +149,11 @@ export class RunRecorder {
     return this.#store?.state(`eval/${when}`);
   }
 
-  /** The stored group of a rollout. */
-  async group(rollout: string): Promise<TrajectoryGroup> {
+  /** The stored group of a rollout; nothing where the rollout could not be stored. */
+  async group(rollout: string): Promise<TrajectoryGroup | undefined> {
     const page = await this.#store?.trajectories({ rollout }, { limit: 1 });
     const key = page?.trajectories[0]?.group;
-    if (key !== undefined) return this.#store!.group(key);
-    throw new LudusError("group-missing", { got: `rollout ${rollout}`, expected: "one that the run has stored" });
+    return key === undefined ? undefined : this.#store!.group(key);
   }
 
   /** To be called when all that belongs to the last step has been recorded. */
