@@ -1,7 +1,7 @@
 /**
  * Bounds on what comes from outside: text that a policy writes, answers of tools and MCP servers, requests of agents over HTTP,
  * downloaded model folders. Each is checked where the text enters, and what exceeds it costs that one trajectory, request or
- * folder.
+ * folder (`docs/explain/trust.md`).
  */
 export const bounds = {
   /** Levels of arrays and objects in JSON that is read: call arguments, tool results, requests. */
