@@ -8,6 +8,18 @@ export const bounds = {
   jsonDepth: 128,
   /** Characters of a failure's text that are kept. */
   failureText: 4_000,
-  /** Calls of tools in one turn; further ones are refused. */
+  /** Calls of tools in one turn; further ones are refused. The default of `limits.callsPerTurn`. */
   callsPerTurn: 64,
+  /** Characters of all observations of one turn, unless `limits.observationChars` allows one observation more. */
+  turnObservationChars: 65_536,
+  /** Bytes of one stored trajectory before it is compressed. */
+  trajectoryBytes: 256 * 1024 * 1024,
+  /** Elementary comparisons of one text with another in a scorer, about a second. */
+  comparisons: 100_000_000,
+  /** Characters of all files that one answer edits, edits applied. */
+  editedFiles: 1_000_000,
+  /** Characters of an arithmetic expression. */
+  arithmetic: 1_000,
+  /** Characters of a mathematical answer that is read as more than text. */
+  mathAnswer: 2_000,
 } as const;

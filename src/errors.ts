@@ -1,3 +1,6 @@
+import { bounds } from "./bounds.ts";
+import { cutText } from "./cut-text.ts";
+
 /** What an error carries besides its code: the value, the expectation and the remedy. */
 export interface ErrorDetails {
   got: string;
@@ -36,6 +39,11 @@ export function errorText(error: unknown): string {
 /** The same with the stack, where there is one. */
 export function errorStack(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : shown(error);
+}
+
+/** What is kept of a failure's text: at most `bounds.failureText` characters, beginning and end. */
+export function failureText(text: string): string {
+  return cutText(text, bounds.failureText);
 }
 
 function shown(value: unknown): string {

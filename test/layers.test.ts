@@ -30,9 +30,13 @@ const rank: Readonly<Record<string, number>> = {
 // For everyone, and so importing no folder.
 const shared = [
   "atomic-folder.ts",
+  "bounded-json.ts",
+  "bounds.ts",
   "clock.ts",
+  "cut-text.ts",
   "defined.ts",
   "errors.ts",
+  "known-options.ts",
   "limiter.ts",
   "nearest.ts",
   "random.ts",

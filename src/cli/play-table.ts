@@ -4,6 +4,7 @@ import { errorText } from "../errors.ts";
 import type { Task } from "../schema/task.ts";
 import type { Terminal } from "./command.ts";
 import { loadEnv } from "./load-env.ts";
+import { harmless } from "./paint.ts";
 import { usageError } from "./parse-options.ts";
 import { moveText, resultText, type TokenView, tokenView, turnText } from "./play-text.ts";
 import { type Lines, readLines } from "./read-lines.ts";
@@ -148,6 +149,6 @@ class Table {
   }
 
   #write(text: string): void {
-    this.#terminal.stdout.write(text);
+    this.#terminal.stdout.write(harmless(text));
   }
 }

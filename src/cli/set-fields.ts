@@ -5,7 +5,7 @@ import { type UsageError, usageError } from "./parse-options.ts";
 
 type Kind = "number" | "string" | "list";
 
-const limits = ["turns", "tokens", "turnTokens", "toolMs", "envMs", "episodeMs", "observationChars"];
+const limits = ["turns", "tokens", "turnTokens", "toolMs", "envMs", "episodeMs", "observationChars", "callsPerTurn"];
 
 /** Fields of a configuration that hold plain values, and which. Rates and temperatures may replace a schedule. */
 const known: Readonly<Record<string, Kind>> = {

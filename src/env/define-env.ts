@@ -1,3 +1,4 @@
+import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
@@ -22,6 +23,7 @@ export const defaultLimits: Limits = {
   envMs: 10_000,
   episodeMs: 600_000,
   observationChars: 8_000,
+  callsPerTurn: bounds.callsPerTurn,
 };
 
 type ToolSet<State> = Readonly<Record<string, Tool<State>>>;

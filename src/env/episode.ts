@@ -1,6 +1,8 @@
 import { inspect } from "node:util";
+import { bounds } from "../bounds.ts";
+import { cutText } from "../cut-text.ts";
 import { defined } from "../defined.ts";
-import { errorStack } from "../errors.ts";
+import { errorStack, failureText } from "../errors.ts";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { EpisodeTurn } from "../rollout/conversation.ts";
@@ -13,7 +15,6 @@ import type { Task } from "../schema/task.ts";
 import type { CallRecord } from "../schema/turn.ts";
 import { hashText } from "../task/seeds.ts";
 import { callTool } from "../tool/call-tool.ts";
-import { cutText } from "../tool/observation.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
 import { EpisodeBox } from "../tool/sandbox/episode-box.ts";
 import type { BoxSpec, Sandbox } from "../tool/sandbox/sandbox.ts";
@@ -177,7 +178,9 @@ export class Episode<Data = unknown, State = unknown> {
 
   /** Scores and closes, once. Only what ended by the policy's own doing is scored. */
   finish(end: EpisodeEnd): Promise<EpisodeResult> {
-    this.#result ??= this.#finish(end).then((result) => this.#closeBox(result));
+    this.#result ??= this.#finish(end)
+      .then((result) => this.#closeBox(result))
+      .then(({ failure, ...result }) => ({ ...result, ...defined({ failure: failure && failureText(failure) }) }));
     return this.#result;
   }
 
@@ -261,17 +264,29 @@ export class Episode<Data = unknown, State = unknown> {
     };
     const records: CallRecord[] = [];
     draft.calls = records;
-    for (const call of said.calls) {
+    const { observationChars } = this.#limits;
+    let room = Math.max(bounds.turnObservationChars, observationChars);
+    for (const call of this.#allowed(said.calls)) {
       if (call.kind === "malformed" && this.#env.malformed === "stop") return { stop: "parse-error" };
-      const result = await callTool(this.#env.tools!, call, context, this.#limits);
+      const limits = { ...this.#limits, observationChars: Math.min(observationChars, room) };
+      const result = await callTool(this.#env.tools!, call, context, limits);
       if (result.kind === "stopped") return { stop: result.stop, failure: result.failure };
       records.push(result.record);
+      room = Math.max(0, room - result.record.observation.length);
       if (isDone) break;
     }
     draft.observation = records.map(({ observation }) => observation).join("\n");
     if (isDone) return { stop: "completed" };
     const messages = records.map(({ name, observation }): Message => ({ role: "tool", name, content: observation }));
     return this.#move(messages, sampledTokens);
+  }
+
+  /** Calls beyond the limit are one malformed call, which the policy is told of. */
+  #allowed(calls: Said["calls"]): Said["calls"] {
+    const { callsPerTurn } = this.#limits;
+    if (calls.length <= callsPerTurn) return calls;
+    const problem = `${calls.length - callsPerTurn} calls were not made: a turn may make at most ${callsPerTurn}.`;
+    return [...calls.slice(0, callsPerTurn), { kind: "malformed", text: "", problem }];
   }
 
   #move(messages: readonly Message[], sampledTokens: number): Move | EpisodeEnd {

@@ -12,4 +12,6 @@ export interface Limits {
   readonly episodeMs: number;
   /** Longer observations are cut, and say so. */
   readonly observationChars: number;
+  /** Calls of tools in a turn; the policy is told that further ones were not made. */
+  readonly callsPerTurn: number;
 }

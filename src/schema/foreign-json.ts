@@ -1,22 +1,26 @@
 import { z } from "zod";
+import { checkJsonDepth, parseBoundedJson } from "../bounded-json.ts";
+import { bounds } from "../bounds.ts";
 import type { ToolCall, ToolSpec } from "./message.ts";
 import { isJsonObject } from "./parse-with.ts";
 
 /** A value that datasets also hold as JSON text, since columns of tables want one type. */
 export function perhapsText<Value>(schema: z.ZodType<Value>): z.ZodType<Value> {
   return z.unknown().transform((value, context) => {
-    const parsed = typeof value === "string" ? parseText(value) : { value };
+    const parsed = typeof value === "string" ? parsedBy(parseBoundedJson, value) : parsedBy(checkJsonDepth, value);
     const result = "value" in parsed ? schema.safeParse(parsed.value) : undefined;
     if (result?.success) return result.data;
     const issue = result?.error.issues[0];
-    context.addIssue({ code: "custom", message: issue?.message ?? "JSON", path: [...(issue?.path ?? [])] });
+    context.addIssue({ code: "custom", message: issue?.message ?? jsonExpected, path: [...(issue?.path ?? [])] });
     return z.NEVER;
   });
 }
 
-function parseText(text: string): { value: unknown } | Record<string, never> {
+const jsonExpected = `JSON of at most ${bounds.jsonDepth} levels`;
+
+function parsedBy<Given>(parse: (given: Given) => unknown, given: Given): { value: unknown } | Record<string, never> {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parse(given) };
   } catch {
     return {};
   }

@@ -22,8 +22,17 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function shortened(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = jsonOf(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // nested deeper than the stack
+    return "a value that JSON cannot hold";
+  }
 }
 
 /** Whether a value is what JSON calls an object. */

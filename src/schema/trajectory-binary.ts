@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
+import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { errorText, LudusError } from "../errors.ts";
 import { ByteReader, ByteWriter } from "./byte-stream.ts";
@@ -23,6 +24,7 @@ export function encodeTrajectory(trajectory: Trajectory): Uint8Array {
   writeTokenColumns(writer, { tokens_T, mask_T, logprobs_T, versions_T });
   writer.write(new TextEncoder().encode(toLosslessJson({ ...fields, turns: fields.turns.map(turnToJson) })));
   const body = writer.written();
+  if (body.length > bounds.trajectoryBytes) refuseSize(trajectory.id, body.length);
   const deflated = deflateRawSync(body);
   const bytes = new Uint8Array(offsets.body + deflated.length);
   const view = new DataView(bytes.buffer);
@@ -33,6 +35,14 @@ export function encodeTrajectory(trajectory: Trajectory): Uint8Array {
   bytes.set(deflated, offsets.body);
   view.setUint32(offsets.checksum, crc32(bytes.subarray(offsets.deflatedSize)), true);
   return bytes;
+}
+
+function refuseSize(id: string, bytes: number): never {
+  throw new LudusError("trajectory-too-large", {
+    got: `${bytes} bytes of ${id}`,
+    expected: `at most ${bounds.trajectoryBytes}`,
+    hint: "Lower `limits.observationChars`, `limits.turns` or `limits.turnTokens`.",
+  });
 }
 
 /** Reads what `encodeTrajectory` wrote. Throws `bad-trajectory-bytes` for anything else. */

@@ -1,4 +1,4 @@
-import { LudusError } from "../errors.ts";
+import { failureText, LudusError } from "../errors.ts";
 import type { ToldHint } from "./annotations.ts";
 import type { Score } from "./score.ts";
 import type { StopReason } from "./stop-reason.ts";
@@ -35,7 +35,7 @@ export interface Trajectory {
   readonly turns: readonly Turn[];
   readonly score: Score;
   readonly stop: StopReason;
-  /** What went wrong, of an infrastructure stop. */
+  /** What went wrong, of an infrastructure stop; longer texts lose their middle. */
   readonly failure?: string;
   readonly temperature: number;
   readonly domain?: string;
@@ -63,7 +63,8 @@ export function makeTrajectory(fields: Trajectory): Trajectory {
   if (!(fields.weight > 0 && fields.weight <= 1)) {
     throw new LudusError("bad-trajectory", { got: `weight ${fields.weight}`, expected: "above 0, at most 1" });
   }
-  return fields;
+  const { failure } = fields;
+  return failure === undefined ? fields : { ...fields, failure: failureText(failure) };
 }
 
 const expectations =

@@ -10,9 +10,6 @@ export interface AgentR1Score {
   answer: number;
 }
 
-const publishedCall = /^<think>.*?<\/think>.*?<tool_call>.*?<\/tool_call>$/s;
-const publishedAnswer = /^<think>.*?<\/think>.*?<answer>.*?<\/answer>$/s;
-
 /**
  * Agent-R1's legacy reward (arXiv 2511.14460) on what the agent said turn by turn: 0.5 for each well-formed thought with a
  * tool call and 0.5 for a final thought with an answer, at most 1; then −1 + format, plus the answer where format is at
@@ -30,12 +27,19 @@ export function agentR1Score(
 
 function formatOf(turns: readonly string[], tags: TagRule): number {
   const isCall = (turn: string) =>
-    tags === "strict" ? hasTagFormat(turn, ["think", "tool_call"]) : publishedCall.test(turn);
+    tags === "strict" ? hasTagFormat(turn, ["think", "tool_call"]) : isPublished(turn, "tool_call");
   const isAnswer = (turn: string) =>
-    tags === "strict" ? hasTagFormat(turn, ["think", "answer"]) : publishedAnswer.test(turn);
+    tags === "strict" ? hasTagFormat(turn, ["think", "answer"]) : isPublished(turn, "answer");
   const calls = turns.slice(0, -1).filter(isCall).length;
   const final = turns.slice(-1).filter(isAnswer).length;
   return Math.min(1, 0.5 * (calls + final));
+}
+
+/** What `^<think>.*?</think>.*?<tag>.*?</tag>$` matches; the expression takes cubic time on tags that repeat. */
+function isPublished(turn: string, tag: string): boolean {
+  const thoughtEnd = turn.startsWith("<think>") ? turn.indexOf("</think>") : -1;
+  const opening = thoughtEnd < 0 ? -1 : turn.indexOf(`<${tag}>`, thoughtEnd);
+  return opening >= 0 && turn.endsWith(`</${tag}>`) && opening + tag.length + 2 <= turn.length - tag.length - 3;
 }
 
 function answerOf(lastTurn: string, golds: string | readonly string[]): number {

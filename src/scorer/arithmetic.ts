@@ -1,19 +1,18 @@
+import { bounds } from "../bounds.ts";
+
 export interface Arithmetic {
   readonly value: number;
   /** Every number as it stands in the text, from left to right; a sign before one is not part of it. */
   readonly numbers: readonly number[];
 }
 
-// bounds the recursion
-const maxLength = 1_000;
-
 /**
  * Evaluates an expression such as `(3 + 5) * 2` without `eval`: numbers, `+ - * /`, signs and parentheses. Nothing for any other
- * text, for a division by zero, for more than a thousand characters. Python's `eval`, which the published scorers use, also
+ * text, for a division by zero, for more characters than `bounds.arithmetic`, which bounds the recursion. Python's `eval`, which the published scorers use, also
  * takes `**` and `//`; the tasks ask for neither.
  */
 export function readArithmetic(text: string): Arithmetic | undefined {
-  if (text.length > maxLength) return undefined;
+  if (text.length > bounds.arithmetic) return undefined;
   const tokens = text.match(/\d+(?:\.\d*)?|\.\d+|\S/g) ?? [];
   const numbers: number[] = [];
   let at = 0;

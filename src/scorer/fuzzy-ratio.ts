@@ -1,12 +1,13 @@
+import { bounds } from "../bounds.ts";
 import { roundHalfEven, splitWords, strip } from "./python-strings.ts";
 
 // thefuzz takes its ratio from python-Levenshtein (later rapidfuzz) where that is installed, as WebShop does, and from difflib
 // otherwise. This is the former: twice the longest common subsequence over both lengths, which can exceed difflib's ratio.
 
-/** thefuzz's `ratio`: likeness of two texts as a whole number in 0..100; 0 where one is empty. */
+/** thefuzz's `ratio`: likeness of two texts as a whole number in 0..100; 0 where one is empty, or beyond `bounds.comparisons`. */
 export function fuzzyRatio(a: string, b: string): number {
   const [x, y] = [[...a], [...b]];
-  if (x.length === 0 || y.length === 0) return 0;
+  if (x.length === 0 || y.length === 0 || x.length * y.length > bounds.comparisons) return 0;
   return roundHalfEven((200 * commonSubsequence(x, y)) / (x.length + y.length));
 }
 

@@ -1,13 +1,11 @@
+import { parseBoundedJson } from "../bounded-json.ts";
+
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** Deeper texts count as not JSON, so that walking a value a model wrote cannot exhaust the stack. */
-const deepest = 200;
-
-/** What the text says as JSON; undefined where it is not JSON. */
+/** What the text says as JSON; undefined where it is not JSON, or is nested deeper than `bounds.jsonDepth`. */
 export function parseJson(text: string): JsonValue | undefined {
-  if (depthOf(text) > deepest) return undefined;
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseBoundedJson(text) as JsonValue;
   } catch {
     return undefined;
   }
@@ -20,22 +18,6 @@ export function asJson(value: unknown): JsonValue {
   } catch {
     return null;
   }
-}
-
-/** By hand: an expression that skips strings takes quadratic time where quotes are not closed. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let most = 0;
-  let isString = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (isString && character === "\\") at++;
-    else if (character === '"') isString = !isString;
-    else if (isString) continue;
-    else if (character === "[" || character === "{") most = Math.max(most, ++depth);
-    else if (character === "]" || character === "}") depth--;
-  }
-  return most;
 }
 
 export function isJsonObject(value: JsonValue | undefined): value is { readonly [key: string]: JsonValue } {

@@ -1,7 +1,7 @@
+import { bounds } from "../bounds.ts";
 import { lastBoxed } from "./boxed.ts";
 import { parseRational, sameRational } from "./math-number.ts";
 
-const longest = 2000;
 type Rewrite = readonly [pattern: RegExp, replacement: string];
 
 /** Applied in this order. */
@@ -31,8 +31,12 @@ const rewrites: readonly Rewrite[] = [
 const units =
   /(?<=[\d}])\s*(?:degrees?|dollars?|cents?|percent|(?:square|cubic|sq|cu)?\s*(?:units?|inch(?:es)?|feet|foot|ft|cm|mm|km|m|meters?|miles?|yards?)|hours?|minutes?|seconds?|days?|years?|grams?|kg)(?:\^\{?\d\}?)?$/i;
 
-/** One spelling for the ways LaTeX answers are written: spacing, sizes, units, fractions, decimals. */
+/**
+ * One spelling for the ways LaTeX answers are written: spacing, sizes, units, fractions, decimals. A text that is longer than
+ * `bounds.mathAnswer` stays as it is.
+ */
 export function normalizeMathAnswer(answer: string): string {
+  if (answer.length > bounds.mathAnswer) return answer.trim();
   let text = answer.trim();
   for (const [pattern, replacement] of rewrites) text = text.replace(pattern, replacement);
   text = text.trim().replace(units, "").replace(/\s+/g, "").replace(/\.$/, "");
@@ -51,8 +55,8 @@ export function normalizeMathAnswer(answer: string): string {
  * members are. Sets and bare lists have no order; tuples and intervals do. No algebra: `2x` is not `x+x`.
  */
 export function mathEqual(a: string, b: string): boolean {
-  // bounds the work: no real answer is this long
-  if (Math.max(a.length, b.length) > longest) return a.trim() === b.trim();
+  // no real answer is this long
+  if (Math.max(a.length, b.length) > bounds.mathAnswer) return a.trim() === b.trim();
   return sameNormal(normalizeMathAnswer(a), normalizeMathAnswer(b));
 }
 

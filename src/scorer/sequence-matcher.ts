@@ -1,3 +1,7 @@
+import { bounds } from "../bounds.ts";
+import { defined } from "../defined.ts";
+import { LudusError } from "../errors.ts";
+
 /** Equal ranges: `a[a .. a+size)` and `b[b .. b+size)`. */
 export interface MatchingBlock {
   a: number;
@@ -20,6 +24,8 @@ export interface MatcherOptions {
    * `ratio` in SWE-RL; on inside Python's `unified_diff`.
    */
   autojunk: boolean;
+  /** `bounds.comparisons` of its own by default. What takes more throws `too-much-to-compare`. */
+  budget?: Budget;
 }
 
 const defaults: MatcherOptions = { autojunk: false };
@@ -29,6 +35,24 @@ interface Region {
   aEnd: number;
   bStart: number;
   bEnd: number;
+}
+
+/** Comparisons that are left to a caller. Several comparisons may share one. */
+export class Budget {
+  #left: number;
+
+  constructor(comparisons: number = bounds.comparisons) {
+    this.#left = comparisons;
+  }
+
+  spend(comparisons: number): void {
+    this.#left -= comparisons;
+    if (this.#left >= 0) return;
+    throw new LudusError("too-much-to-compare", {
+      got: "texts that are too long, or too much like themselves",
+      expected: `what takes at most ${bounds.comparisons} comparisons`,
+    });
+  }
 }
 
 /** Where each element occurs in `b`, in rising order. */
@@ -45,34 +69,51 @@ function positions<T extends Element>(b: readonly T[], autojunk: boolean): Map<T
   return found;
 }
 
+/** The first index of a rising list whose number is at least `least`. */
+function firstFrom(list: readonly number[], least: number): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle] < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Finds the longest equal range of a region; among equals the first in `a`, then the first in `b`. */
-function longestMatchFinder<T extends Element>(a: readonly T[], b: readonly T[], autojunk: boolean) {
+function longestMatchFinder<T extends Element>(a: readonly T[], b: readonly T[], autojunk: boolean, budget: Budget) {
   const positionsInB = positions(b, autojunk);
-  const none: number[] = [];
+  const none: readonly number[] = [];
+  const lists = a.map((element) => positionsInB.get(element) ?? none);
   // run length of the match that ends at j: for the previous element of a, and for the current one
   let previous = new Int32Array(b.length + 1);
   let current = new Int32Array(b.length + 1);
 
   return ({ aStart, aEnd, bStart, bEnd }: Region): MatchingBlock => {
-    const best: MatchingBlock = { a: aStart, b: bStart, size: 0 };
+    let best: MatchingBlock = { a: aStart, b: bStart, size: 0 };
+    const clear = (list: readonly number[]) => {
+      for (let n = firstFrom(list, bStart); n < list.length && list[n] < bEnd; n++) previous[list[n] + 1] = 0;
+    };
     let filled = none;
     for (let i = aStart; i < aEnd; i++) {
-      const list = positionsInB.get(a[i]) ?? none;
-      for (const j of list) {
-        if (j < bStart) continue;
-        if (j >= bEnd) break;
+      const list = lists[i];
+      const from = firstFrom(list, bStart);
+      let n = from;
+      for (; n < list.length && list[n] < bEnd; n++) {
+        const j = list[n];
         const size = (j > bStart ? previous[j] : 0) + 1;
         current[j + 1] = size;
-        if (size > best.size) Object.assign(best, { a: i - size + 1, b: j - size + 1, size });
+        if (size > best.size) best = { a: i - size + 1, b: j - size + 1, size };
       }
-      for (const j of filled) previous[j + 1] = 0;
+      budget.spend(1 + n - from);
+      clear(filled);
       filled = list;
       [previous, current] = [current, previous];
     }
-    for (const j of filled) previous[j + 1] = 0;
+    clear(filled);
     // elements that autojunk kept from starting a match may still extend one
     while (best.a > aStart && best.b > bStart && a[best.a - 1] === b[best.b - 1]) {
-      Object.assign(best, { a: best.a - 1, b: best.b - 1, size: best.size + 1 });
+      best = { a: best.a - 1, b: best.b - 1, size: best.size + 1 };
     }
     while (best.a + best.size < aEnd && best.b + best.size < bEnd && a[best.a + best.size] === b[best.b + best.size]) {
       best.size++;
@@ -90,7 +131,8 @@ export function matchingBlocks<T extends Element>(
   b: readonly T[],
   options: Partial<MatcherOptions> = {},
 ): MatchingBlock[] {
-  const longestMatch = longestMatchFinder(a, b, { ...defaults, ...options }.autojunk);
+  const { autojunk, budget = new Budget() } = { ...defaults, ...options };
+  const longestMatch = longestMatchFinder(a, b, autojunk, budget);
   const regions: Region[] = [{ aStart: 0, aEnd: a.length, bStart: 0, bEnd: b.length }];
   const found: MatchingBlock[] = [];
   for (let region = regions.pop(); region !== undefined; region = regions.pop()) {
@@ -147,6 +189,6 @@ export function sequenceRatio<T extends Element>(
 }
 
 /** `SequenceMatcher(None, a, b, autojunk=False).ratio()` of two texts, over code points as Python counts them. */
-export function textRatio(a: string, b: string): number {
-  return sequenceRatio([...a], [...b]);
+export function textRatio(a: string, b: string, budget?: Budget): number {
+  return sequenceRatio([...a], [...b], defined({ budget }));
 }

@@ -24,7 +24,8 @@ const defaults: UiR1Options = { scale: [1, 1], tags: "strict" };
 const quotedAction = /['"]action['"]:\s*['"](\w+)['"]/;
 const bareAction = /['"]action['"]:\s*(\w+)/;
 const coordinates = /\[(\d{1,15}),\s*(\d{1,15})\]/;
-const publishedFormat = /^<think>.*?<\/think>\s*<answer>.*?<\/answer>$/s;
+// with the end of the text, what ^<think>.*?</think>\s*<answer>.*?</answer>$ matches, in linear time
+const publishedStart = /^<think>.*?<\/think>\s*<answer>/s;
 
 /** Action and point of the first `<answer>[{'action': …, 'coordinate': [x, y]}]</answer>`; either quotes will do. */
 export function parseUiAction(text: string): { action: string | null; point: Point | null } {
@@ -45,10 +46,15 @@ export function parseUiAction(text: string): { action: string | null; point: Poi
 export function uiR1Score(text: string, gold: UiGold, options: Partial<UiR1Options> = {}): UiR1Score {
   const { scale, tags } = { ...defaults, ...options };
   const { action, point } = parseUiAction(text);
-  const isWellFormed = tags === "strict" ? hasTagFormat(text, ["think", "answer"]) : publishedFormat.test(text);
+  const isWellFormed = tags === "strict" ? hasTagFormat(text, ["think", "answer"]) : hasPublishedFormat(text);
   const scaled: Point | null =
     point === null ? null : [Math.trunc(point[0] * scale[0]), Math.trunc(point[1] * scale[1])];
   return uiR1ActionScore({ action, point: scaled, isWellFormed }, gold);
+}
+
+function hasPublishedFormat(text: string): boolean {
+  const start = publishedStart.exec(text)?.[0].length;
+  return start !== undefined && text.endsWith("</answer>") && start <= text.length - "</answer>".length;
 }
 
 /** An action that was read already; its point is in pixels of the original screen. */

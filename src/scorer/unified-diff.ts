@@ -1,4 +1,5 @@
-import { type Opcode, opcodes } from "./sequence-matcher.ts";
+import { defined } from "../defined.ts";
+import { type Budget, type Opcode, opcodes } from "./sequence-matcher.ts";
 
 export interface UnifiedDiffOptions {
   fromFile: string;
@@ -9,6 +10,8 @@ export interface UnifiedDiffOptions {
   context: number;
   /** What ends the lines made here (headers); lines of the input keep their own ends. */
   lineEnd: string;
+  /** As for the sequence matcher. */
+  budget?: Budget;
 }
 
 const defaults: UnifiedDiffOptions = { fromFile: "", toFile: "", fromDate: "", toDate: "", context: 3, lineEnd: "\n" };
@@ -52,8 +55,8 @@ export function unifiedDiff(
   b: readonly string[],
   options: Partial<UnifiedDiffOptions> = {},
 ): string[] {
-  const { fromFile, toFile, fromDate, toDate, context, lineEnd } = { ...defaults, ...options };
-  const groups = hunks(opcodes(a, b, { autojunk: true }), context);
+  const { fromFile, toFile, fromDate, toDate, context, lineEnd, budget } = { ...defaults, ...options };
+  const groups = hunks(opcodes(a, b, { autojunk: true, ...defined({ budget }) }), context);
   if (groups.length === 0) return [];
   const named = (name: string, date: string) => name + (date === "" ? "" : `\t${date}`);
   const lines = [`--- ${named(fromFile, fromDate)}${lineEnd}`, `+++ ${named(toFile, toDate)}${lineEnd}`];
@@ -62,9 +65,10 @@ export function unifiedDiff(
     const last = hunk.at(-1)!;
     lines.push(`@@ -${range(first.aStart, last.aEnd)} +${range(first.bStart, last.bEnd)} @@${lineEnd}`);
     for (const { tag, aStart, aEnd, bStart, bEnd } of hunk) {
-      if (tag === "equal") lines.push(...a.slice(aStart, aEnd).map((line) => ` ${line}`));
-      if (tag === "replace" || tag === "delete") lines.push(...a.slice(aStart, aEnd).map((line) => `-${line}`));
-      if (tag === "replace" || tag === "insert") lines.push(...b.slice(bStart, bEnd).map((line) => `+${line}`));
+      // not pushed all at once: a call has room for some 100,000 arguments
+      if (tag === "equal") for (const line of a.slice(aStart, aEnd)) lines.push(` ${line}`);
+      if (tag === "replace" || tag === "delete") for (const line of a.slice(aStart, aEnd)) lines.push(`-${line}`);
+      if (tag === "replace" || tag === "insert") for (const line of b.slice(bStart, bEnd)) lines.push(`+${line}`);
     }
   }
   return lines;

@@ -131,7 +131,7 @@ function includesPhrase(text: string, phrase: string, byWord: boolean): boolean 
 
 function parseNumber(text: string): number {
   const plain = text.replaceAll(",", "");
-  return /^[-+]?(?:\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : Number.NaN;
+  return /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(plain) ? Number(plain) : Number.NaN;
 }
 
 function meets(value: number, inequality: string): boolean {

@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import type { ScoreParts } from "../env/env.ts";
 import { withTurnRewards } from "../env/episode-score.ts";
-import { errorStack, LudusError } from "../errors.ts";
+import { errorStack, failureText, LudusError } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { DeadlineSignal } from "../rollout/deadline-signal.ts";
 import type { Limits } from "../rollout/limits.ts";
@@ -186,6 +186,6 @@ const notAsked =
   "The agent asked no model in this attempt. Were its clients made before agentEnv? Does it ask without fetch? Then serve it.";
 
 function failed(stop: "engine-error" | "env-crash", error: unknown): AttemptEnd {
-  const failure = errorStack(error);
+  const failure = failureText(errorStack(error));
   return { score: noScore, stop, failure };
 }

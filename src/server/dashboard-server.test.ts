@@ -248,13 +248,11 @@ describe("trajectories", () => {
   });
 
   test("long texts are cut until all is asked for", async () => {
-    const { trajectories } = await get<TrajectoriesAnswer>(
-      "/runs/first/trajectories?task=train/0&order=oldest&limit=1",
-    );
+    const { trajectories } = await get<TrajectoriesAnswer>("/runs/first/trajectories?hint=true&limit=1");
     const path = `/runs/first/trajectories/${trajectories[0].key}`;
-    expect((await get<TrajectoryAnswer>(path)).failure).toMatchObject({ length: 50_000 });
-    expect((await get<TrajectoryAnswer>(path)).failure!.text).toHaveLength(20_000);
-    expect((await get<TrajectoryAnswer>(`${path}?full=true`)).failure!.text).toHaveLength(50_000);
+    expect((await get<TrajectoryAnswer>(path)).hint!.text).toMatchObject({ length: 30_000 });
+    expect((await get<TrajectoryAnswer>(path)).hint!.text.text).toHaveLength(20_000);
+    expect((await get<TrajectoryAnswer>(`${path}?full=true`)).hint!.text.text).toHaveLength(30_000);
   });
 
   test("that had a hint say so, in lists and by themselves", async () => {

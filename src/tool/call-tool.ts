@@ -1,8 +1,8 @@
+import { cutText } from "../cut-text.ts";
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import type { ToolCall } from "../schema/message.ts";
 import type { CallRecord } from "../schema/turn.ts";
-import { cutText } from "./observation.ts";
 import { type LazySignal, lazySignal, runWithin } from "./run-within.ts";
 import type { FunctionRunner } from "./sandbox/sandbox.ts";
 import { checkState, replaceState } from "./state-copy.ts";

@@ -1,8 +1,8 @@
+export { cutText } from "../cut-text.ts";
 export { type CallLimits, type CallResult, callTool, type SaidToolCall } from "./call-tool.ts";
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
 export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
-export { cutText } from "./observation.ts";
 export { processSandbox } from "./sandbox/process-sandbox.ts";
 export { requireLevel, type SandboxInfo, sandboxInfo } from "./sandbox/require-level.ts";
 export {

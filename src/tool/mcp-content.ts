@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { checkJsonDepth } from "../bounded-json.ts";
 
 type Content = CallToolResult["content"][number];
 
@@ -7,7 +8,7 @@ export function mcpText({ content, structuredContent }: CallToolResult): string 
   const lines = content.map(describeContent);
   const hasText = content.some(({ type }) => type === "text");
   // servers should say structured content as text too, and need not
-  if (!hasText && structuredContent !== undefined) lines.push(JSON.stringify(structuredContent));
+  if (!hasText && structuredContent !== undefined) lines.push(JSON.stringify(checkJsonDepth(structuredContent)));
   return lines.join("\n");
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { cutText, toObservation } from "./observation.ts";
+import { cutText } from "../cut-text.ts";
+import { toObservation } from "./observation.ts";
 
 describe("toObservation", () => {
   test.each([

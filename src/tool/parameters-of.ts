@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { checkJsonDepth } from "../bounded-json.ts";
+import { bounds } from "../bounds.ts";
 import { LudusError } from "../errors.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 
@@ -11,7 +13,7 @@ export function parametersOf(input: StandardSchema): JsonSchema {
 
 /** A schema given as it is, by a person or a server. */
 export function checkParameters(schema: JsonSchema): JsonSchema {
-  const { $schema: _, ...parameters } = shorten(schema);
+  const { $schema: _, ...parameters } = shorten(checkedDepth(schema));
   if (parameters.type !== "object") {
     throw new LudusError("tool-input-not-object", {
       got: `a JSON Schema of ${describeType(parameters)}`,
@@ -20,6 +22,15 @@ export function checkParameters(schema: JsonSchema): JsonSchema {
     });
   }
   return parameters;
+}
+
+function checkedDepth(schema: JsonSchema): JsonSchema {
+  try {
+    return checkJsonDepth(schema);
+  } catch (cause) {
+    const expected = `at most ${bounds.jsonDepth}`;
+    throw new LudusError("tool-input-too-deep", { got: "a JSON Schema of too many levels", expected, cause });
+  }
 }
 
 function readJsonSchema(input: StandardSchema): JsonSchema {

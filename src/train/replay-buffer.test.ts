@@ -47,6 +47,14 @@ describe.each(makers)("a %s buffer", (_, make) => {
     }
   });
 
+  test("leaves out what cannot be found again", async () => {
+    const buffer = make();
+    fill(buffer, 2);
+    const resumed = make();
+    await resumed.restore(buffer.state(), async (id) => (id === "0" ? undefined : { task: id, priority: 1 }));
+    expect(resumed.size).toBe(buffer.size - 1);
+  });
+
   test("draws the same with the same chance", () => {
     const [a, b] = [make(), make()];
     for (const buffer of [a, b]) fill(buffer, 4);

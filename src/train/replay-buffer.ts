@@ -18,7 +18,8 @@ export interface ReplayBuffer<Item> {
   draw(count: number, rng: Rng): readonly Drawn<Item>[];
   /** Anything JSON can say. */
   state(): unknown;
-  restore(state: unknown, load: (id: string) => Promise<Item>): Promise<void>;
+  /** What `load` does not find is left out: it could not be stored. */
+  restore(state: unknown, load: (id: string) => Promise<Item | undefined>): Promise<void>;
 }
 
 export interface Drawn<Item> {
@@ -51,9 +52,10 @@ function entriesOf<Item>(capacity: number) {
       entries = entries.filter((entry) => !isGone(entry));
     },
     state: (): z.infer<typeof State> => ({ entries: entries.map(({ id, uses }) => ({ id, uses })) }),
-    async restore(state: unknown, load: (id: string) => Promise<Item>): Promise<void> {
+    async restore(state: unknown, load: (id: string) => Promise<Item | undefined>): Promise<void> {
       const saved = State.parse(state).entries;
-      entries = await Promise.all(saved.map(async ({ id, uses }) => ({ id, uses, item: await load(id) })));
+      const loaded = await Promise.all(saved.map(async (entry) => ({ ...entry, item: await load(entry.id) })));
+      entries = loaded.flatMap(({ item, ...entry }) => (item === undefined ? [] : [{ ...entry, item }]));
     },
   };
 }

@@ -14,8 +14,8 @@ export interface Replay {
   /** Groups to learn from beside the `fresh` ones. */
   draw(context: ReplayContext): Promise<readonly ChosenGroup[]>;
   state(): unknown;
-  /** `load` finds the stored group of a rollout. */
-  restore(state: unknown, load: (rollout: string) => Promise<TrajectoryGroup>): Promise<void>;
+  /** `load` finds the stored group of a rollout, unless the rollout could not be stored. */
+  restore(state: unknown, load: (rollout: string) => Promise<TrajectoryGroup | undefined>): Promise<void>;
 }
 
 export interface ReplayContext {
@@ -74,7 +74,11 @@ export function replaySuccesses(options: Partial<SuccessReplayOptions> = {}): Re
       return (await withinWindow(engine, drawn, window, most)).map((group) => ({ group, scale: 1 }));
     },
     state: () => buffer.state(),
-    restore: (state, load) => buffer.restore(state, async (rollout) => firstSuccess(await load(rollout))),
+    restore: (state, load) =>
+      buffer.restore(state, async (rollout) => {
+        const group = await load(rollout);
+        return group && firstSuccess(group);
+      }),
   };
 }
 

@@ -8,7 +8,8 @@ import type { EvalReport } from "../eval/evaluate.ts";
 import type { Monitor } from "../monitor/monitor.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
-import { type Advantages, type RunCatalog, type RunStore, sqliteRuns } from "../store/index.ts";
+import { appendStorable } from "../store/append-storable.ts";
+import { type Advantages, type RunCatalog, type RunStore, type StepWrites, sqliteRuns } from "../store/index.ts";
 import { Monitors } from "./monitors.ts";
 import { type ConfigChange, checkConfigChange, isOutdated, type RunConfig } from "./run-config.ts";
 
@@ -109,13 +110,18 @@ export class RunRecorder {
   async record(step: number, { metrics, groups, advantages, state }: StepRecord): Promise<void> {
     this.lastStep = step;
     const event: RunEvent = { type: "step-end", step, metrics };
-    await this.#store?.append(step, {
+    const warning = await this.#appendStorable(step, {
       metrics,
       groups: groups.map((group) => ({ group, split: "train", ...defined({ advantages }) })),
       events: [{ ...event, metrics: {} }],
       state: { trainer: { step, state } satisfies z.infer<typeof SavedStep> },
     });
     this.monitors.record(event);
+    if (warning !== undefined) this.monitors.record(warning);
+  }
+
+  async #appendStorable(step: number, writes: StepWrites): Promise<RunEvent | undefined> {
+    return this.#store === undefined ? undefined : appendStorable(this.#store, step, writes);
   }
 
   /** An evaluation after the last step; `when` names it for `evaluation`. The checkpoint of the best is retained. */
@@ -143,12 +149,11 @@ export class RunRecorder {
     return this.#store?.state(`eval/${when}`);
   }
 
-  /** The stored group of a rollout. */
-  async group(rollout: string): Promise<TrajectoryGroup> {
+  /** The stored group of a rollout; nothing where the rollout could not be stored. */
+  async group(rollout: string): Promise<TrajectoryGroup | undefined> {
     const page = await this.#store?.trajectories({ rollout }, { limit: 1 });
     const key = page?.trajectories[0]?.group;
-    if (key !== undefined) return this.#store!.group(key);
-    throw new LudusError("group-missing", { got: `rollout ${rollout}`, expected: "one that the run has stored" });
+    return key === undefined ? undefined : this.#store!.group(key);
   }
 
   /** To be called when all that belongs to the last step has been recorded. */

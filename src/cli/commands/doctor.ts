@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { harmless } from "../paint.ts";
 import { type OptionTable, parseOptions, usageError } from "../parse-options.ts";
 
 const options = {
@@ -24,7 +25,7 @@ The exit status is 1 when a finding has severity error.`,
     const { doctorText, examineRun } = await import("../doctor-report.ts");
     const { sqliteRuns } = await import("../../store/index.ts");
     const report = await examineRun(sqliteRuns(), directory);
-    stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : doctorText(report));
+    stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : harmless(doctorText(report)));
     return report.findings.some(({ severity }) => severity === "error") ? 1 : 0;
   },
 };

@@ -2,6 +2,7 @@ import { defined } from "../../defined.ts";
 import { nearest } from "../../nearest.ts";
 import type { Command, Terminal } from "../command.ts";
 import { columns } from "../help-text.ts";
+import { harmless } from "../paint.ts";
 import { type OptionTable, type Parsed, parseOptions, usageError } from "../parse-options.ts";
 
 const options = {
@@ -63,7 +64,7 @@ async function check({ values, positionals }: Parsed<typeof options>, { stdout }
   else {
     const found = report.findings.length === 0 ? "" : `${describeFindings(report.findings)}\n`;
     const kept = broken === 0 ? "keeps its promises" : `breaks ${broken} of its promises`;
-    stdout.write(`${found}${report.env} ${kept}: ${report.episodes} episodes played\n`);
+    stdout.write(harmless(`${found}${report.env} ${kept}: ${report.episodes} episodes played\n`));
   }
   return broken === 0 ? 0 : 1;
 }

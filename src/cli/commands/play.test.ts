@@ -135,3 +135,11 @@ test("a fault of the environment is told, and is the exit status", async () => {
   expect(stdout).toMatch(/\[env-crash after 1 turns\] Error: out of ice/);
   expect(status).toBe(1);
 });
+
+test("escape codes in what is read and in failures are spelled out", async () => {
+  const crashing = fileURLToPath(new URL("../fixtures/crashing-env.ts", import.meta.url));
+  const { stdout } = await run([crashing], ["x"]);
+  expect(stdout).toContain("?\\u001b[2J");
+  expect(stdout).toContain("out of ice\\u001b]0;title\\u0007");
+  expect(stdout).not.toContain("\u001b");
+});

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseBoundedJson } from "../../bounded-json.ts";
 import { defined } from "../../defined.ts";
 import type { Point } from "../../scorer/point-in-box.ts";
 import type { Style } from "./moves.ts";
@@ -123,7 +124,7 @@ function readJson(answer: string): ScreenAction | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseBoundedJson(text);
   } catch {
     return undefined;
   }

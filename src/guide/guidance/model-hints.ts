@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { cutText } from "../../cut-text.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { createLimiter } from "../../limiter.ts";
@@ -8,7 +9,6 @@ import { fence, type Section } from "../../reward/judge/fence.ts";
 import { postChat } from "../../reward/judge/post-chat.ts";
 import type { JudgeCache } from "../../reward/judge/reply-cache.ts";
 import type { Message } from "../../schema/message.ts";
-import { cutText } from "../../tool/observation.ts";
 import { type FailedTask, type HintGenerator, hintKinds, kindsLeft } from "./hints.ts";
 import { checkKinds } from "./scripted-hints.ts";
 

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from "../../bounded-json.ts";
 import { errorText } from "../../errors.ts";
 import type { SaidCall } from "../call-format.ts";
 
@@ -28,7 +29,7 @@ export type Json = { readonly ok: true; readonly value: unknown } | { readonly o
 
 export function readJson(text: string): Json {
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return { ok: true, value: parseBoundedJson(text) };
   } catch (error) {
     return { ok: false, problem: errorText(error) };
   }

@@ -87,7 +87,7 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 function numberOf(written: string): number | undefined {
-  const isNumber = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(written) && Number.isFinite(Number(written));
+  const isNumber = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(written) && Number.isFinite(Number(written));
   return isNumber ? Number(written) : undefined;
 }
 

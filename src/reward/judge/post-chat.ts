@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseBoundedJson } from "../../bounded-json.ts";
 import { defined } from "../../defined.ts";
 
 export interface ChatEndpoint {
@@ -78,7 +79,7 @@ function readRetryAfter(value: string | null, now: () => number): number | undef
 
 function parseBody(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseBoundedJson(text);
   } catch {
     return undefined;
   }

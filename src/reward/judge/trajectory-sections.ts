@@ -1,4 +1,4 @@
-import { cutText } from "../../tool/observation.ts";
+import { cutText } from "../../cut-text.ts";
 import type { ScoredEpisode } from "../reward.ts";
 import type { Section } from "./fence.ts";
 

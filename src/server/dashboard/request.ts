@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { z } from "zod";
+import { checkJsonDepth } from "../../bounded-json.ts";
 import { LudusError } from "../../errors.ts";
 
 /** The query of a request, read with a schema; `list`ed names may occur several times. */
@@ -16,7 +17,10 @@ export function readQuery<Schema extends z.ZodType>(
 }
 
 export async function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.infer<Schema>> {
-  const body: unknown = await context.req.json().catch(() => undefined);
+  const body: unknown = await context.req
+    .json()
+    .then(checkJsonDepth)
+    .catch(() => undefined);
   return parsed(schema, body, "body");
 }
 

@@ -6,7 +6,7 @@ import type { Message, ToolCall } from "../../schema/message.ts";
 import type { ChatTurn, Told } from "./chat-turn.ts";
 import { type SampleAnswerOptions, type Sampled, sampleAnswer } from "./sample-answer.ts";
 import type { ServedModel } from "./served-model.ts";
-import { settledText } from "./settled-text.ts";
+import { type SettledReader, settledReader, settledText } from "./settled-text.ts";
 
 /** What the model said, as tokens and as it is told to the client. */
 export interface Reply extends Told {
@@ -64,7 +64,9 @@ export async function answerTurn(
   const { onTold, ...rest } = options;
   const forced = forcedTokens(model, turn);
   checkRoom(model, prompt.length + forced.length);
-  const tell = (tokens: Int32Array) => onTold!(toldSoFar(model, turn, model.renderer.read(joinTokens(forced, tokens))));
+  const reader = settledReader(model.format, turn.tools);
+  const tell = (tokens: Int32Array) =>
+    onTold!(toldSoFar(reader, turn, model.renderer.read(joinTokens(forced, tokens))));
   const onTokens = onTold === undefined ? {} : { onTokens: tell };
   const sampled = await sampleAnswer(model, turn, joinTokens(prompt, forced), { ...rest, ...onTokens });
   return replyOf(model, turn, forced, sampled);
@@ -148,14 +150,14 @@ function understood({ format }: ServedModel, turn: ChatTurn, text: string): Told
 }
 
 /** What of an answer that is not whole yet can be told. */
-function toldSoFar({ format }: ServedModel, turn: ChatTurn, text: string): Told {
+function toldSoFar(reader: SettledReader, turn: ChatTurn, text: string): Told {
   const known = tellable(text, turn.sampling.stop);
   if (turn.tools.length === 0) return { content: known, calls: [] };
-  const { said } = settledText(format, known, turn.tools);
+  const { said } = reader.read(known);
   return { content: said.answer, calls: callsIn(said, turn) };
 }
 
-function callsIn({ calls }: Said, { oneCall }: ChatTurn): ToolCall[] {
+function callsIn({ calls }: Pick<Said, "calls">, { oneCall }: ChatTurn): ToolCall[] {
   const readable = calls.flatMap(({ kind, ...call }) => (kind === "call" && "name" in call ? [call] : []));
   return oneCall ? readable.slice(0, 1) : readable;
 }
@@ -170,11 +172,17 @@ function beforeStop(text: string, stops: readonly string[]): string {
 function tellable(text: string, stops: readonly string[]): string {
   const known = beforeStop(text, stops);
   if (known.length < text.length) return known;
-  const whole = text.replace(/\ufffd+$/, "");
+  const whole = withoutHalfCharacter(text);
   const longest = Math.max(0, ...stops.map((stop) => stop.length - 1));
   for (let length = Math.min(longest, whole.length); length > 0; length--) {
     const end = whole.slice(-length);
     if (stops.some((stop) => stop.startsWith(end))) return whole.slice(0, -length);
   }
   return whole;
+}
+
+function withoutHalfCharacter(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === "\ufffd") end--;
+  return text.slice(0, end);
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import type { z } from "zod";
+import { checkJsonDepth } from "../../bounded-json.ts";
 import { LudusError } from "../../errors.ts";
 import {
   type AnswerOptions,
@@ -34,13 +35,20 @@ export interface ModelHandler {
 /** The body, read with a schema; the first thing that does not fit is named. */
 export async function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.infer<Schema>> {
   const isJson = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
-  const body: unknown = isJson ? await context.req.json().catch(() => undefined) : undefined;
+  const body: unknown = isJson
+    ? await context.req
+        .json()
+        .then(checkJsonDepth)
+        .catch(() => undefined)
+    : undefined;
   const read = schema.safeParse(body);
   if (read.success) return read.data;
   const issue = read.error.issues[0];
   const param = issue?.path.join(".") ?? "";
   const got =
-    body === undefined ? "a body that is no JSON" : `${param === "" ? "a body" : `"${param}"`} that does not fit`;
+    body === undefined
+      ? "a body that is no JSON, or is nested too deep"
+      : `${param === "" ? "a body" : `"${param}"`} that does not fit`;
   throw new LudusError("bad-request", { got, expected: issue?.message ?? "another", cause: param || undefined });
 }
 

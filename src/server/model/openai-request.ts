@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseBoundedJson } from "../../bounded-json.ts";
 import { defined } from "../../defined.ts";
 import type { Message, ToolSpec } from "../../schema/message.ts";
 import type { ChatTurn } from "./chat-turn.ts";
@@ -96,7 +97,7 @@ export function turnOfOpenAi(body: ChatCompletionBody, seed: number): ChatTurn {
 /** A client may send back anything as a call's arguments; what is no object is kept under one name. */
 function toolArguments(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseBoundedJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
     return { value };
   } catch {

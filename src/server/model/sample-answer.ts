@@ -60,7 +60,7 @@ export async function sampleAnswer(
     const stopped = end >= 0 && !(sample.stop === "stop-token" && end === sample.tokens.length - 1);
     slices.push(firstOf(sample, stopped ? end + 1 : sample.tokens.length, stopped ? "stop-string" : sample.stop));
     count += slices.at(-1)!.tokens.length;
-    await onTokens?.(joined(slices).tokens);
+    await onTokens?.(joinTokens(...slices.map((slice) => slice.tokens)));
     if (slices.at(-1)!.stop !== "max-tokens") break;
   }
   return joined(slices);

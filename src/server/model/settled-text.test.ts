@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type CallFormat, formats } from "../../policy/index.ts";
 import { createRng } from "../../random.ts";
 import type { ToolSpec } from "../../schema/message.ts";
-import { settledText } from "./settled-text.ts";
+import { settledReader, settledText } from "./settled-text.ts";
 
 const { compact, hermes, llama, plain, react } = formats;
 const tools: ToolSpec[] = [
@@ -59,8 +59,12 @@ test("what was told is always the beginning of what is told in the end", () => {
     for (const format of [hermes(), hermes({ thoughtIsOpen: true }), llama(), compact(), plain()]) {
       const whole = format.parse(text, tools);
       let told = "";
+      const reader = settledReader(format, tools);
       for (let end = 1; end <= text.length; end += 1 + rng.integer(6)) {
-        const { said } = settledText(format, text.slice(0, end), tools);
+        const { length, said } = settledText(format, text.slice(0, end), tools);
+        const incremental = reader.read(text.slice(0, end));
+        if (!isDeepStrictEqual(incremental, { length, said }))
+          wrong.push(`${format.name}, in parts: ${text.slice(0, end)}`);
         const isKept = said.calls.every((each, i) => isDeepStrictEqual(each, whole.calls[i]));
         if (!isKept || !said.answer.startsWith(told)) wrong.push(`${format.name}: ${text.slice(0, end)}`);
         told = said.answer;
@@ -70,4 +74,41 @@ test("what was told is always the beginning of what is told in the end", () => {
     }
   }
   expect(wrong).toEqual([]);
+});
+
+describe("the work grows with the text, not with its square", () => {
+  const counted = (format: CallFormat) => {
+    const work = { calls: 0, characters: 0 };
+    const parse: CallFormat["parse"] = (text, ...rest) => {
+      work.calls++;
+      work.characters += text.length;
+      return format.parse(text, ...rest);
+    };
+    return { work, format: { ...format, parse } };
+  };
+  const texts: readonly [CallFormat, string, number][] = [
+    [hermes(), "<tool_call></tool_call>".repeat(2000), 0],
+    [hermes(), "<tool_call>".repeat(2000), 0],
+    [hermes(), call.repeat(500), 500],
+    [hermes(), `${call}<think>`.repeat(500), 1],
+    [hermes(), "a < b ".repeat(5000), 0],
+    [hermes({ thoughtIsOpen: true }), `</think>${call.repeat(500)}`, 500],
+    [llama(), " ".repeat(20_000), 0],
+    [llama(), "<think></think>".repeat(2000), 0],
+    [compact(), "look up\n".repeat(2000), 2000],
+    [compact(), "\n".repeat(20_000), 0],
+  ];
+  test.each(
+    texts.map(([format, text, calls]) => ({ name: `${format.name} ${text.slice(0, 24)}`, format, text, calls })),
+  )("$name", ({ format, text, calls }) => {
+    const whole = counted(format);
+    const settled = settledText(whole.format, text, tools);
+    expect(settled.said.calls).toHaveLength(calls);
+    expect(whole.work.characters).toBeLessThanOrEqual(text.length + 1);
+    const streamed = counted(format);
+    const reader = settledReader(streamed.format, tools);
+    for (let end = 8; end < text.length; end += 8) reader.read(text.slice(0, end));
+    expect(reader.read(text)).toEqual(settled);
+    expect(streamed.work).toEqual(whole.work);
+  });
 });
