@@ -30,9 +30,11 @@ const rank: Readonly<Record<string, number>> = {
 // For everyone, and so importing no folder.
 const shared = [
   "atomic-folder.ts",
+  "bounds.ts",
   "clock.ts",
   "defined.ts",
   "errors.ts",
+  "known-options.ts",
   "limiter.ts",
   "nearest.ts",
   "random.ts",
