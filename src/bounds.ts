@@ -10,4 +10,14 @@ export const bounds = {
   failureText: 4_000,
   /** Calls of tools in one turn; further ones are refused. */
   callsPerTurn: 64,
+
+  // servers, MCP and model folders, by name
+  /** Bytes of one answer of an MCP server; the policy is told that it was larger. */
+  mcpAnswerBytes: 10 * 2 ** 20,
+  /** Pages of an MCP server's list of tools. */
+  mcpToolPages: 100,
+  /** Tools of one MCP server. */
+  mcpTools: 1_000,
+  /** Characters of an error's text that are looked through for secrets; the rest is cut. */
+  redactedChars: 256 * 1024,
 } as const;
