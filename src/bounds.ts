@@ -10,4 +10,20 @@ export const bounds = {
   failureText: 4_000,
   /** Calls of tools in one turn; further ones are refused. */
   callsPerTurn: 64,
+
+  // servers, MCP and model folders, by name
+  /** Milliseconds that a client may take to send the headers of a request. */
+  headerMs: 15_000,
+  /** Bytes of one answer of an MCP server; the policy is told that it was larger. */
+  mcpAnswerBytes: 10 * 2 ** 20,
+  /** Pages of an MCP server's list of tools. */
+  mcpToolPages: 100,
+  /** Tools of one MCP server. */
+  mcpTools: 1_000,
+  /** Characters of an error's text that are looked through for secrets; the rest is cut. */
+  redactedChars: 256 * 1024,
+  /** Bytes of a request's body, of every server. */
+  requestBytes: 8 * 2 ** 20,
+  /** Milliseconds that a client may take to send a whole request. */
+  requestMs: 60_000,
 } as const;

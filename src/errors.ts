@@ -1,3 +1,5 @@
+import { redact } from "./redact.ts";
+
 /** What an error carries besides its code: the value, the expectation and the remedy. */
 export interface ErrorDetails {
   got: string;
@@ -28,14 +30,14 @@ export class LudusError extends Error {
   }
 }
 
-/** What an error says, whatever was thrown. */
+/** What an error says, whatever was thrown, without the secrets in it: texts of errors are stored and shown. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : shown(error);
+  return redact(error instanceof Error ? error.message : shown(error));
 }
 
 /** The same with the stack, where there is one. */
 export function errorStack(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : shown(error);
+  return redact(error instanceof Error ? (error.stack ?? error.message) : shown(error));
 }
 
 function shown(value: unknown): string {

@@ -30,14 +30,17 @@ const rank: Readonly<Record<string, number>> = {
 // For everyone, and so importing no folder.
 const shared = [
   "atomic-folder.ts",
+  "bounded-json.ts",
   "bounds.ts",
   "clock.ts",
   "defined.ts",
   "errors.ts",
+  "http-origin.ts",
   "known-options.ts",
   "limiter.ts",
   "nearest.ts",
   "random.ts",
+  "redact.ts",
   "statistics.ts",
 ];
 // index.ts and testing/ import everyone; experimental/ may import all and is imported by none.

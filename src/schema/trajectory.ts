@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { redact } from "../redact.ts";
 import type { ToldHint } from "./annotations.ts";
 import type { Score } from "./score.ts";
 import type { StopReason } from "./stop-reason.ts";
@@ -63,7 +64,7 @@ export function makeTrajectory(fields: Trajectory): Trajectory {
   if (!(fields.weight > 0 && fields.weight <= 1)) {
     throw new LudusError("bad-trajectory", { got: `weight ${fields.weight}`, expected: "above 0, at most 1" });
   }
-  return fields;
+  return fields.failure === undefined ? fields : { ...fields, failure: redact(fields.failure) };
 }
 
 const expectations =

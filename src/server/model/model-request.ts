@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import type { z } from "zod";
 import { LudusError } from "../../errors.ts";
+import { readJson } from "../read-json.ts";
 import {
   type AnswerOptions,
   answerTurn,
@@ -19,6 +20,8 @@ import type { ServedModel } from "./served-model.ts";
 export interface ModelHandler {
   readonly model: ServedModel;
   readonly rollouts: RecordedRollouts | undefined;
+  /** Where all calls belong to one rollout, whatever the client names. */
+  readonly rollout?: string;
   /** Seconds since 1970. */
   readonly now: () => number;
   /** Requests that are being answered, and how many may be at once. */
@@ -34,7 +37,7 @@ export interface ModelHandler {
 /** The body, read with a schema; the first thing that does not fit is named. */
 export async function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.infer<Schema>> {
   const isJson = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
-  const body: unknown = isJson ? await context.req.json().catch(() => undefined) : undefined;
+  const body = isJson ? await readJson(context) : undefined;
   const read = schema.safeParse(body);
   if (read.success) return read.data;
   const issue = read.error.issues[0];
@@ -50,8 +53,8 @@ export function checkModel({ model }: ModelHandler, name: string): void {
 }
 
 /** Named in the address, or in a header; without a name a call is answered and forgotten. */
-export function rolloutName(context: Context): string | undefined {
-  return context.req.param("rollout") ?? context.req.header("x-ludus-rollout");
+export function rolloutName({ rollout }: ModelHandler, context: Context): string | undefined {
+  return rollout ?? context.req.param("rollout") ?? context.req.header("x-ludus-rollout");
 }
 
 export interface Answered {
