@@ -1,6 +1,6 @@
 import { errorText, LudusError } from "../../errors.ts";
 
-export type ErrorStatus = 400 | 401 | 404 | 413 | 429 | 500 | 503;
+export type ErrorStatus = 400 | 401 | 404 | 413 | 422 | 429 | 500 | 503;
 
 /** An error as a client's library reads it. */
 export interface HttpError {
@@ -21,6 +21,7 @@ const known: Readonly<Record<string, Pick<HttpError, "status" | "type" | "code">
   "no-such-rollout": { status: 404, type: "invalid_request_error", code: "rollout_not_found" },
   "no-such-path": { status: 404, type: "invalid_request_error", code: "unknown_url" },
   "context-too-long": { status: 400, type: "invalid_request_error", code: "context_length_exceeded" },
+  "answer-not-json": { status: 422, type: "invalid_response_error", code: "answer_not_json" },
   unwritable: { status: 400, type: "invalid_request_error", code: null },
   // not 429: clients would ask again
   "attempt-over": { status: 400, type: "invalid_request_error", code: "attempt_over" },

@@ -9,6 +9,7 @@ import { anthropicError, httpError, openAiError } from "./http-error.ts";
 import { type ModelHandler, readBody, rolloutName } from "./model-request.ts";
 import { openAiRoutes } from "./openai-routes.ts";
 import type { RecordedRollouts } from "./recorded-rollouts.ts";
+import { responsesRoutes } from "./responses-routes.ts";
 
 /** A model behind the protocols that agents speak; under `/rollouts/<id>` too, where calls are recorded. */
 export function modelApp(handler: ModelHandler, apiKey: string | undefined): Hono {
@@ -16,6 +17,7 @@ export function modelApp(handler: ModelHandler, apiKey: string | undefined): Hon
   if (apiKey !== undefined) app.use(requireKey(apiKey));
   for (const base of handler.rollouts === undefined ? ["/v1"] : ["/v1", "/rollouts/:rollout/v1"]) {
     app.route(base, openAiRoutes(handler));
+    app.route(base, responsesRoutes(handler));
     app.route(base, anthropicRoutes(handler));
   }
   if (handler.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(handler.rollouts, handler));

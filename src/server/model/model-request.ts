@@ -84,8 +84,23 @@ export function accept(
   const caches = Array.from({ length: count }, () => `served-${randomBytes(8).toString("hex")}`);
   const say = async (cache: string, i: number, options: Omit<AnswerOptions, "cache">) => {
     if (handler.words !== undefined) return spokenTurn(model, turn, begun.prompt, handler.words(turn));
-    const sampling = { ...turn.sampling, seed: i === 0 ? turn.sampling.seed : seedOf(turn.sampling.seed, i) };
-    return answerTurn(model, { ...turn, sampling }, begun.prompt, { ...options, cache });
+    const { seed } = turn.sampling;
+    // what may not be said in the end is not told meanwhile
+    const told = turn.json === undefined ? options : { ...options, onTold: undefined };
+    let problem: string | undefined;
+    for (let again = 0; again < jsonTries; again++) {
+      const own = again === 0 ? (i === 0 ? seed : seedOf(seed, i)) : seedOf(seed, `${i} again ${again}`);
+      const asked = { ...turn, sampling: { ...turn.sampling, seed: own } };
+      const reply = await answerTurn(model, asked, begun.prompt, { ...told, cache });
+      problem = reply.calls.length > 0 ? undefined : turn.json?.problem(reply.content);
+      // a policy that is trained learns from what it said, so a recorded answer is never sampled again
+      if (problem === undefined || recorded !== undefined) return reply;
+    }
+    throw new LudusError("answer-not-json", {
+      got: `${jsonTries} answers, the last with this problem: ${problem}`,
+      expected: "an answer of the requested format",
+      hint: "Train the policy on it (recorded rollouts are answered as they are), or raise max_tokens.",
+    });
   };
   return async (options) => {
     try {
@@ -113,7 +128,10 @@ export function randomSeed(): number {
   return randomBytes(4).readUInt32LE();
 }
 
-function seedOf(seed: number, index: number): number {
+/** How often an answer is sampled that has to be JSON. */
+const jsonTries = 4;
+
+function seedOf(seed: number, index: number | string): number {
   return createHash("sha256").update(`${seed}/${index}`).digest().readUInt32LE();
 }
 

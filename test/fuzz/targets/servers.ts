@@ -49,12 +49,28 @@ const anthropic = {
   messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }],
   tools: [{ name: "search", input_schema: { type: "object", properties: {} } }],
 };
+const responses = {
+  model: "tiny",
+  instructions: "Be brief.",
+  input: [
+    { role: "user", content: [{ type: "input_text", text: "hello" }] },
+    { type: "function_call", call_id: "1", name: "search", arguments: "{}" },
+    { type: "function_call_output", call_id: "1", output: "green" },
+  ],
+  tools: [{ type: "function", name: "search", parameters: { type: "object", properties: {} } }],
+  text: {
+    format: { type: "json_schema", name: "tea", schema: { type: "object", properties: { a: { type: "string" } } } },
+  },
+  max_output_tokens: 8,
+  stream: false,
+};
 const reward = { reward: { outcome: 1 }, success: true, task: "t", stop: "completed" };
 
 const modelPaths = [
   "/v1/models",
   "/v1/chat/completions",
   "/v1/messages",
+  "/v1/responses",
   "/v1/completions",
   "/rollouts/a/v1/chat/completions",
   "/rollouts/a/reward",
@@ -82,7 +98,7 @@ let started: Promise<Servers> | undefined;
 let assets: string | undefined;
 
 async function start(): Promise<Servers> {
-  const model = await serveModel({ model: scriptedModel(() => "Green."), record: {} });
+  const model = await serveModel({ model: scriptedModel(() => "Green."), record: {}, apiKey: "fuzz" });
   const runs = memoryRuns();
   const store = await runs.openForWriting("first", { now: () => 0 });
   const options = { groupsPerStep: 2, groupSize: 2 };
@@ -105,7 +121,7 @@ export const serversTarget: FuzzTarget<Input> = {
           ? "POST"
           : "GET"
         : pick(rng, ["GET", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "HEAD"]);
-    const sample = pick(rng, [chat, chat, anthropic, reward]);
+    const sample = pick(rng, [chat, responses, anthropic, reward]);
     const json = JSON.stringify(mutatedJson(rng, sample, 0.08));
     const body = rng.next() < 0.15 ? hostileText(rng, 5_000) : rng.next() < 0.1 ? cut(rng, json) : json;
     if (rng.next() > 0.1) return { server, method, path, body };
@@ -125,10 +141,10 @@ export const serversTarget: FuzzTarget<Input> = {
     const { model, dashboard } = await started;
     const port = name === "model" ? model.port : dashboard.port;
     if (raw === undefined) {
-      const status = await ask(port, method, path, body, name === "dashboard");
+      const status = await ask(port, method, path, body);
       check(status < 500, `status ${status} of ${method} ${path}`);
     } else await sendRaw(port, raw);
-    const healthy = await ask(port, "GET", name === "model" ? "/v1/models" : "/api/runs", "", name === "dashboard");
+    const healthy = await ask(port, "GET", name === "model" ? "/v1/models" : "/api/runs", "");
     check(healthy === 200, `the server answers the next request: ${healthy}`);
   },
   async close() {
@@ -150,11 +166,11 @@ function generatePath(rng: Rng, paths: readonly string[]): string {
   return path.replace(/\/[^/]*$/, () => `/${strange}`) + query;
 }
 
-function ask(port: number, method: string, path: string, body: string, withToken: boolean): Promise<number> {
+function ask(port: number, method: string, path: string, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = {
       "content-type": "application/json",
-      ...(withToken ? { authorization: "Bearer fuzz", cookie: "ludus-token=fuzz" } : {}),
+      authorization: "Bearer fuzz",
     };
     const sent = request(
       { port, host: "127.0.0.1", method, path, headers, agent: false, timeout: 8_000 },
