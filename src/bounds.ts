@@ -14,6 +14,8 @@ export const bounds = {
   // servers, MCP and model folders, by name
   /** Milliseconds that a client may take to send the headers of a request. */
   headerMs: 15_000,
+  /** Characters of what the Hugging Face hub says about a model. */
+  hubAnswerChars: 8 * 2 ** 20,
   /** Bytes of one answer of an MCP server; the policy is told that it was larger. */
   mcpAnswerBytes: 10 * 2 ** 20,
   /** Pages of an MCP server's list of tools. */
