@@ -12,6 +12,7 @@ const tests = (pattern: string) => [`src/**/*${pattern}`, `test/**/*${pattern}`]
 const source = (path: string) => `${import.meta.dirname}/src/${path}`;
 const alias = [
   { find: /^ludus$/, replacement: source("index.ts") },
+  { find: /^ludus\/ai-sdk$/, replacement: source("server/ai-sdk.ts") },
   { find: /^ludus\/environments$/, replacement: source("env/environments/index.ts") },
   { find: /^ludus\/(\w+)$/, replacement: source("$1/index.ts") },
 ];

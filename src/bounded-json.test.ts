@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkJsonDepth, parseBoundedJson } from "./bounded-json.ts";
+import { checkJsonDepth, isTooDeep, parseBoundedJson } from "./bounded-json.ts";
 import { bounds } from "./bounds.ts";
 import { formats } from "./policy/index.ts";
 import { conversationFromChat } from "./schema/index.ts";
@@ -54,4 +54,10 @@ test("chat rows and MCP answers that are nested too deep are refused", () => {
     /bad-chat-row.*JSON of at most 128 levels/,
   );
   expect(() => mcpText({ content: [], structuredContent: { a: JSON.parse(deep) } })).toThrow("nested deeper");
+});
+
+test("text that is no JSON has an answer too", () => {
+  expect(isTooDeep('"\\')).toBe(false);
+  expect(isTooDeep("]".repeat(1000))).toBe(false);
+  expect(isTooDeep("[".repeat(10_000_000))).toBe(true);
 });

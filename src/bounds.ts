@@ -22,4 +22,22 @@ export const bounds = {
   arithmetic: 1_000,
   /** Characters of a mathematical answer that is read as more than text. */
   mathAnswer: 2_000,
+
+  // servers, MCP and model folders, by name
+  /** Milliseconds that a client may take to send the headers of a request. */
+  headerMs: 15_000,
+  /** Characters of what the Hugging Face hub says about a model. */
+  hubAnswerChars: 8 * 2 ** 20,
+  /** Bytes of one answer of an MCP server; the policy is told that it was larger. */
+  mcpAnswerBytes: 10 * 2 ** 20,
+  /** Pages of an MCP server's list of tools. */
+  mcpToolPages: 100,
+  /** Tools of one MCP server. */
+  mcpTools: 1_000,
+  /** Characters of an error's text that are looked through for secrets; the rest is cut. */
+  redactedChars: 256 * 1024,
+  /** Bytes of a request's body, of every server. */
+  requestBytes: 8 * 2 ** 20,
+  /** Milliseconds that a client may take to send a whole request. */
+  requestMs: 60_000,
 } as const;

@@ -1,5 +1,6 @@
 import { bounds } from "./bounds.ts";
 import { cutText } from "./cut-text.ts";
+import { redact } from "./redact.ts";
 
 /** What an error carries besides its code: the value, the expectation and the remedy. */
 export interface ErrorDetails {
@@ -31,19 +32,19 @@ export class LudusError extends Error {
   }
 }
 
-/** What an error says, whatever was thrown. */
+/** What an error says, whatever was thrown, without the secrets in it: texts of errors are stored and shown. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : shown(error);
+  return redact(error instanceof Error ? error.message : shown(error));
 }
 
 /** The same with the stack, where there is one. */
 export function errorStack(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : shown(error);
+  return redact(error instanceof Error ? (error.stack ?? error.message) : shown(error));
 }
 
-/** What is kept of a failure's text: at most `bounds.failureText` characters, beginning and end. */
+/** What is kept of a failure's text: without secrets, at most `bounds.failureText` characters, beginning and end. */
 export function failureText(text: string): string {
-  return cutText(text, bounds.failureText);
+  return cutText(redact(text), bounds.failureText);
 }
 
 function shown(value: unknown): string {

@@ -154,6 +154,7 @@ export {
   drGrpo,
   type FromScratchOptions,
   fifoBuffer,
+  fromPretrained,
   fromScratch,
   type GuidedOptions,
   gigpo,

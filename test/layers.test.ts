@@ -36,10 +36,12 @@ const shared = [
   "cut-text.ts",
   "defined.ts",
   "errors.ts",
+  "http-origin.ts",
   "known-options.ts",
   "limiter.ts",
   "nearest.ts",
   "random.ts",
+  "redact.ts",
   "statistics.ts",
 ];
 // index.ts and testing/ import everyone; experimental/ may import all and is imported by none.

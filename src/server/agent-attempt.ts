@@ -15,7 +15,7 @@ import type { Task } from "../schema/task.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { seedOf } from "../task/seeds.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
-import type { AgentGateway } from "./agent-gateway.ts";
+import type { AgentGateway, AttemptAddress } from "./agent-gateway.ts";
 import { runInScope } from "./captured-fetch.ts";
 import type { ChatSampling, ChatTurn } from "./model/chat-turn.ts";
 import { modelApp } from "./model/model-app.ts";
@@ -49,7 +49,7 @@ interface AttemptOptions extends RolloutOptions {
 
 type Speaking = Pick<Policy, "renderer" | "tokenizer" | "weights"> & { readonly engine: ServedModel["engine"] };
 /** Nobody answers there: a call that was not captured fails at once. */
-const nowhere = "http://captured.invalid";
+const nowhere = { base: "http://captured.invalid", rewardUrl: "http://captured.invalid/reward" };
 const load = { count: 0, most: Number.POSITIVE_INFINITY };
 const wallClock = () => (performance.timeOrigin + performance.now()) / 1000;
 
@@ -68,9 +68,11 @@ export async function runAttempt<Data>(
   const deadline = new DeadlineSignal(options.limits.episodeMs, options.signal);
   const { signal } = deadline;
   const app = modelApp({ ...call.handler, now: wallClock, load, ...defined({ words }) }, undefined);
+  let address: AttemptAddress | undefined;
   try {
-    const base = (await agent.gateway?.open(id, app)) ?? nowhere;
-    const attempt = { id, url: `${base}/v1`, rewardUrl: `${base}/reward`, seed: options.seed, signal };
+    address = await agent.gateway?.open(app);
+    const { base, rewardUrl } = address ?? nowhere;
+    const attempt = { id, url: `${base}/v1`, rewardUrl, seed: options.seed, signal };
     const run = async () => (await agent.run(task.data, attempt)) ?? (await call.posted);
     const within = { parent: signal, own: lazySignal(), timeoutMs: Number.POSITIVE_INFINITY };
     const ended = await runWithin(() => runInScope({ rollout: id, app }, run), within);
@@ -84,7 +86,7 @@ export async function runAttempt<Data>(
     // the agent has said how well it did, or posted it, before it ended
     return { id, task, stop: end.stop, score: async () => rollout };
   } finally {
-    agent.gateway?.close(id);
+    address?.close();
     deadline.clear();
   }
 }
@@ -131,7 +133,8 @@ class Attempt {
     const onError = (error: unknown) => {
       if (error instanceof LudusError && error.code === "context-too-long") this.#over ??= "context-full";
     };
-    this.handler = { model, rollouts, onError, sampling: (asked: ChatSampling) => this.#sampling(asked) };
+    const sampling = (asked: ChatSampling) => this.#sampling(asked);
+    this.handler = { model, rollouts, rollout: options.id, onError, sampling };
   }
 
   /** As the run says, whatever the agent asks for: what is learned from must be sampled as the algorithm expects. */

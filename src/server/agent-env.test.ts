@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { type FakeEngine, fakeEngine } from "../engine/fake-engine.ts";
@@ -16,6 +17,9 @@ import { imitate } from "../train/warm-start.ts";
 import type { AgentAttempt } from "./agent-attempt.ts";
 import { type AgentDefinition, agentEnv } from "./agent-env.ts";
 import { scriptedModel } from "./testing/scripted-model.ts";
+
+/** Runs where no attempt captures `fetch`, as another process would. */
+const outside = AsyncLocalStorage.snapshot();
 
 const tool = {
   type: "function" as const,
@@ -193,7 +197,7 @@ test("over HTTP each attempt has an address, and a reward that is posted ends it
     temperature: 0,
   });
   expect(new Set(seen.map(({ url }) => url)).size).toBe(8);
-  expect(seen[0].url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rollouts\/step-2%2F7%2F\d\/v1$/);
+  expect(seen[0].url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rollouts\/[\w-]{32}\/v1$/);
   for (const { trajectories, stop } of rollouts) {
     expect(stop).toBe("completed");
     expect(trajectories[0].score).toEqual({ total: 1.5, parts: { outcome: 1, speed: 0.5 }, success: true });
@@ -202,6 +206,40 @@ test("over HTTP each attempt has an address, and a reward that is posted ends it
   const late = await fetch(`${seen[0].url}/models`);
   expect(late.status).toBe(404);
   expect(await late.json()).toMatchObject({ error: { code: "rollout_not_found" } });
+});
+
+test("neither the name of an attempt nor the address of its model lets anybody post its reward", async () => {
+  const statuses: Record<string, number> = {};
+  const json = { method: "POST", headers: { "content-type": "application/json" } };
+  const reward = (url: string, value: number) => fetch(url, { ...json, body: JSON.stringify({ reward: value }) });
+  const env = agentEnv({
+    ...definition,
+    serve: {},
+    run(word, { id, url, rewardUrl }) {
+      outside(async () => {
+        await agent(word, url);
+        const { origin } = new URL(url);
+        const named = `${origin}/rollouts/${encodeURIComponent(id)}`;
+        const token = url.split("/").at(-2);
+        const header = { headers: { "x-ludus-rollout": id } };
+        statuses.name = (await reward(`${named}/reward`, 100)).status;
+        statuses.model = (await reward(`${origin}/rollouts/${token}/reward`, 100)).status;
+        statuses.read = (await fetch(named)).status;
+        statuses.list = (await fetch(`${origin}/rollouts`)).status;
+        statuses.header = (await fetch(`${origin}/v1/models`, header)).status;
+        statuses.modelOfReward = (await fetch(rewardUrl.replace(/reward$/, "v1/models"))).status;
+        statuses.right = (await reward(rewardUrl, 0.25)).status;
+        statuses.again = (await reward(rewardUrl, 100)).status;
+      });
+      return undefined;
+    },
+  });
+  const { trajectories, stop } = await runRollout(env, task, policyOf(rightScript), options);
+  expect({ stop, total: trajectories[0].score.total }).toEqual({ stop: "completed", total: 0.25 });
+  await expect.poll(() => statuses.again).toBe(404);
+  const { right, ...others } = statuses;
+  expect(right).toBe(200);
+  expect(new Set(Object.values(others))).toEqual(new Set([404]));
 });
 
 test("train takes it: warm start, groups, updates, evaluation", async () => {

@@ -1,13 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { Server } from "node:http";
 import { fileURLToPath } from "node:url";
-import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { wallClock } from "../clock.ts";
-import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { isLoopback } from "../http-origin.ts";
 import { type RunCatalog, sqliteRuns } from "../store/index.ts";
-import { isLoopback, onlyLoopbackNames, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
+import { onlyLoopbackNames, onlyOwnPages, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
 import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
 import { type Diagnose, Findings, lookBriefly } from "./dashboard/findings.ts";
 import { liveRoutes } from "./dashboard/live-routes.ts";
@@ -18,6 +16,7 @@ import { runRoutes } from "./dashboard/run-routes.ts";
 import { RunSummaries } from "./dashboard/run-summaries.ts";
 import { staticFiles } from "./dashboard/static-files.ts";
 import { trajectoryRoutes } from "./dashboard/trajectory-routes.ts";
+import { listen } from "./listen.ts";
 
 export interface DashboardOptions {
   /** A folder of runs, or one run's own; or any catalog. */
@@ -61,16 +60,12 @@ export async function serveDashboard(
   const { host = "127.0.0.1", port = 0, token = randomBytes(18).toString("base64url") } = options;
   const parts = openParts(catalog, options);
   const server = await listen(makeApp(parts, { ...options, host, token }), host, port);
-  const address = server.address();
-  const taken = typeof address === "object" && address !== null ? address.port : port;
-  const name = host.includes(":") ? `[${host}]` : host;
   return {
-    url: `http://${name}:${taken}/?token=${encodeURIComponent(token)}`,
-    port: taken,
+    url: `${server.url}/?token=${encodeURIComponent(token)}`,
+    port: server.port,
     token,
     async close() {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
+      await server.close();
       await parts.room.close();
       await parts.policies.close();
       await parts.runs.close();
@@ -101,7 +96,7 @@ function makeApp(parts: Parts, { host, token, assets = builtPage, liveMs = 1000 
   const cookie = `ludus-${token.slice(0, 6).replace(/\W/g, "")}`;
   app.use(strictHeaders);
   if (isLoopback(host)) app.use(onlyLoopbackNames());
-  app.use("/api/*", requireToken(token, cookie), async (context, next) => {
+  app.use("/api/*", onlyOwnPages(), requireToken(token, cookie), async (context, next) => {
     await next();
     context.res.headers.set("cache-control", "no-store");
   });
@@ -123,20 +118,3 @@ function makeApp(parts: Parts, { host, token, assets = builtPage, liveMs = 1000 
 
 // the same number of folders up from src/server and from dist/server
 const builtPage = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
-
-async function listen(app: Hono, hostname: string, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server)) as Server;
-    server.once("error", (error) => reject(cannotListen(error, hostname, port)));
-  });
-}
-
-function cannotListen(error: Error, host: string, port: number): Error {
-  const isTaken = "code" in error && error.code === "EADDRINUSE";
-  return new LudusError("cannot-listen", {
-    got: error.message,
-    expected: `to listen on ${host} port ${port}`,
-    ...defined({ hint: isTaken ? "Choose another with --port, or 0 for any that is free." : undefined }),
-    cause: error,
-  });
-}

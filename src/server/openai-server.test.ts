@@ -36,14 +36,14 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function clientAt(path: string): OpenAI {
-  return new OpenAI({ baseURL: `http://127.0.0.1:${server.port}${path}`, apiKey: "none", maxRetries: 0 });
+  return new OpenAI({ baseURL: `http://127.0.0.1:${server.port}${path}`, apiKey: server.apiKey!, maxRetries: 0 });
 }
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`http://127.0.0.1:${server.port}${path}`, {
     method: "POST",
     body: JSON.stringify(body),
-    headers: { "content-type": "application/json", ...headers },
+    headers: { "content-type": "application/json", authorization: `Bearer ${server.apiKey}`, ...headers },
   });
 }
 
@@ -126,7 +126,8 @@ describe("OpenAI's own client", () => {
       code: "context_length_exceeded",
     });
     await expect(client.embeddings.create({ model: "tiny", input: "a" })).rejects.toMatchObject({ status: 404 });
-    const form = await fetch(`${server.url}/chat/completions`, { method: "POST", body: "{}" });
+    const headers = { authorization: `Bearer ${server.apiKey}` };
+    const form = await fetch(`${server.url}/chat/completions`, { method: "POST", body: "{}", headers });
     expect(form.status).toBe(400);
     expect(await form.json()).toMatchObject({ error: { type: "invalid_request_error" } });
   });
@@ -167,10 +168,15 @@ describe("recording", () => {
     expect(Array.from(tokens_T.subarray(0, turns[1].span.start))).toEqual(Array.from(second));
     expect(logprobs_T[turns[0].span.start]).toBeCloseTo(Math.log(0.75), 5);
     expect(mask_T.reduce((a, b) => a + b)).toBe(turns.reduce((sum, { span }) => sum + span.end - span.start, 0));
-    const taken = (await (await fetch(`http://127.0.0.1:${server.port}/rollouts/a`)).json()) as {
-      trajectories: unknown[];
-    };
-    expect(trajectoryFromJson(taken.trajectories[0])).toEqual(trajectory);
+    const headers = { authorization: `Bearer ${server.apiKey}` };
+    const ask = (method: string) => fetch(`http://127.0.0.1:${server.port}/rollouts/a`, { method, headers });
+    // reading changes nothing; what was deleted is given once more, and is gone
+    for (const method of ["GET", "GET", "DELETE"]) {
+      const read = (await (await ask(method)).json()) as { trajectories: unknown[] };
+      expect(trajectoryFromJson(read.trajectories[0])).toEqual(trajectory);
+    }
+    expect((await ask("GET")).status).toBe(404);
+    expect((await ask("DELETE")).status).toBe(404);
   });
 
   test("a call that does not go on from another begins a trajectory; each token is learned from once", async () => {

@@ -1,23 +1,14 @@
-import type { Server } from "node:http";
-import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
-import { isLoopback, onlyLoopbackNames } from "./dashboard/access.ts";
-
-export interface ServedApp {
-  /** Without a slash at its end. */
-  readonly url: string;
-  readonly port: number;
-  /** From now on it does not keep the process alive. */
-  unref(): void;
-  close(): Promise<void>;
-}
+import { isLoopback } from "../http-origin.ts";
+import { onlyLoopbackNames, onlyOwnPages } from "./dashboard/access.ts";
+import { type Listening, listen } from "./listen.ts";
 
 /** Listens with an app that checks the key itself; where others than this machine can reach it, it must have one. */
 export async function serveApp(
   routes: Hono,
   { host, port, apiKey }: { host: string; port: number; apiKey: string | undefined },
-): Promise<ServedApp> {
+): Promise<Listening> {
   if (apiKey === undefined && !isLoopback(host)) {
     throw new LudusError("key-required", {
       got: `host ${host} without a key`,
@@ -27,26 +18,7 @@ export async function serveApp(
   }
   const app = new Hono();
   if (isLoopback(host)) app.use(onlyLoopbackNames());
+  app.use(onlyOwnPages());
   app.route("/", routes);
-  const server = await listen(app, host, port);
-  const address = server.address();
-  const taken = typeof address === "object" && address !== null ? address.port : port;
-  return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`,
-    port: taken,
-    unref: () => server.unref(),
-    async close() {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
-  };
-}
-
-function listen(app: Hono, hostname: string, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server)) as Server;
-    server.once("error", (cause) => {
-      reject(new LudusError("cannot-listen", { got: cause.message, expected: `port ${port} of ${hostname}`, cause }));
-    });
-  });
+  return listen(app, host, port);
 }

@@ -166,11 +166,7 @@ describe("servers that misbehave", () => {
   });
   afterAll(() => shared.close());
 
-  test("all pages of the list are read", () => expect(Object.keys(shared.tools)).toHaveLength(11));
-
-  test("a list without end is refused, and its server ended", async () => {
-    await expect(mcpTools(oddServer("endless"))).rejects.toThrow(/mcp-not-listed.*cursor "0" twice/);
-  });
+  test("all pages of the list are read", () => expect(Object.keys(shared.tools)).toHaveLength(12));
 
   test.each([
     ["fail", observed("error", "Error: that cannot be done")],
@@ -184,13 +180,40 @@ describe("servers that misbehave", () => {
     expect(await call(shared, name)).toMatchObject(result);
   });
 
-  test("one that dies ends the calls under way, with its last words, and those that follow", async () => {
+  test("one that dies ends the calls under way, with its last words, and the next call starts it again", async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on("warning", note);
     const odd = await connect(oddServer());
+    const first = await call(odd, "pid");
     const [hanging, dying] = await Promise.all([call(odd, "hang"), call(odd, "die")]);
     const failure = expect.stringMatching(/mcp-call-failed.*Connection closed.*odd-mcp-server.*out of paper/);
     expect(hanging).toMatchObject({ stop: "tool-crash", failure });
     expect(dying).toMatchObject({ stop: "tool-crash", failure });
-    expect(await call(odd, "pid")).toMatchObject({ stop: "tool-crash" });
+    const [second, third] = await Promise.all([call(odd, "pid"), call(odd, "pid")]);
+    expect(second).toMatchObject(observed("ok", expect.stringMatching(/^\d+$/)));
+    expect(second).not.toEqual(first);
+    expect(third).toEqual(second);
+    process.off("warning", note);
+    expect(warnings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/lost and connected again.*what it kept is gone.*odd-mcp-server.*out of paper/),
+    ]);
+  });
+
+  test("an answer that is too large costs its call, and the server goes on", async () => {
+    const odd = await connect(oddServer());
+    const pid = await call(odd, "pid");
+    const [large, other] = await Promise.all([call(odd, "huge"), call(odd, "pid")]);
+    expect(large).toMatchObject(observed("error", "Error: the answer is larger than 10 MiB: ask for less"));
+    expect(other).toEqual(pid);
+    expect(await call(odd, "pid")).toEqual(pid);
+  });
+
+  test.each([
+    ["endless", /mcp-not-listed.*the cursor "0" twice/],
+    ["ever-new", /mcp-not-listed.*more than 100 pages/],
+  ])("a list of tools without end (%s)", async (mode, message) => {
+    await expect(mcpTools(oddServer(mode))).rejects.toThrow(message);
   });
 
   test("a call that takes too long or is cancelled is called off at the server, and leaves no listener", async () => {
@@ -219,6 +242,15 @@ describe("servers that misbehave", () => {
     await expect(mcpTools({ command: "no-such-program-of-ludus" })).rejects.toThrow(/mcp-not-connected.*ENOENT/);
     const failing = { command: process.execPath, args: ["-e", "console.error('no key'); process.exit(1)"] };
     await expect(mcpTools(failing)).rejects.toThrow(/mcp-not-connected.*no key/);
+  });
+
+  test("a failure tells neither keys on the command line nor what the server was given of the environment", async () => {
+    const program = "console.error('cannot use ' + process.env.SERVICE); process.exit(1)";
+    const env = { SERVICE: "hush-hush" };
+    const failing = { command: process.execPath, args: ["-e", program, "--", "--api-key", "abc123"], env };
+    const error = await mcpTools(failing).catch(String);
+    expect(error).toMatch(/mcp-not-connected.*--api-key \[redacted\].*cannot use \[SERVICE\]/s);
+    expect(error).not.toMatch(/abc123|hush/);
   });
 
   test("a tool that is not offered", async () => {

@@ -5,6 +5,7 @@ import type { Tool as McpTool } from "@modelcontextprotocol/sdk/types.js";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
+import { AnswerTooLarge, answerTooLarge } from "./mcp-bounds.ts";
 import { connectMcp, errorCode, type McpConnection } from "./mcp-connection.ts";
 import { mcpText } from "./mcp-content.ts";
 import type { McpServer } from "./mcp-server.ts";
@@ -91,6 +92,7 @@ function isWrongArguments(error: unknown): error is Error {
 async function run(connection: McpConnection, name: string, input: Record<string, unknown>, signal: AbortSignal) {
   const result = await connection.callTool(name, input, signal).catch((error: unknown) => {
     if (isWrongArguments(error)) throw new ToolError(plainMessage(error.message));
+    if (errorCode(error) === answerTooLarge) throw new ToolError(`${new AnswerTooLarge().message}: ask for less`);
     throw connection.failure("mcp-call-failed", error);
   });
   const text = mcpText(result);

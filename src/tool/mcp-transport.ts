@@ -1,12 +1,16 @@
 import type { Readable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { defined } from "../defined.ts";
+import { redact } from "../redact.ts";
+import { boundedFetch, MessageLines } from "./mcp-bounds.ts";
 import type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 
 export interface McpTransport {
   readonly transport: Transport;
   /** What errors call the server. */
   readonly name: string;
+  /** What the server is given besides its address and its messages: no error tells it. */
+  readonly secrets: Readonly<Record<string, string>>;
   /** The last of what it printed; empty for a server elsewhere. */
   printed(): string;
   /** Says goodbye where the server keeps something for us. */
@@ -27,17 +31,25 @@ async function openCommand({ command, args = [], env, cwd }: McpCommand): Promis
     ...defined({ env: env ? { ...env } : undefined, cwd }),
   });
   sendInTurn(transport);
+  const { deserializeMessage } = await import("@modelcontextprotocol/sdk/shared/stdio.js");
+  // the SDK's own buffer ends the server at the first answer that is too large
+  Object.assign(transport, { _readBuffer: new MessageLines(deserializeMessage) });
   const printed = keepTail(transport.stderr as Readable);
-  return { transport, name: [command, ...args].join(" "), printed, leave: async () => {} };
+  const secrets = { ...env };
+  return { transport, name: redact([command, ...args].join(" "), secrets), secrets, printed, leave: async () => {} };
 }
 
 async function openUrl({ url, headers = {} }: McpUrl): Promise<McpTransport> {
   const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } });
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+    fetch: boundedFetch(),
+  });
   return {
     // its optional fields are not exact
     transport: transport as Transport,
-    name: String(url),
+    name: redact(String(url), headers),
+    secrets: headers,
     printed: () => "",
     leave: () => transport.terminateSession(),
   };

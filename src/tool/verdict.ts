@@ -1,3 +1,4 @@
+import { redact } from "../redact.ts";
 import type { InfrastructureStop } from "../schema/stop-reason.ts";
 import type { CallOutcome } from "../schema/turn.ts";
 import { toObservation } from "./observation.ts";
@@ -96,7 +97,7 @@ const maxPrintedChars = 500;
 
 function stopped(stop: ToolStop, { name }: { readonly name: string }, what: string, printed = ""): Stopped {
   const output = printed === "" ? "" : `\nIt printed: ${printed.slice(-maxPrintedChars)}`;
-  return { stop, failure: `tool "${name}": ${what}${output}` };
+  return { stop, failure: redact(`tool "${name}": ${what}${output}`) };
 }
 
 const maxStackLines = 4;

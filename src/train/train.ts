@@ -1,6 +1,7 @@
 import type { EvalOptions, EvalReport } from "../eval/evaluate.ts";
 import type { MakeGuide } from "../guide/guide.ts";
 import type { Monitor } from "../monitor/monitor.ts";
+import type { GroupReward } from "../reward/group-reward.ts";
 import type { World } from "../rollout/world.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import type { RunCatalog } from "../store/run-catalog.ts";
@@ -34,6 +35,8 @@ export interface TrainConfig<Data = unknown> {
   warmStart?: WarmStart;
   /** Which tasks come next; all of them in turn by default. */
   guide?: MakeGuide;
+  /** Compares the attempts of each group and adds to their scores: `relativeJudge(…)`, or a function. */
+  groupReward?: GroupReward<Data>;
   /** Limits, format and context of rollouts, where the environment's own are not meant. */
   rollout?: RolloutSettings;
   /** Where code that tools run is executed; `processSandbox()` by default. Its name and level are stored with the run. */

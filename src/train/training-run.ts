@@ -75,7 +75,7 @@ function makeContext<Data>(
     limit: createLimiter(config.concurrency ?? defaultConcurrency),
     seed,
     onRollout: (finished) => recorder.monitors.recordRollout(finished),
-    ...defined({ signal, replay: config.replay?.() }),
+    ...defined({ signal, groupReward: config.groupReward, replay: config.replay?.() }),
   };
 }
 

@@ -10,7 +10,11 @@ const options = {
     summary: "Address to listen on; 127.0.0.1 by default; others need --key",
     value: "address",
   },
-  key: { type: "string", summary: "API key that clients must send", value: "key" },
+  key: {
+    type: "string",
+    summary: "API key that clients must send; with --record one is made by default",
+    value: "key",
+  },
   name: { type: "string", summary: "Model name for clients; the folder's name by default", value: "name" },
   renderer: {
     type: "string",
@@ -28,7 +32,8 @@ export const serve: Command = {
   usage: "<run or model folder>",
   options,
   details: `Clients use the printed address as their base URL. With --record, calls under /rollouts/<id>/v1, or with the header
-x-ludus-rollout, belong to that rollout; POST /rollouts/<id>/reward {"reward": 1} ends it, GET /rollouts/<id> gives its trajectories.`,
+x-ludus-rollout, belong to that rollout; POST /rollouts/<id>/reward {"reward": 1} ends it, GET /rollouts/<id> gives its trajectories,
+DELETE /rollouts/<id> gives and forgets them. All of it needs the key: --key, or the one that is printed.`,
   example: "ludus serve runs/first --port 8000",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);
@@ -49,6 +54,7 @@ x-ludus-rollout, belong to that rollout; POST /rollouts/<id>/reward {"reward": 1
           ...defined({ host, port, apiKey: key, record: values.record ? {} : undefined }),
         });
         terminal.stdout.write(`${server.url}\n`);
+        if (key === undefined && server.apiKey !== undefined) terminal.stdout.write(`API key: ${server.apiKey}\n`);
         if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
         await server.close();
         return 0;

@@ -4,7 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { isTooDeep } from "../../bounded-json.ts";
+import { bounds } from "../../bounds.ts";
 import { errorText, LudusError } from "../../errors.ts";
+import { isLoopback, isOwnPage } from "../../http-origin.ts";
 import type { Env } from "../env.ts";
 import type { ServedEnv, ServeHttpOptions } from "./served-env.ts";
 import { sessionServer } from "./session-server.ts";
@@ -45,18 +48,23 @@ export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): 
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const id = request.headers["mcp-session-id"];
+    if (!isOwnPage((name) => request.headers[name] as string | undefined))
+      return refuse(response, 403, "Another site's page asked");
     if (new URL(request.url ?? "/", "http://localhost").pathname !== "/mcp")
       return refuse(response, 404, "Not found: try /mcp");
+    const body = await readBody(request, response);
+    if (body === refused) return;
     if (id === undefined && clients.size >= options.maxSessions) return refuse(response, 503, "Too many sessions");
     const client = id === undefined ? await connect() : clients.get(String(id));
     if (client === undefined) return refuse(response, 404, "Session not found");
     client.idle.refresh();
-    await client.transport.handleRequest(request, response);
+    await client.transport.handleRequest(request, response, body);
     // what did not begin a session needs none
     if (client.transport.sessionId === undefined) await client.close();
   }
 
-  const http = createServer((request, response) => {
+  const timeouts = { headersTimeout: bounds.headerMs, requestTimeout: bounds.requestMs };
+  const http = createServer(timeouts, (request, response) => {
     answer(request, response).catch((error: unknown) => {
       if (!response.headersSent) refuse(response, 500, errorText(error));
     });
@@ -86,8 +94,37 @@ async function listen(http: ReturnType<typeof createServer>, { port, host }: Ser
   return (http.address() as AddressInfo).port;
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
+const refused = Symbol("refused");
+
+/** The body as JSON, which the SDK would read without a bound; what is none is left to it to refuse. */
+async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  if (request.method !== "POST") return undefined;
+  const chunks: Buffer[] = [];
+  let bytes = Number(request.headers["content-length"] ?? 0);
+  if (bytes <= bounds.requestBytes) {
+    bytes = 0;
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bounds.requestBytes) break;
+      chunks.push(chunk);
+    }
+  }
+  if (bytes > bounds.requestBytes) {
+    response.setHeader("connection", "close");
+    refuse(response, 413, `The request is larger than ${bounds.requestBytes} bytes`);
+    return refused;
+  }
+  const text = Buffer.concat(chunks).toString("utf8");
+  if (isTooDeep(text)) {
+    refuse(response, 400, `The request is nested deeper than ${bounds.jsonDepth} levels`);
+    return refused;
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    refuse(response, 400, "The request is no JSON");
+    return refused;
+  }
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

@@ -10,16 +10,35 @@ export function trajectorySections(
   { turns, answer }: Pick<ScoredEpisode, "turns" | "answer">,
   maxChars: number,
 ): Section[] {
-  const all = turns.flatMap(({ text, observation }, turn) => [
+  return cutSections([...turnSections(turns), { label: "FINAL ANSWER", text: answer }], maxChars);
+}
+
+/** Several attempts at one task, each turn labelled with its attempt; cut in the same way, all together. */
+export function attemptSections(
+  attempts: readonly Pick<ScoredEpisode, "turns" | "stop">[],
+  maxChars: number,
+): Section[] {
+  const all = attempts.flatMap(({ turns, stop }, index) => {
+    const attempt = `ATTEMPT ${index + 1}`;
+    const own = turnSections(turns).map(({ label, text }) => ({ label: `${attempt}, ${label}`, text }));
+    return [...own, { label: `${attempt}, END`, text: stop }];
+  });
+  return cutSections(all, maxChars);
+}
+
+function turnSections(turns: ScoredEpisode["turns"]): Section[] {
+  return turns.flatMap(({ text, observation }, turn) => [
     { label: `POLICY ${turn + 1}`, text },
     ...(observation === "" ? [] : [{ label: `ENVIRONMENT ${turn + 1}`, text: observation }]),
   ]);
-  all.push({ label: "FINAL ANSWER", text: answer });
+}
+
+function cutSections(sections: readonly Section[], maxChars: number): Section[] {
   const most = commonLength(
-    all.map(({ text }) => text.length),
+    sections.map(({ text }) => text.length),
     maxChars,
   );
-  return all.map(({ label, text }) => ({ label, text: cutText(text, most) }));
+  return sections.map(({ label, text }) => ({ label, text: cutText(text, most) }));
 }
 
 /** The length at which cutting all longer ones makes their sum fit. */

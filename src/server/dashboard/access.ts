@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Context, MiddlewareHandler } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
+import { isLoopback, isOwnPage } from "../../http-origin.ts";
 
 const policy = [
   "default-src 'none'",
@@ -26,27 +27,25 @@ export const strictHeaders: MiddlewareHandler = async (context, next) => {
   headers.set("cross-origin-resource-policy", "same-origin");
 };
 
-const loopbackName = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
-
-export function isLoopback(host: string): boolean {
-  return loopbackName.test(host) || host === "::1";
-}
-
 /** A page of another name that points here (DNS rebinding) is refused before anything else is looked at. */
 export function onlyLoopbackNames(): MiddlewareHandler {
   return async (context, next) => {
-    if (loopbackName.test(context.req.header("host") ?? "")) return next();
-    return refuse(context, 421, "wrong-host", "This dashboard answers to loopback names only.");
+    if (isLoopback(context.req.header("host") ?? "")) return next();
+    return refuse(context, 421, "wrong-host", "This server answers to loopback names only.");
+  };
+}
+
+/** Pages of other sites are refused. */
+export function onlyOwnPages(): MiddlewareHandler {
+  return async (context, next) => {
+    if (isOwnPage((name) => context.req.header(name))) return next();
+    return refuse(context, 403, "other-site", "Another site's page asked.");
   };
 }
 
 /** The page itself holds nothing; what it asks for needs the token: as a cookie, or as a bearer for programs. */
 export function requireToken(token: string, cookie: string): MiddlewareHandler {
   return async (context, next) => {
-    const site = context.req.header("sec-fetch-site");
-    if (site !== undefined && site !== "same-origin" && site !== "none") {
-      return refuse(context, 403, "other-site", "Another site's page asked.");
-    }
     const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
     if (isEqual(bearer ?? getCookie(context, cookie) ?? "", token)) return next();
     return refuse(context, 401, "no-token", "Open the address that `ludus dashboard` printed: it has the token in it.");

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { checkJsonDepth } from "../../bounded-json.ts";
 import { LudusError } from "../../errors.ts";
+import { readJson } from "../read-json.ts";
 
 /** The query of a request, read with a schema; `list`ed names may occur several times. */
 export function readQuery<Schema extends z.ZodType>(
@@ -17,11 +17,7 @@ export function readQuery<Schema extends z.ZodType>(
 }
 
 export async function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.infer<Schema>> {
-  const body: unknown = await context.req
-    .json()
-    .then(checkJsonDepth)
-    .catch(() => undefined);
-  return parsed(schema, body, "body");
+  return parsed(schema, await readJson(context), "body");
 }
 
 function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.infer<Schema> {
@@ -42,7 +38,8 @@ export function pathText(context: Context, name: string): string {
   return context.req.param(name) ?? "";
 }
 
-export function statusOf(error: LudusError): 400 | 404 | 409 | 500 {
+export function statusOf(error: LudusError): 400 | 404 | 409 | 413 | 500 {
+  if (error.code === "body-too-large") return 413;
   if (error.code.startsWith("no-such-")) return 404;
   if (error.code.startsWith("bad-")) return 400;
   return error.code.startsWith("store-") ? 500 : 409;

@@ -4,6 +4,7 @@ import type { Said } from "../../policy/call-format.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
 import type { Message, ToolCall } from "../../schema/message.ts";
 import type { ChatTurn, Told } from "./chat-turn.ts";
+import { describeJsonAnswer } from "./json-answer.ts";
 import { type SampleAnswerOptions, type Sampled, sampleAnswer } from "./sample-answer.ts";
 import type { ServedModel } from "./served-model.ts";
 import { type SettledReader, settledReader, settledText } from "./settled-text.ts";
@@ -30,14 +31,16 @@ export interface AnswerOptions extends Omit<SampleAnswerOptions, "onTokens"> {
 }
 
 /** All messages as tokens, up to where the model speaks. */
-export function promptOf({ renderer, format }: ServedModel, { messages, tools }: ChatTurn): Int32Array {
-  const instructions = tools.length === 0 ? "" : format.describe(tools);
+export function promptOf({ renderer, format }: ServedModel, { messages, tools, json }: ChatTurn): Int32Array {
+  const aboutTools = tools.length === 0 ? "" : format.describe(tools);
+  const instructions = [aboutTools, json === undefined ? "" : describeJsonAnswer(json)].filter((text) => text !== "");
   const written = messages.map((message) => inOwnWords(message, format, tools));
-  if (instructions === "") return renderer.start(written, tools);
   const [first, ...rest] = written;
   const isSystem = first?.role === "system";
-  const content = isSystem ? `${first.content}\n\n${instructions}` : instructions;
-  return renderer.start([{ role: "system", content }, ...(isSystem ? rest : written)], []);
+  const system = [...(isSystem ? [first.content] : []), ...instructions].join("\n\n");
+  const all: Message[] =
+    instructions.length === 0 ? written : [{ role: "system", content: system }, ...(isSystem ? rest : written)];
+  return renderer.start(all, aboutTools === "" ? tools : []);
 }
 
 /** What an assistant said is written as the model writes it, whatever the template would do. */

@@ -63,7 +63,7 @@ export function anthropicRoutes(handler: ModelHandler): Hono {
   routes.post("/messages", async (context) => {
     const body = await readBody(context, MessagesBody);
     checkModel(handler, body.model);
-    const respond = accept(handler, turnOf(body), 1, rolloutName(context));
+    const respond = accept(handler, turnOf(body), 1, rolloutName(handler, context));
     const { signal } = context.req.raw;
     const head = { id: newId("msg_"), type: "message", role: "assistant", model: body.model };
     if (!body.stream) {

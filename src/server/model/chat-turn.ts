@@ -1,4 +1,5 @@
 import type { Message, ToolCall, ToolSpec } from "../../schema/message.ts";
+import type { JsonAnswer } from "./json-answer.ts";
 
 /** What somebody asks a model, whichever protocol they speak. */
 export interface ChatTurn {
@@ -8,6 +9,8 @@ export interface ChatTurn {
   readonly choice: "auto" | "required" | { readonly name: string };
   /** Of several calls made at once, only the first is told. */
   readonly oneCall: boolean;
+  /** Where the answer has to be JSON. Calls are not answers. */
+  readonly json?: JsonAnswer | undefined;
   readonly sampling: ChatSampling;
 }
 

@@ -1,6 +1,6 @@
 import { errorText, LudusError } from "../../errors.ts";
 
-export type ErrorStatus = 400 | 401 | 404 | 429 | 500 | 503;
+export type ErrorStatus = 400 | 401 | 404 | 413 | 422 | 429 | 500 | 503;
 
 /** An error as a client's library reads it. */
 export interface HttpError {
@@ -15,11 +15,13 @@ const unavailable = { status: 503, type: "server_error", code: "engine_unavailab
 
 const known: Readonly<Record<string, Pick<HttpError, "status" | "type" | "code">>> = {
   "bad-request": { status: 400, type: "invalid_request_error", code: null },
+  "body-too-large": { status: 413, type: "invalid_request_error", code: "request_too_large" },
   "wrong-key": { status: 401, type: "authentication_error", code: "invalid_api_key" },
   "no-such-model": { status: 404, type: "invalid_request_error", code: "model_not_found" },
   "no-such-rollout": { status: 404, type: "invalid_request_error", code: "rollout_not_found" },
   "no-such-path": { status: 404, type: "invalid_request_error", code: "unknown_url" },
   "context-too-long": { status: 400, type: "invalid_request_error", code: "context_length_exceeded" },
+  "answer-not-json": { status: 422, type: "invalid_response_error", code: "answer_not_json" },
   unwritable: { status: 400, type: "invalid_request_error", code: null },
   // not 429: clients would ask again
   "attempt-over": { status: 400, type: "invalid_request_error", code: "attempt_over" },
@@ -41,7 +43,8 @@ export function openAiError({ type, code, message, param }: HttpError) {
   return { error: { message, type, param, code } };
 }
 
-export function anthropicError({ type, message }: HttpError) {
+export function anthropicError({ status, type, message }: HttpError) {
   const names: Readonly<Record<string, string>> = { server_error: "api_error" };
-  return { type: "error", error: { type: names[type] ?? type, message } };
+  const named = status === 413 ? "request_too_large" : (names[type] ?? type);
+  return { type: "error", error: { type: named, message } };
 }

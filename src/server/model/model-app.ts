@@ -3,12 +3,13 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { z } from "zod";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
-import { infrastructureStops, makeScore, policyStops, trajectoryToJson } from "../../schema/index.ts";
+import { infrastructureStops, makeScore, policyStops, type Trajectory, trajectoryToJson } from "../../schema/index.ts";
 import { anthropicRoutes } from "./anthropic-routes.ts";
 import { anthropicError, httpError, openAiError } from "./http-error.ts";
-import { type ModelHandler, readBody } from "./model-request.ts";
+import { type ModelHandler, readBody, rolloutName } from "./model-request.ts";
 import { openAiRoutes } from "./openai-routes.ts";
 import type { RecordedRollouts } from "./recorded-rollouts.ts";
+import { responsesRoutes } from "./responses-routes.ts";
 
 /** A model behind the protocols that agents speak; under `/rollouts/<id>` too, where calls are recorded. */
 export function modelApp(handler: ModelHandler, apiKey: string | undefined): Hono {
@@ -16,9 +17,10 @@ export function modelApp(handler: ModelHandler, apiKey: string | undefined): Hon
   if (apiKey !== undefined) app.use(requireKey(apiKey));
   for (const base of handler.rollouts === undefined ? ["/v1"] : ["/v1", "/rollouts/:rollout/v1"]) {
     app.route(base, openAiRoutes(handler));
+    app.route(base, responsesRoutes(handler));
     app.route(base, anthropicRoutes(handler));
   }
-  if (handler.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(handler.rollouts));
+  if (handler.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(handler.rollouts, handler));
   return tellErrors(app, handler.onError);
 }
 
@@ -47,24 +49,24 @@ const RewardBody = z.object({
   failure: z.string().optional(),
 });
 
-function rolloutRoutes(rollouts: RecordedRollouts): Hono {
+function rolloutRoutes(rollouts: RecordedRollouts, handler: ModelHandler): Hono {
   const routes = new Hono();
   routes.post("/:rollout/reward", async (context) => {
     const { reward, success, task, stop, failure } = await readBody(context, RewardBody);
     const score = makeScore(typeof reward === "number" ? { outcome: reward } : reward, success);
-    const trajectories = rollouts.end(context.req.param("rollout"), {
+    const trajectories = rollouts.end(rolloutName(handler, context) ?? "", {
       score,
       taskId: task,
       ...defined({ stop, failure }),
     });
     return context.json({ trajectories: trajectories.length });
   });
-  routes.get("/:rollout", (context) => {
-    const id = context.req.param("rollout");
-    const trajectories = rollouts.take(id);
-    if (trajectories !== undefined) return context.json({ trajectories: trajectories.map(trajectoryToJson) });
+  const found = (id: string, trajectories: readonly Trajectory[] | undefined) => {
+    if (trajectories !== undefined) return { trajectories: trajectories.map(trajectoryToJson) };
     throw new LudusError("no-such-rollout", { got: `"${id}"`, expected: "one that ended and was not taken yet" });
-  });
+  };
+  routes.get("/:rollout", ({ req, json }) => json(found(req.param("rollout"), rollouts.read(req.param("rollout")))));
+  routes.delete("/:rollout", ({ req, json }) => json(found(req.param("rollout"), rollouts.take(req.param("rollout")))));
   return routes;
 }
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import type { z } from "zod";
-import { checkJsonDepth } from "../../bounded-json.ts";
 import { LudusError } from "../../errors.ts";
+import { readJson } from "../read-json.ts";
 import {
   type AnswerOptions,
   answerTurn,
@@ -20,6 +20,8 @@ import type { ServedModel } from "./served-model.ts";
 export interface ModelHandler {
   readonly model: ServedModel;
   readonly rollouts: RecordedRollouts | undefined;
+  /** Where all calls belong to one rollout, whatever the client names. */
+  readonly rollout?: string;
   /** Seconds since 1970. */
   readonly now: () => number;
   /** Requests that are being answered, and how many may be at once. */
@@ -35,12 +37,7 @@ export interface ModelHandler {
 /** The body, read with a schema; the first thing that does not fit is named. */
 export async function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.infer<Schema>> {
   const isJson = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
-  const body: unknown = isJson
-    ? await context.req
-        .json()
-        .then(checkJsonDepth)
-        .catch(() => undefined)
-    : undefined;
+  const body = isJson ? await readJson(context) : undefined;
   const read = schema.safeParse(body);
   if (read.success) return read.data;
   const issue = read.error.issues[0];
@@ -58,8 +55,8 @@ export function checkModel({ model }: ModelHandler, name: string): void {
 }
 
 /** Named in the address, or in a header; without a name a call is answered and forgotten. */
-export function rolloutName(context: Context): string | undefined {
-  return context.req.param("rollout") ?? context.req.header("x-ludus-rollout");
+export function rolloutName({ rollout }: ModelHandler, context: Context): string | undefined {
+  return rollout ?? context.req.param("rollout") ?? context.req.header("x-ludus-rollout");
 }
 
 export interface Answered {
@@ -89,8 +86,23 @@ export function accept(
   const caches = Array.from({ length: count }, () => `served-${randomBytes(8).toString("hex")}`);
   const say = async (cache: string, i: number, options: Omit<AnswerOptions, "cache">) => {
     if (handler.words !== undefined) return spokenTurn(model, turn, begun.prompt, handler.words(turn));
-    const sampling = { ...turn.sampling, seed: i === 0 ? turn.sampling.seed : seedOf(turn.sampling.seed, i) };
-    return answerTurn(model, { ...turn, sampling }, begun.prompt, { ...options, cache });
+    const { seed } = turn.sampling;
+    // what may not be said in the end is not told meanwhile
+    const told = turn.json === undefined ? options : { ...options, onTold: undefined };
+    let problem: string | undefined;
+    for (let again = 0; again < jsonTries; again++) {
+      const own = again === 0 ? (i === 0 ? seed : seedOf(seed, i)) : seedOf(seed, `${i} again ${again}`);
+      const asked = { ...turn, sampling: { ...turn.sampling, seed: own } };
+      const reply = await answerTurn(model, asked, begun.prompt, { ...told, cache });
+      problem = reply.calls.length > 0 ? undefined : turn.json?.problem(reply.content);
+      // a policy that is trained learns from what it said, so a recorded answer is never sampled again
+      if (problem === undefined || recorded !== undefined) return reply;
+    }
+    throw new LudusError("answer-not-json", {
+      got: `${jsonTries} answers, the last with this problem: ${problem}`,
+      expected: "an answer of the requested format",
+      hint: "Train the policy on it (recorded rollouts are answered as they are), or raise max_tokens.",
+    });
   };
   return async (options) => {
     try {
@@ -118,7 +130,10 @@ export function randomSeed(): number {
   return randomBytes(4).readUInt32LE();
 }
 
-function seedOf(seed: number, index: number): number {
+/** How often an answer is sampled that has to be JSON. */
+const jsonTries = 4;
+
+function seedOf(seed: number, index: number | string): number {
   return createHash("sha256").update(`${seed}/${index}`).digest().readUInt32LE();
 }
 

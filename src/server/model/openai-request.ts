@@ -2,7 +2,9 @@ import { z } from "zod";
 import { parseBoundedJson } from "../../bounded-json.ts";
 import { defined } from "../../defined.ts";
 import type { Message, ToolSpec } from "../../schema/message.ts";
+import { isJsonObject } from "../../schema/parse-with.ts";
 import type { ChatTurn } from "./chat-turn.ts";
+import { JsonFormat, jsonAnswer } from "./json-answer.ts";
 
 const Content = z
   .union([z.string(), z.array(z.object({ type: z.literal("text"), text: z.string() })), z.null()])
@@ -25,6 +27,11 @@ const Tool = z.object({
     parameters: z.record(z.string(), z.unknown()).default({ type: "object", properties: {} }),
   }),
 });
+
+/** Chat completions have name and schema one level deeper than responses. */
+function flatSchema(format: unknown): unknown {
+  return isJsonObject(format) && isJsonObject(format.json_schema) ? { ...format, ...format.json_schema } : format;
+}
 
 /** What of OpenAI's chat completions is understood. What is not is refused where it would change the answer, else ignored. */
 export const ChatCompletionBody = z.object({
@@ -49,7 +56,7 @@ export const ChatCompletionBody = z.object({
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
-  response_format: z.object({ type: z.literal("text") }).nullish(),
+  response_format: z.preprocess(flatSchema, JsonFormat).nullish(),
 });
 
 export type ChatCompletionBody = z.infer<typeof ChatCompletionBody>;
@@ -82,6 +89,7 @@ export function turnOfOpenAi(body: ChatCompletionBody, seed: number): ChatTurn {
     messages,
     tools,
     oneCall: body.parallel_tool_calls === false,
+    json: jsonAnswer(body.response_format),
     choice: typeof choice === "object" ? choice.function : choice === "none" ? "auto" : choice,
     sampling: {
       temperature: body.temperature ?? 1,
@@ -95,7 +103,7 @@ export function turnOfOpenAi(body: ChatCompletionBody, seed: number): ChatTurn {
 }
 
 /** A client may send back anything as a call's arguments; what is no object is kept under one name. */
-function toolArguments(text: string): Record<string, unknown> {
+export function toolArguments(text: string): Record<string, unknown> {
   try {
     const value: unknown = parseBoundedJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };

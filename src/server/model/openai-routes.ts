@@ -35,7 +35,7 @@ export function openAiRoutes(handler: ModelHandler): Hono {
     checkModel(handler, body.model);
     const turn = turnOfOpenAi(body, randomSeed());
     const head = headOf(handler);
-    const respond = accept(handler, turn, body.n ?? 1, rolloutName(context));
+    const respond = accept(handler, turn, body.n ?? 1, rolloutName(handler, context));
     const { signal } = context.req.raw;
     if (!body.stream) return context.json(completion(model, body, head, await respond({ signal })));
     return streamSSE(context, async (stream) => {

@@ -54,7 +54,12 @@ export class RecordedRollouts {
     this.#open.delete(id);
   }
 
-  /** What ended rollouts left, each given once. */
+  /** What an ended rollout left. */
+  read(id: string): readonly Trajectory[] | undefined {
+    return this.#done.get(id);
+  }
+
+  /** The same, which is forgotten here. */
   take(id: string): readonly Trajectory[] | undefined {
     const trajectories = this.#done.get(id);
     this.#done.delete(id);

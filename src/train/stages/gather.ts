@@ -24,7 +24,7 @@ export interface Gathered<Data = unknown> {
  * stopped meanwhile.
  */
 export async function gather<Data>(context: StepContext<Data>): Promise<Gathered<Data> | undefined> {
-  const reward = rewardStage();
+  const reward = rewardStage(context);
   const groups: RolloutGroup<Data>[] = [];
   const extra: TrajectoryGroup<Data>[] = [];
   for (let wanted = context.tasksPerStep; ; ) {

@@ -10,7 +10,7 @@ export interface RollOutInput<Data> {
   readonly leases: readonly Lease<Data>[];
   /** Groups that the step already has: names and seeds of these begin there. */
   readonly offset: number;
-  readonly reward: RewardStage;
+  readonly reward: RewardStage<Data>;
 }
 
 /** Attempts at one leased task, all played and scored. */
@@ -32,18 +32,19 @@ export async function* rollOut<Data>(
   const { world, policy, algorithm, step, progress, seed, signal, onRollout, limit } = context;
   const { temperature, ...sampling } = algorithm.sampling;
   const runLease = async (lease: Lease<Data>, index: number): Promise<FinishedGroup<Data>> => {
+    const id = `step-${step}/${index}`;
     const group = await runGroup(world, lease.task, policy, {
       ...context.rollout,
       ...sampling,
       temperature: scheduleAt(temperature, progress),
-      id: `step-${step}/${index}`,
+      id,
       seed: seedOf(seed, `step-${step}`, index),
       size: algorithm.groupSize,
       concurrency: limit,
       score: reward.score,
       ...defined({ signal, onRollout }),
     });
-    return { lease, index, group };
+    return { lease, index, group: await reward.scoreGroup(id, group) };
   };
   yield* asFinished(leases.map((lease, i) => runLease(lease, offset + i)));
 }

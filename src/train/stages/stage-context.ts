@@ -1,5 +1,6 @@
 import type { Guide } from "../../guide/guide.ts";
 import type { Limiter } from "../../limiter.ts";
+import type { ComparedGroup, GroupReward } from "../../reward/group-reward.ts";
 import type { Rollout, RolloutOptions } from "../../rollout/rollout.ts";
 import type { World } from "../../rollout/world.ts";
 import type { Algorithm } from "../algorithm.ts";
@@ -16,6 +17,8 @@ export interface TrainContext<Data = unknown> {
   readonly algorithm: Algorithm;
   readonly guide: Guide<Data>;
   readonly replay?: Replay;
+  // a method, so that contexts of any data are a `StepContext`
+  groupReward?(group: ComparedGroup<Data>): ReturnType<GroupReward>;
   /** Weights that learn, and the roles that speak with them. */
   readonly learners: readonly string[];
   readonly roles: readonly string[];

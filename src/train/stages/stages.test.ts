@@ -14,7 +14,7 @@ import { type FinishedGroup, rollOut } from "./roll-out.ts";
 import type { StepContext } from "./stage-context.ts";
 import { stageTimer } from "./stage-timer.ts";
 
-async function finishedGroups<Data>(context: StepContext<Data>, count: number, reward = rewardStage()) {
+async function finishedGroups<Data>(context: StepContext<Data>, count: number, reward = rewardStage<Data>()) {
   const finished: FinishedGroup<Data>[] = [];
   const leases = await pick(context, count);
   for await (const each of rollOut(context, { leases, offset: 0, reward })) finished.push(each);

@@ -1,0 +1,183 @@
+import { bounds } from "../bounds.ts";
+
+/** A code of JSON-RPC, of those that are left to implementations: the answer was dropped on its way. */
+export const answerTooLarge = -32098;
+/** The same for an answer whose stream ended without it. */
+export const answerLost = -32097;
+
+const mebibytes = bounds.mcpAnswerBytes / 2 ** 20;
+
+export class AnswerTooLarge extends Error {
+  readonly code = answerTooLarge;
+
+  constructor() {
+    super(`the answer is larger than ${mebibytes} MiB`);
+  }
+}
+
+type MessageId = string | number;
+
+const errorMessage = (id: MessageId, code: number, message: string) => ({
+  jsonrpc: "2.0" as const,
+  id,
+  error: { code, message },
+});
+
+const lineEnd = 0x0a;
+/** What is kept of either end of a line that is too long: enough to see whose answer it is. */
+const endBytes = 256;
+
+/**
+ * Messages of a server's standard output, a line each. A line that is too long is not kept: whoever asked is told so in its
+ * place, and the lines after it are read as before.
+ */
+export class MessageLines {
+  readonly #parse: (line: string) => unknown;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #head: Buffer | undefined;
+  #tail: Buffer = Buffer.alloc(0);
+  readonly #ready: Buffer[] = [];
+
+  constructor(parse: (line: string) => unknown) {
+    this.#parse = parse;
+  }
+
+  append(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, start)) {
+      this.#add(chunk.subarray(start, end));
+      this.#ready.push(this.#endLine());
+      start = end + 1;
+    }
+    this.#add(chunk.subarray(start));
+  }
+
+  /** The next message, or null where none is whole. */
+  readMessage(): unknown {
+    const line = this.#ready.shift();
+    return line === undefined ? null : this.#parse(line.toString("utf8").replace(/\r$/, ""));
+  }
+
+  clear(): void {
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#head = undefined;
+    this.#ready.length = 0;
+  }
+
+  #add(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    if (this.#head !== undefined) {
+      this.#tail = Buffer.concat([this.#tail, bytes.subarray(-endBytes)]).subarray(-endBytes);
+    } else if (this.#bytes <= bounds.mcpAnswerBytes) {
+      if (bytes.length > 0) this.#chunks.push(bytes);
+    } else {
+      const line = Buffer.concat([...this.#chunks, bytes]);
+      this.#head = Buffer.from(line.subarray(0, endBytes));
+      this.#tail = Buffer.from(line.subarray(-endBytes));
+      this.#chunks = [];
+    }
+  }
+
+  #endLine(): Buffer {
+    const line = this.#head === undefined ? Buffer.concat(this.#chunks) : this.#refusal(this.#head);
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#head = undefined;
+    return line;
+  }
+
+  /** An answer that says why there is none. Of a line that does not say whose it was, nothing: its call runs out of time. */
+  #refusal(head: Buffer): Buffer {
+    const id = ownId(head.toString("latin1"), this.#tail.toString("latin1"));
+    if (id === undefined) return Buffer.from(`a line of ${this.#bytes} bytes that names no request`);
+    return Buffer.from(JSON.stringify(errorMessage(id, answerTooLarge, new AnswerTooLarge().message)));
+  }
+}
+
+const idFirst = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,/;
+// one brace: the object that ends here is the message itself and not a part of it
+const idLast = /"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
+
+function ownId(head: string, tail: string): number | undefined {
+  const found = idFirst.exec(head) ?? idLast.exec(tail);
+  return found === null ? undefined : Number(found[1]);
+}
+
+/**
+ * `fetch` for a server that may send without end: bodies are bounded, and a request that the client calls off is no longer
+ * read. There is no stream besides those of requests: nothing that a server says unasked is used.
+ */
+export function boundedFetch(): (url: string | URL, init?: RequestInit) => Promise<Response> {
+  const reading = new Map<MessageId, AbortController>();
+  return async (url, init = {}) => {
+    // how a server says that it has no such stream
+    if (init.method === "GET") return new Response(null, { status: 405 });
+    const { id, cancelled } = messageOf(init.body);
+    if (cancelled !== undefined) reading.get(cancelled)?.abort(new DOMException("called off", "AbortError"));
+    if (id === undefined) return fetch(url, init);
+    const own = new AbortController();
+    reading.set(id, own);
+    const signal = init.signal ? AbortSignal.any([init.signal, own.signal]) : own.signal;
+    const done = () => void (reading.get(id) === own && reading.delete(id));
+    try {
+      const response = await fetch(url, { ...init, signal });
+      const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+      const body = response.body === null ? null : boundedBody(response.body, isStream ? id : undefined, done);
+      if (body === null) done();
+      return new Response(body, response);
+    } catch (error) {
+      done();
+      throw error;
+    }
+  };
+}
+
+function messageOf(body: unknown): { id?: MessageId; cancelled?: MessageId } {
+  const message: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
+  if (typeof message !== "object" || message === null) return {};
+  const { id, method, params } = message as { id?: MessageId; method?: string; params?: { requestId?: MessageId } };
+  if (method === "notifications/cancelled" && params?.requestId !== undefined) return { cancelled: params.requestId };
+  return id === undefined || method === undefined ? {} : { id };
+}
+
+/** Where a stream of events ends without the answer to `id`, an error stands in its place. */
+function boundedBody(
+  body: ReadableStream<Uint8Array>,
+  id: MessageId | undefined,
+  done: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let bytes = 0;
+  const end = (controller: ReadableStreamDefaultController<Uint8Array>, error: Error, code: number) => {
+    done();
+    if (id === undefined) return controller.error(error);
+    const event = JSON.stringify(errorMessage(id, code, error.message));
+    controller.enqueue(new TextEncoder().encode(`\n\nevent: message\ndata: ${event}\n\n`));
+    controller.close();
+  };
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done: isOver, value } = await reader.read();
+        bytes += value?.length ?? 0;
+        if (bytes > bounds.mcpAnswerBytes) {
+          reader.cancel().catch(() => {});
+          end(controller, new AnswerTooLarge(), answerTooLarge);
+        } else if (value !== undefined) controller.enqueue(value);
+        else if (isOver && id === undefined) {
+          done();
+          controller.close();
+        } else end(controller, new Error("the stream ended without an answer"), answerLost);
+      } catch (error) {
+        const cause = error instanceof Error ? error : new Error(String(error));
+        end(controller, new Error(`the connection was lost (${cause.message})`, { cause }), answerLost);
+      }
+    },
+    async cancel(reason) {
+      done();
+      await reader.cancel(reason);
+    },
+  });
+}

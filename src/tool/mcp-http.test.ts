@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { afterEach, expect, test } from "vitest";
+import { callTool } from "./call-tool.ts";
+import { fakeContext } from "./fake-context.ts";
+import { type McpTools, mcpTools } from "./mcp-tools.ts";
+
+const limits = { toolMs: 10_000, observationChars: 1_000 };
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const said = (text: string) => ({ content: [{ type: "text", text }] });
+const observed = (outcome: string, observation: unknown) => ({ kind: "observed", record: { outcome, observation } });
+const call = ({ tools }: McpTools, name: string, toolMs = limits.toolMs) =>
+  callTool(tools, { name, arguments: {} }, fakeContext(undefined), { ...limits, toolMs });
+
+/** The SDK's server over HTTP, except that a call of `endless` is answered by a body that never ends. */
+class OddHttpServer {
+  readonly http: HttpServer;
+  readonly sessions = new Map<string, StreamableHTTPServerTransport>();
+  readonly asJson: boolean;
+  sent = 0;
+  openBodies = 0;
+
+  constructor(asJson: boolean) {
+    this.asJson = asJson;
+    this.http = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  async start(): Promise<string> {
+    this.http.listen(0, "127.0.0.1");
+    await once(this.http, "listening");
+    closers.push(async () => {
+      this.http.closeAllConnections();
+      await new Promise((done) => this.http.close(done));
+    });
+    return `http://127.0.0.1:${(this.http.address() as AddressInfo).port}/mcp?api_key=sk-very-secret-0123456789`;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
+    if (body?.params?.name === "endless") return this.#endless(response);
+    const id = request.headers["mcp-session-id"];
+    const known = id === undefined ? await this.#session() : this.sessions.get(String(id));
+    if (known === undefined) return void response.writeHead(404).end("Session not found");
+    await known.handleRequest(request, response, body);
+  }
+
+  async #session(): Promise<StreamableHTTPServerTransport> {
+    const server = new Server({ name: "odd", version: "1" }, { capabilities: { tools: {} } });
+    const names = ["endless", "huge", "fine"];
+    server.setRequestHandler(ListToolsRequestSchema, () => ({
+      tools: names.map((name) => ({ name, inputSchema: { type: "object" as const } })),
+    }));
+    server.setRequestHandler(CallToolRequestSchema, ({ params }) =>
+      said(params.name === "huge" ? "x".repeat(11 * 2 ** 20) : "fine"),
+    );
+    const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      enableJsonResponse: this.asJson,
+      onsessioninitialized: (id) => void this.sessions.set(id, transport),
+    });
+    await server.connect(transport as Transport);
+    return transport;
+  }
+
+  #endless(response: ServerResponse): void {
+    const type = this.asJson ? "application/json" : "text/event-stream";
+    response.writeHead(200, { "content-type": type });
+    this.openBodies++;
+    // small enough to stay below the bound until the call has run out of time
+    const timer = setInterval(() => {
+      this.sent++;
+      response.write(this.asJson ? " ".repeat(1024) : `: ${"x".repeat(1024)}\n`);
+    }, 5);
+    response.on("close", () => {
+      this.openBodies--;
+      clearInterval(timer);
+    });
+  }
+}
+
+async function connect(asJson: boolean): Promise<{ odd: OddHttpServer; connection: McpTools }> {
+  const odd = new OddHttpServer(asJson);
+  const connection = await mcpTools({ url: await odd.start() });
+  closers.push(() => connection.close());
+  return { odd, connection };
+}
+
+const forms = [
+  ["JSON", true],
+  ["events", false],
+] as const;
+
+test.each(forms)("a body without end is no longer read when its call is out of time (%s)", async (_, asJson) => {
+  const { odd, connection } = await connect(asJson);
+  expect(await call(connection, "endless", 200)).toMatchObject({ stop: "tool-timeout" });
+  await expect.poll(() => odd.openBodies, { timeout: 5_000 }).toBe(0);
+  expect(odd.sent).toBeGreaterThan(0);
+  expect(await call(connection, "fine")).toMatchObject(observed("ok", "fine"));
+});
+
+test.each(forms)("an answer that is too large costs its call (%s)", async (_, asJson) => {
+  const { connection } = await connect(asJson);
+  const [large, fine] = await Promise.all([call(connection, "huge"), call(connection, "fine")]);
+  expect(large).toMatchObject(observed("error", "Error: the answer is larger than 10 MiB: ask for less"));
+  expect(fine).toMatchObject(observed("ok", "fine"));
+  expect(await call(connection, "fine")).toMatchObject(observed("ok", "fine"));
+});
+
+test("a server that forgot the session is given a new one, and the call is made again", async () => {
+  const { odd, connection } = await connect(false);
+  odd.sessions.clear();
+  expect(await call(connection, "fine")).toMatchObject(observed("ok", "fine"));
+  expect(odd.sessions.size).toBe(1);
+});
+
+test("failures do not tell the key in the address", async () => {
+  const { odd, connection } = await connect(false);
+  odd.http.closeAllConnections();
+  await new Promise((done) => odd.http.close(done));
+  const stopped = await call(connection, "fine");
+  expect(stopped).toMatchObject({ stop: "tool-crash", failure: expect.stringContaining("api_key=[redacted]") });
+  expect(JSON.stringify(stopped)).not.toContain("very-secret");
+});
