@@ -10,6 +10,8 @@ export const bounds = {
   failureText: 4_000,
   /** Calls of tools in one turn; further ones are refused. The default of `limits.callsPerTurn`. */
   callsPerTurn: 64,
+  /** Characters of what a policy wrote that are repeated when it is told what was wrong. */
+  quotedChars: 200,
   /** Characters of all observations of one turn, unless `limits.observationChars` allows one observation more. */
   turnObservationChars: 65_536,
   /** Bytes of one stored trajectory before it is compressed. */

@@ -1,3 +1,5 @@
+import { bounds } from "../../bounds.ts";
+import { cutText } from "../../cut-text.ts";
 import type { ToolCall, ToolSpec } from "../../schema/message.ts";
 import type { CallFormat, SaidCall } from "../call-format.ts";
 import { isObject, readJson } from "./json-call.ts";
@@ -70,5 +72,9 @@ function writeLine({ name, arguments: given }: ToolCall, tools: readonly ToolSpe
 // short: a tiny model reads every character of it
 function malformed(line: string, problem: string, tools: readonly ToolSpec[]): SaidCall {
   const ways = tools.map((tool) => [tool.name, ...parametersOf(tool).map((parameter) => parameter.name)].join(" "));
-  return { kind: "malformed", text: line, problem: `${problem}; write ${[...ways, "=answer"].join(" or ")}` };
+  return {
+    kind: "malformed",
+    text: line,
+    problem: `${cutText(problem, bounds.quotedChars)}; write ${[...ways, "=answer"].join(" or ")}`,
+  };
 }

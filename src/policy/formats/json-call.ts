@@ -1,4 +1,6 @@
 import { parseBoundedJson } from "../../bounded-json.ts";
+import { bounds } from "../../bounds.ts";
+import { cutText } from "../../cut-text.ts";
 import { errorText } from "../../errors.ts";
 import type { SaidCall } from "../call-format.ts";
 
@@ -22,7 +24,7 @@ export function readJsonCall(text: string, { argumentsKey, example }: JsonCallFo
 }
 
 export function malformed(text: string, problem: string, example: string): SaidCall {
-  return { kind: "malformed", text: text.trim(), problem: `${problem}. Write ${example}` };
+  return { kind: "malformed", text: text.trim(), problem: `${cutText(problem, bounds.quotedChars)}. Write ${example}` };
 }
 
 export type Json = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string };

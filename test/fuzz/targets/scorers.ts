@@ -10,7 +10,7 @@ import { patchSimilarity } from "../../../src/scorer/swe-rl.ts";
 import { unifiedDiff } from "../../../src/scorer/unified-diff.ts";
 import { decodeEntities, stringMatch, urlMatch, wordTokens } from "../../../src/scorer/web-arena-checks.ts";
 import { cut, hostileText, jsonObject, pick } from "../hostile-text.ts";
-import { check } from "../refusal.ts";
+import { allowRefusalAsync, check } from "../refusal.ts";
 import type { FuzzTarget } from "../target.ts";
 
 const file = "import os\n\ndef f(a, b):\n    return a + b\n\nx = 1\nx = 1\n";
@@ -119,7 +119,8 @@ export const scorersTarget: FuzzTarget<TextsInput> = {
     return { scorer: pick(rng, Object.keys(scorers)), a, b: rng.next() < 0.5 ? cut(rng, a) : hostileText(rng) };
   },
   async run({ scorer, a, b }) {
-    const value = await scorers[scorer](a, b);
+    // too much to compare is refused by name
+    const value = await allowRefusalAsync(async () => scorers[scorer](a, b));
     check(typeof value !== "number" || !Number.isNaN(value), "a score is a number");
   },
 };

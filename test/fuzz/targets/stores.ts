@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { createRng, type Rng } from "../../../src/random.ts";
 import { fakeTask, fakeTrajectory } from "../../../src/schema/fake-trajectory.ts";
-import { makeTrajectoryGroup, type Trajectory } from "../../../src/schema/index.ts";
+import { makeTrajectory, makeTrajectoryGroup, type Trajectory } from "../../../src/schema/index.ts";
 import { memoryRuns, type RunStore, sqliteRuns } from "../../../src/store/index.ts";
 import { hostileText, jsonObject, pick } from "../hostile-text.ts";
 import { allowRefusalAsync, check } from "../refusal.ts";
@@ -81,5 +81,5 @@ function spoiled(rng: Rng, texts: readonly string[], given: readonly Record<stri
       observation: texts[(index + place + 2) % texts.length],
     })),
   }));
-  return { ...plain, turns, ...(plain.failure === undefined ? {} : { failure: texts[0] }) };
+  return makeTrajectory({ ...plain, turns, ...(plain.failure === undefined ? {} : { failure: texts[0] }) });
 }
