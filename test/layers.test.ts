@@ -38,6 +38,7 @@ const shared = [
   "http-origin.ts",
   "known-options.ts",
   "limiter.ts",
+  "model-file.ts",
   "nearest.ts",
   "random.ts",
   "redact.ts",
