@@ -26,6 +26,12 @@ export const bounds = {
   mathAnswer: 2_000,
 
   // servers, MCP and model folders, by name
+  /** Characters of one added token of a tokenizer. */
+  addedTokenChars: 1_024,
+  /** Added tokens of a tokenizer. */
+  addedTokens: 200_000,
+  /** Characters of a chat template. */
+  chatTemplateChars: 256 * 1024,
   /** Milliseconds that a client may take to send the headers of a request. */
   headerMs: 15_000,
   /** Characters of what the Hugging Face hub says about a model. */
@@ -36,10 +42,40 @@ export const bounds = {
   mcpToolPages: 100,
   /** Tools of one MCP server. */
   mcpTools: 1_000,
+  /** Bytes of a JSON file or a template in a model folder. */
+  modelFileBytes: 128 * 2 ** 20,
+  /** Layers of a model that is read from a folder, or described. */
+  modelLayers: 1_024,
+  /** Numbers in a model's rotary tables: context length times head width. */
+  modelRopeNumbers: 2 ** 28,
+  /** Shards of a checkpoint. */
+  modelShards: 4_096,
+  /** Any width of a model. */
+  modelWidth: 2 ** 20,
   /** Characters of an error's text that are looked through for secrets; the rest is cut. */
   redactedChars: 256 * 1024,
   /** Bytes of a request's body, of every server. */
   requestBytes: 8 * 2 ** 20,
   /** Milliseconds that a client may take to send a whole request. */
   requestMs: 60_000,
+  /** Bytes of the header of a safetensors file, as in the reference implementation. */
+  safetensorsHeaderBytes: 100_000_000,
+  /** Characters of any one text while a chat template runs. */
+  templateChars: 4 * 2 ** 20,
+  /** Numbers in a `range` of a chat template. */
+  templateRange: 100_000,
+  /** Characters of white space in a row in a chat template, whose square its parser takes. */
+  templateSpaces: 1_000,
+  /** Expressions of a chat template that are evaluated for one prompt; a turn of a loop counts as four. */
+  templateSteps: 2_000_000,
+  /** How many times as long a tokenizer may make a text, a thousand characters aside. */
+  tokenizerGrowth: 16,
+  /** Milliseconds for the matches of one expression of a tokenizer in one text. */
+  tokenizerMs: 2_000,
+  /** Characters of an expression of a tokenizer. */
+  tokenizerPatternChars: 10_000,
+  /** Steps of a tokenizer's normalizer, pre-tokenizer or decoder. */
+  tokenizerSteps: 64,
+  /** Tokens of a vocabulary. */
+  vocabulary: 2 ** 22,
 } as const;

@@ -10,6 +10,7 @@ import { infrastructureStops, policyStops } from "../src/schema/stop-reason.ts";
 import * as grpoPresets from "../src/train/presets/grpo.ts";
 import * as offlinePresets from "../src/train/presets/offline.ts";
 import * as ppoPresets from "../src/train/presets/ppo.ts";
+import { boundsTable } from "./docs/bounds-table.ts";
 import { checkTypes } from "./docs/check-types.ts";
 import { detectorTable, invariantTable } from "./docs/doctor-table.ts";
 import { facts, optionTable, transcript } from "./docs/environment-facts.ts";
@@ -28,6 +29,7 @@ const makers: Readonly<Record<string, (name: string, index: string) => string | 
   format: formatExamples,
   detectors: detectorTable,
   invariants: invariantTable,
+  bounds: boundsTable,
 };
 
 function make(what: string): string | Promise<string> {

@@ -39,6 +39,7 @@ const shared = [
   "http-origin.ts",
   "known-options.ts",
   "limiter.ts",
+  "model-file.ts",
   "nearest.ts",
   "random.ts",
   "redact.ts",

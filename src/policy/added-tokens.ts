@@ -81,21 +81,30 @@ function shift(ranges: readonly TextRange[], piece: Piece): TextRange[] {
     .map((range) => ({ start: range.start - piece.start, end: range.end - piece.start }));
 }
 
-/** Finds added tokens, leftmost first and of those the longest. There may be thousands: they are looked up by first unit. */
+/** Finds added tokens, leftmost first and of those the longest. There may be thousands: they are looked up by first unit and length. */
 function finder(tokens: readonly AddedTokenConfig[]): (text: string, plain: readonly TextRange[]) => Match[] {
-  const byFirst = new Map<string, AddedTokenConfig[]>();
+  const byFirst = new Map<string, { byText: Map<string, AddedTokenConfig>; lengths: Set<number> }>();
   for (const token of [...tokens].sort((a, b) => b.content.length - a.content.length)) {
     const first = token.content[0];
-    if (first !== undefined) byFirst.set(first, [...(byFirst.get(first) ?? []), token]);
+    if (first === undefined) continue;
+    const known = byFirst.get(first) ?? { byText: new Map(), lengths: new Set() };
+    byFirst.set(first, known);
+    if (!known.byText.has(token.content)) known.byText.set(token.content, token);
+    known.lengths.add(token.content.length);
   }
   return (text, plain) => {
     const matches: Match[] = [];
+    const longestAt = (at: number) => {
+      const { byText, lengths = [] } = byFirst.get(text[at]) ?? {};
+      for (const length of lengths) {
+        const token = byText?.get(text.slice(at, at + length));
+        if (token !== undefined && !plain.some((range) => range.start < at + length && at < range.end)) return token;
+      }
+      return undefined;
+    };
     if (byFirst.size === 0) return matches;
     for (let at = 0; at < text.length; ) {
-      const fits = (token: AddedTokenConfig) =>
-        text.startsWith(token.content, at) &&
-        !plain.some((range) => range.start < at + token.content.length && at < range.end);
-      const token = byFirst.get(text[at])?.find(fits);
+      const token = longestAt(at);
       if (token === undefined) {
         at++;
         continue;

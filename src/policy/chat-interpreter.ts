@@ -1,5 +1,6 @@
+import { bounds } from "../bounds.ts";
 import { huggingFaceJinja, type TemplateEnvironment, type TemplateNode, type TemplateValue } from "./huggingface.ts";
-import { type JsonStyle, pythonJson, pythonString } from "./python-text.ts";
+import { checkTemplateSize, type JsonStyle, pythonJson, pythonString, TemplateTooCostly } from "./python-text.ts";
 
 /**
  * Runs a parsed template as transformers' Jinja does, where the package does not: values are written as Python writes them
@@ -8,11 +9,15 @@ import { type JsonStyle, pythonJson, pythonString } from "./python-text.ts";
  */
 export class ChatInterpreter extends huggingFaceJinja.Interpreter {
   readonly #written: ReadonlySet<unknown>;
+  readonly #iterated: ReadonlySet<unknown>;
   readonly #onComment: (text: string) => void;
+  #steps = 0;
 
   constructor(program: TemplateNode, environment: TemplateEnvironment, onComment: (text: string) => void = () => {}) {
     super(environment);
-    this.#written = writtenExpressions(program);
+    const { written, iterated } = expressionsOf(program);
+    this.#written = written;
+    this.#iterated = iterated;
     this.#onComment = onComment;
   }
 
@@ -20,7 +25,17 @@ export class ChatInterpreter extends huggingFaceJinja.Interpreter {
     if (node?.type === "Comment") this.#onComment(String(node.value));
     const own = node === undefined ? undefined : this.#evaluateOwn(node, environment);
     const value = own ?? super.evaluate(node, environment);
+    this.#count(node, value);
     return this.#written.has(node) && value.type !== "FunctionValue" ? stringValue(pythonString(value)) : value;
+  }
+
+  /** Templates are programs of strangers: what they do and what they hold has an end. */
+  #count(node: TemplateNode | undefined, { type, value }: TemplateValue): void {
+    const size = type === "StringValue" ? String(value).length : Array.isArray(value) ? value.length : 0;
+    const isMany = this.#iterated.has(node) || node?.type === "FilterExpression" || node?.type === "CallExpression";
+    this.#steps += Array.isArray(value) && isMany ? 1 + loopCost * size : 1;
+    if (this.#steps > bounds.templateSteps) throw new TemplateTooCostly(`more than ${bounds.templateSteps} steps`);
+    checkTemplateSize(size);
   }
 
   #evaluateOwn(node: TemplateNode, environment: TemplateEnvironment): TemplateValue | undefined {
@@ -31,12 +46,27 @@ export class ChatInterpreter extends huggingFaceJinja.Interpreter {
     if (node.type === "FilterExpression") {
       const filter = node.filter as TemplateNode;
       const name = filter.type === "CallExpression" ? (filter.callee as TemplateNode).value : filter.value;
+      if (name === "indent") checkWidths(filter, evaluate);
       if (name === "string") return stringValue(pythonString(evaluate(node.operand)));
       if (name === "tojson") return stringValue(pythonJson(evaluate(node.operand), jsonStyle(filter, evaluate)));
     }
     if (node.type === "CallExpression") return strip(node, evaluate);
     return undefined;
   }
+}
+
+/** A turn of a loop makes a scope and a dozen values. */
+const loopCost = 4;
+const maxIndent = 256;
+
+function checkWidths(filter: TemplateNode, evaluate: (node: unknown) => TemplateValue): void {
+  for (const argument of filter.type === "CallExpression" ? (filter.args as TemplateNode[]) : []) {
+    checkIndent(evaluate(argument.type === "KeywordArgumentExpression" ? argument.value : argument).value);
+  }
+}
+
+function checkIndent(width: unknown): void {
+  if (typeof width === "number" && width > maxIndent) throw new TemplateTooCostly(`an indentation of ${width}`);
 }
 
 function strip(node: TemplateNode, evaluate: (node: unknown) => TemplateValue): TemplateValue | undefined {
@@ -64,6 +94,7 @@ function jsonStyle(filter: TemplateNode, evaluate: (node: unknown) => TemplateVa
       throw new TypeError("tojson takes its options by name, as indent=4");
     named.set((argument.key as TemplateNode).value, evaluate(argument.value));
   }
+  checkIndent(named.get("indent")?.value);
   const separators = named.get("separators")?.value as readonly [TemplateValue, TemplateValue] | null | undefined;
   return {
     indent: (named.get("indent")?.value as number | null | undefined) ?? undefined,
@@ -89,6 +120,33 @@ const statementTypes = [
   "Continue",
   "Comment",
 ];
+
+interface Expressions {
+  readonly written: ReadonlySet<unknown>;
+  readonly iterated: ReadonlySet<unknown>;
+}
+
+/** A program is run for every prompt, and looked through once. */
+const expressions = new WeakMap<TemplateNode, Expressions>();
+
+function expressionsOf(program: TemplateNode): Expressions {
+  const known = expressions.get(program);
+  if (known !== undefined) return known;
+  const found = { written: writtenExpressions(program), iterated: iteratedExpressions(program) };
+  expressions.set(program, found);
+  return found;
+}
+
+/** What loops go through. */
+function iteratedExpressions(node: unknown, found = new Set<unknown>()): Set<unknown> {
+  if (Array.isArray(node)) for (const each of node) iteratedExpressions(each, found);
+  else if (typeof node === "object" && node !== null) {
+    const { type, iterable } = node as { type?: string; iterable?: TemplateNode };
+    if (type === "For") found.add(iterable?.type === "SelectExpression" ? iterable.lhs : iterable);
+    for (const field of Object.values(node)) iteratedExpressions(field, found);
+  }
+  return found;
+}
 
 /** The expressions whose value goes into the text: those that stand where a statement could. */
 function writtenExpressions(node: TemplateNode, found = new Set<unknown>()): Set<unknown> {

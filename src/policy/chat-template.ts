@@ -1,8 +1,10 @@
+import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { errorText, LudusError } from "../errors.ts";
 import { ChatInterpreter } from "./chat-interpreter.ts";
 import { formatTime } from "./format-time.ts";
 import { huggingFaceJinja, type TemplateEnvironment, type TemplateNode } from "./huggingface.ts";
+import { TemplateTooCostly } from "./python-text.ts";
 import { failingLine, whitespaceRules } from "./template-line.ts";
 import type { SpecialTokens } from "./tokenizer.ts";
 
@@ -44,12 +46,22 @@ const parsed = new Map<string, TemplateNode>();
 function parsedTemplate(template: string): TemplateNode {
   let program = parsed.get(template);
   if (program === undefined) {
+    checkTemplate(template);
     program = huggingFaceJinja.parse(huggingFaceJinja.tokenize(template, whitespaceRules));
     // a run uses one or two templates; the bound is for servers that receive others in requests
     if (parsed.size >= 32) parsed.clear();
     parsed.set(template, program);
   }
   return program;
+}
+
+const manySpaces = new RegExp(`\\s{${bounds.templateSpaces}}`);
+
+function checkTemplate(template: string): void {
+  if (template.length > bounds.chatTemplateChars) {
+    throw new TemplateTooCostly(`more than ${bounds.chatTemplateChars} characters`);
+  }
+  if (manySpaces.test(template)) throw new TemplateTooCostly(`${bounds.templateSpaces} spaces or lines in a row`);
 }
 
 class TemplateRefusal extends Error {}
@@ -90,14 +102,28 @@ function plainData(value: unknown): unknown {
 
 function range(from: number, to?: number, step = 1): number[] {
   const [start, stop] = to === undefined ? [0, from] : [from, to];
-  return Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, index) => start + index * step);
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (!(length <= bounds.templateRange)) throw new TemplateTooCostly(`a range of ${length} numbers`);
+  return Array.from({ length }, (_, index) => start + index * step);
 }
 
 function templateError(options: RenderChatOptions, error: unknown): LudusError {
   const message = errorText(error);
-  const line = failingLine(options.template, (program, onComment) =>
-    new ChatInterpreter(program, environmentOf(options), onComment).run(program),
-  );
+  if (error instanceof TemplateTooCostly) {
+    return new LudusError("template-too-costly", {
+      got: `a chat template with ${message}`,
+      expected: "one that renders these messages within its bounds",
+      hint: "Is the folder from someone you trust? A template is a program that runs for every prompt.",
+      cause: error,
+    });
+  }
+  // finding it takes a time that grows with the square of the length
+  const isShort = options.template.length <= 32_768;
+  const line = !isShort
+    ? undefined
+    : failingLine(options.template, (program, onComment) =>
+        new ChatInterpreter(program, environmentOf(options), onComment).run(program),
+      );
   const place = line === undefined ? "" : ` on line ${line}`;
   const source =
     line === undefined ? "" : ` (${JSON.stringify(options.template.split("\n")[line - 1].trim().slice(0, 80))})`;

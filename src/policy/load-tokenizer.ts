@@ -1,7 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import { defined } from "../defined.ts";
 import { errorText, LudusError } from "../errors.ts";
+import { parseModelJson, readModelText } from "../model-file.ts";
 import { addedTokenSplitter, isControlToken } from "./added-tokens.ts";
 import { fromUtf8, utf8 } from "./byte-level.ts";
 import { normalizer } from "./normalize.ts";
@@ -27,7 +27,7 @@ export async function loadTokenizer(directory: string): Promise<Tokenizer> {
     });
   }
   const names = fileNames.filter((name) => present.includes(name));
-  const contents = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
+  const contents = names.map((name) => readModelText(directory, name));
   return tokenizerFromFiles(Object.fromEntries(names.map((name, index) => [name, contents[index]])));
 }
 
@@ -109,12 +109,12 @@ function parseObject(files: TokenizerFiles, name: string): Record<string, unknow
   const text = files[name];
   if (text === undefined) return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseModelJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
     throw new TypeError(`it holds ${Array.isArray(value) ? "an array" : String(value)}`);
   } catch (cause) {
     throw new LudusError("tokenizer-unreadable", {
-      got: `${name}: ${errorText(cause)}`,
+      got: `${name}: ${errorText(cause).slice(0, 500)}`,
       expected: "a JSON object",
       hint: 'Was it downloaded whole? A Git LFS pointer starts with "version https://git-lfs".',
       cause,

@@ -1,6 +1,8 @@
+import { bounds } from "../bounds.ts";
+import { LudusError } from "../errors.ts";
 import { toByteCharacters } from "./byte-level.ts";
 import { huggingFaceTokenizers } from "./huggingface.ts";
-import { compilePattern } from "./split-text.ts";
+import { compilePattern, replaceMatches } from "./split-text.ts";
 import type { NormalizerStep } from "./tokenizer-json.ts";
 
 export type Normalize = (text: string) => string;
@@ -8,7 +10,17 @@ export type Normalize = (text: string) => string;
 /** The normalizer of a tokenizer.json as a function; the identity where there is none. */
 export function normalizer(steps: readonly NormalizerStep[]): Normalize {
   const functions = steps.map(normalizerStep);
-  return (text) => functions.reduce((normalized, step) => (normalized === "" ? "" : step(normalized)), text);
+  return (text) =>
+    functions.reduce((normalized, step) => (normalized === "" ? "" : checkGrowth(step(normalized), text)), text);
+}
+
+/** Every step may make a text longer, and many steps much longer. */
+export function checkGrowth<Text extends { readonly length: number }>(grown: Text, text: Text): Text {
+  if (grown.length <= text.length * bounds.tokenizerGrowth + 1_000) return grown;
+  throw new LudusError("tokenizer-unsupported", {
+    got: `steps of tokenizer.json that make ${grown.length} characters of ${text.length}`,
+    expected: `at most ${bounds.tokenizerGrowth} times as many`,
+  });
 }
 
 function normalizerStep(step: NormalizerStep): Normalize {
@@ -28,7 +40,7 @@ function normalizerStep(step: NormalizerStep): Normalize {
       return strip(step);
     case "Replace": {
       const pattern = compilePattern(step.pattern);
-      return (text) => text.replace(pattern, () => step.content);
+      return (text) => replaceMatches(text, pattern, step.content);
     }
     case "Prepend":
       return (text) => step.prepend + text;

@@ -1,4 +1,6 @@
 import { toByteCharacters } from "./byte-level.ts";
+import { findMatches } from "./guarded-pattern.ts";
+import { checkGrowth } from "./normalize.ts";
 import { compilePattern, splitText } from "./split-text.ts";
 import type { PreTokenizerStep } from "./tokenizer-json.ts";
 
@@ -7,12 +9,13 @@ export type PreTokenize = (text: string, isStart: boolean) => string[];
 
 // Of the package's own pre-tokenizers several differ from the Rust ones (policy/README.md); here all of them are written as
 // the Rust ones are: a pattern and what to do with its matches.
-const whitespace = /\p{White_Space}/gu;
-const punctuation = /[\p{P}!-/:-@[-`{-~]/gu;
-const numbers = /\p{N}/gu;
+const whitespace = findMatches(/\p{White_Space}/gu);
+const punctuation = findMatches(/[\p{P}!-/:-@[-`{-~]/gu);
+const numbers = findMatches(/\p{N}/gu);
 // \w+|[^\w\s]+ as Rust's own expressions have it, not Oniguruma's: joiners are word characters, superscripts are not
-const wordPattern =
-  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
+const wordPattern = findMatches(
+  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu,
+);
 const gpt2Pattern = compilePattern({
   Regex: "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
 });
@@ -22,7 +25,12 @@ export function preTokenizer(steps: readonly PreTokenizerStep[]): PreTokenize {
   const functions = steps.map(preTokenizerStep);
   return (text, isStart) =>
     functions.reduce<string[]>(
-      (words, step) => words.flatMap((word, index) => step(word, isStart && index === 0)),
+      (words, step) =>
+        words.flatMap((word, index) => {
+          const parts = step(word, isStart && index === 0);
+          for (const part of parts) checkGrowth(part, text);
+          return parts;
+        }),
       text === "" ? [] : [text],
     );
 }
@@ -53,7 +61,7 @@ function preTokenizerStep(step: PreTokenizerStep): PreTokenize {
       return (text) => splitText(text, pattern, "Removed");
     }
     case "FixedLength": {
-      const pattern = new RegExp(`[^]{1,${step.length}}`, "gu");
+      const pattern = findMatches(new RegExp(`[^]{1,${step.length}}`, "gu"));
       return (text) => splitText(text, pattern, "Isolated");
     }
     default:

@@ -1,3 +1,4 @@
+import { bounds } from "../bounds.ts";
 import type { TemplateValue } from "./huggingface.ts";
 
 // How Python writes a value. Templates are written for Python, where `{{ true }}` is True and an empty list is [] at any
@@ -21,10 +22,10 @@ export function pythonJson(value: TemplateValue, style: JsonStyle = {}, depth = 
   const [itemSeparator, keySeparator] = style.separators ?? [style.indent === undefined ? ", " : ",", ": "];
   const lines = (parts: string[], open: string, close: string) => {
     if (parts.length === 0) return open + close;
-    if (style.indent === undefined) return open + parts.join(itemSeparator) + close;
+    if (style.indent === undefined) return open + joined(parts, itemSeparator) + close;
     const outer = `\n${" ".repeat(style.indent * depth)}`;
     const inner = outer + " ".repeat(style.indent);
-    return open + inner + parts.join(itemSeparator + inner) + outer + close;
+    return open + inner + joined(parts, itemSeparator + inner) + outer + close;
   };
   switch (value.type) {
     case "StringValue":
@@ -63,19 +64,33 @@ function pythonRepr(value: TemplateValue): string {
     case "NullValue":
       return "None";
     case "ArrayValue":
-      return `[${items(value).map(pythonRepr).join(", ")}]`;
+      return `[${joined(items(value).map(pythonRepr), ", ")}]`;
     case "TupleValue":
-      return `(${items(value).map(pythonRepr).join(", ")}${items(value).length === 1 ? "," : ""})`;
+      return `(${joined(items(value).map(pythonRepr), ", ")}${items(value).length === 1 ? "," : ""})`;
     case "ObjectValue":
-      return `{${entries(value)
-        .map(([key, item]) => `${reprString(key)}: ${pythonRepr(item)}`)
-        .join(", ")}}`;
+      return `{${joined(
+        entries(value).map(([key, item]) => `${reprString(key)}: ${pythonRepr(item)}`),
+        ", ",
+      )}}`;
     case "IntegerValue":
     case "FloatValue":
       return pythonNumber(value);
     default:
       return "Undefined";
   }
+}
+
+/** What a template did or made has no end in sight. */
+export class TemplateTooCostly extends Error {}
+
+export function checkTemplateSize(size: number): void {
+  if (size > bounds.templateChars) throw new TemplateTooCostly(`a text or list of more than ${bounds.templateChars}`);
+}
+
+/** A list may hold another many times, and that a third: every level is looked at before it is written. */
+function joined(parts: readonly string[], separator: string): string {
+  checkTemplateSize(parts.reduce((sum, part) => sum + part.length + separator.length, 0));
+  return parts.join(separator);
 }
 
 function items(value: TemplateValue): TemplateValue[] {

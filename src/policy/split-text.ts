@@ -1,3 +1,4 @@
+import { type FindMatches, findMatches, guardedPattern } from "./guarded-pattern.ts";
 import { huggingFaceTokenizers } from "./huggingface.ts";
 import type { Pattern, SplitBehavior } from "./tokenizer-json.ts";
 
@@ -10,8 +11,8 @@ interface Piece {
  * Cuts text at every match of a pattern. "a1b" at digits: Isolated gives a, 1, b; Removed a, b; MergedWithPrevious a1, b;
  * MergedWithNext a, 1b; Contiguous is Isolated with neighbouring matches as one piece.
  */
-export function splitText(text: string, pattern: RegExp, behavior: SplitBehavior, invert = false): string[] {
-  const pieces = cut(text, pattern, invert);
+export function splitText(text: string, find: FindMatches, behavior: SplitBehavior, invert = false): string[] {
+  const pieces = cut(text, find, invert);
   switch (behavior) {
     case "Isolated":
       return pieces.map((piece) => piece.text);
@@ -28,13 +29,13 @@ export function splitText(text: string, pattern: RegExp, behavior: SplitBehavior
   }
 }
 
-function cut(text: string, pattern: RegExp, invert: boolean): Piece[] {
+function cut(text: string, find: FindMatches, invert: boolean): Piece[] {
   const pieces: Piece[] = [];
   let end = 0;
-  for (const match of text.matchAll(pattern)) {
-    if (match.index > end) pieces.push({ text: text.slice(end, match.index), isMatch: invert });
-    if (match[0].length > 0) pieces.push({ text: match[0], isMatch: !invert });
-    end = match.index + match[0].length;
+  for (const [from, to] of find(text)) {
+    if (from > end) pieces.push({ text: text.slice(end, from), isMatch: invert });
+    if (to > from) pieces.push({ text: text.slice(from, to), isMatch: !invert });
+    end = to;
   }
   if (end < text.length) pieces.push({ text: text.slice(end), isMatch: invert });
   return pieces;
@@ -49,10 +50,26 @@ function join(pieces: readonly Piece[], belongs: (previous: Piece, piece: Piece)
   return joined;
 }
 
+/** The text with every match replaced. */
+export function replaceMatches(text: string, find: FindMatches, content: string): string {
+  let [replaced, end] = ["", 0];
+  for (const [from, to] of find(text)) {
+    replaced += text.slice(end, from) + content;
+    end = to;
+  }
+  return replaced + text.slice(end);
+}
+
 /** A pattern of tokenizer.json, whose regular expressions are Oniguruma's, as a global Unicode one of JavaScript. */
-export function compilePattern(pattern: Pattern): RegExp {
-  if ("String" in pattern) return new RegExp(pattern.String.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "gu");
-  return new huggingFaceTokenizers.SplitPreTokenizer({ pattern: { Regex: foldLikeUnicode(pattern.Regex) } }).pattern;
+export function compilePattern(pattern: Pattern): FindMatches {
+  if ("String" in pattern) {
+    return findMatches(new RegExp(pattern.String.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "gu"));
+  }
+  const regex = foldLikeUnicode(pattern.Regex);
+  return guardedPattern(
+    new huggingFaceTokenizers.SplitPreTokenizer({ pattern: { Regex: regex } }).pattern,
+    pattern.Regex,
+  );
 }
 
 // The package folds case in (?i:…) for ASCII alone; Oniguruma also takes ſ for s and the Kelvin sign for k. Found with

@@ -1,5 +1,6 @@
 import { fromByteCharacters, fromUtf8, utf8 } from "./byte-level.ts";
-import { compilePattern } from "./split-text.ts";
+import { checkGrowth } from "./normalize.ts";
+import { compilePattern, replaceMatches } from "./split-text.ts";
 import type { DecoderStep } from "./tokenizer-json.ts";
 
 /** Token strings, as they are in the vocabulary, back to text and bytes. */
@@ -39,7 +40,13 @@ export function cleanUpSpaces(text: string): string {
 
 function chainOf(steps: readonly DecoderStep[]): Chain {
   const functions = steps.map(decoderStep);
-  return (tokens) => functions.reduce((current, step) => step(current), tokens);
+  return (tokens) => functions.reduce((current, step) => checkGrown(step(current), tokens), tokens);
+}
+
+function checkGrown(grown: readonly string[], tokens: readonly string[]): readonly string[] {
+  const size = (texts: readonly string[]) => ({ length: texts.reduce((sum, text) => sum + text.length, 0) });
+  checkGrowth(size(grown), size(tokens));
+  return grown;
 }
 
 function decoderStep(step: DecoderStep): Chain {
@@ -52,7 +59,7 @@ function decoderStep(step: DecoderStep): Chain {
       return (tokens) => [tokens.join("")];
     case "Replace": {
       const pattern = compilePattern(step.pattern);
-      return (tokens) => tokens.map((token) => token.replace(pattern, () => step.content));
+      return (tokens) => tokens.map((token) => replaceMatches(token, pattern, step.content));
     }
     case "Strip":
       return (tokens) => tokens.map((token) => strip(token, step));

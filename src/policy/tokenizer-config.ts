@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { SpecialTokenRole, SpecialTokens } from "./tokenizer.ts";
@@ -8,6 +9,8 @@ import { vocabularyOf } from "./word-model.ts";
 const TokenText = z
   .union([z.string(), z.object({ content: z.string() }).transform((token) => token.content)])
   .nullish();
+const shortText = z.string().max(bounds.addedTokenChars);
+const template = z.string().max(bounds.chatTemplateChars);
 const flag = z.boolean().default(false);
 
 const Config = z.object({
@@ -20,11 +23,11 @@ const Config = z.object({
   mask_token: TokenText,
   added_tokens_decoder: z
     .record(
-      z.string(),
-      z.object({ content: z.string(), single_word: flag, lstrip: flag, rstrip: flag, normalized: flag, special: flag }),
+      z.string().regex(/^\d{1,9}$/, "ids as keys"),
+      z.object({ content: shortText, single_word: flag, lstrip: flag, rstrip: flag, normalized: flag, special: flag }),
     )
     .default({}),
-  chat_template: z.union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))]).nullish(),
+  chat_template: z.union([template, z.array(z.object({ name: z.string(), template }))]).nullish(),
   clean_up_tokenization_spaces: z.boolean().nullish(),
 });
 
@@ -45,6 +48,11 @@ export function parseTokenizerConfig(raw: unknown, pipeline: TokenizerPipeline):
   for (const [id, token] of Object.entries(config.added_tokens_decoder)) {
     if (!known.has(token.content)) addedTokens.push({ id: Number(id), ...token });
   }
+  check(
+    z.array(z.object({ id: z.int().max(bounds.vocabulary - 1) })).max(bounds.addedTokens),
+    addedTokens,
+    "added_tokens_decoder",
+  );
   const ids = new Map([
     ...vocabularyOf(pipeline.model),
     ...addedTokens.map((token) => [token.content, token.id] as const),

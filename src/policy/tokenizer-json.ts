@@ -1,25 +1,32 @@
 import { z } from "zod";
+import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 
 // The parts of tokenizer.json and tokenizer_config.json that decide what a text's tokens are. Sequences are flattened: a
 // sequence in a sequence is only a longer one.
 
-const Pattern = z.union([z.object({ String: z.string() }), z.object({ Regex: z.string() })]);
+const shortText = z.string().max(bounds.addedTokenChars);
+const tokenId = z
+  .int()
+  .nonnegative()
+  .max(bounds.vocabulary - 1);
+
+const Pattern = z.union([z.object({ String: shortText }), z.object({ Regex: z.string() })]);
 export type Pattern = z.infer<typeof Pattern>;
 
 const SplitBehavior = z.enum(["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]);
 export type SplitBehavior = z.infer<typeof SplitBehavior>;
 
 const PrependScheme = z.enum(["always", "first", "never"]);
-const replacement = z.string().default("▁");
+const replacement = shortText.default("▁");
 
 const NormalizerStep = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["NFC", "NFD", "NFKC", "NFKD"]) }),
   z.object({ type: z.enum(["Lowercase", "StripAccents", "ByteLevel"]) }),
   z.object({ type: z.literal("Strip"), strip_left: z.boolean().default(true), strip_right: z.boolean().default(true) }),
-  z.object({ type: z.literal("Replace"), pattern: Pattern, content: z.string() }),
-  z.object({ type: z.literal("Prepend"), prepend: z.string() }),
+  z.object({ type: z.literal("Replace"), pattern: Pattern, content: shortText }),
+  z.object({ type: z.literal("Prepend"), prepend: shortText }),
   z.object({
     type: z.literal("BertNormalizer"),
     clean_text: z.boolean().default(true),
@@ -55,8 +62,8 @@ export type PreTokenizerStep = z.infer<typeof PreTokenizerStep>;
 
 const DecoderStep = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["ByteLevel", "ByteFallback", "Fuse"]) }),
-  z.object({ type: z.literal("Replace"), pattern: Pattern, content: z.string() }),
-  z.object({ type: z.literal("Strip"), content: z.string(), start: z.number(), stop: z.number() }),
+  z.object({ type: z.literal("Replace"), pattern: Pattern, content: shortText }),
+  z.object({ type: z.literal("Strip"), content: shortText.min(1), start: z.number(), stop: z.number() }),
   z.object({ type: z.literal("Metaspace"), replacement, prepend_scheme: PrependScheme.default("always") }),
   z.object({ type: z.literal("WordPiece"), prefix: z.string().default("##"), cleanup: z.boolean().default(true) }),
   z.object({ type: z.literal("BPEDecoder"), suffix: z.string().default("</w>") }),
@@ -64,8 +71,8 @@ const DecoderStep = z.discriminatedUnion("type", [
 export type DecoderStep = z.infer<typeof DecoderStep>;
 
 const AddedToken = z.object({
-  id: z.number().int().nonnegative(),
-  content: z.string(),
+  id: tokenId,
+  content: shortText,
   single_word: z.boolean().default(false),
   lstrip: z.boolean().default(false),
   rstrip: z.boolean().default(false),
@@ -74,7 +81,7 @@ const AddedToken = z.object({
 });
 export type AddedTokenConfig = z.infer<typeof AddedToken>;
 
-const vocabulary = z.record(z.string(), z.number().int().nonnegative());
+const vocabulary = z.record(z.string(), tokenId);
 const Model = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("BPE"),
@@ -83,10 +90,15 @@ const Model = z.discriminatedUnion("type", [
     unk_token: z.string().nullish(),
     continuing_subword_prefix: z.string().nullish(),
   }),
-  z.looseObject({ type: z.enum(["WordPiece", "WordLevel"]), vocab: vocabulary, unk_token: z.string().nullish() }),
+  z.looseObject({
+    type: z.enum(["WordPiece", "WordLevel"]),
+    vocab: vocabulary,
+    unk_token: z.string().nullish(),
+    max_input_chars_per_word: z.int().positive().max(bounds.addedTokenChars).optional(),
+  }),
   z.looseObject({
     type: z.literal("Unigram"),
-    vocab: z.array(z.tuple([z.string(), z.number()])),
+    vocab: z.array(z.tuple([z.string(), z.number()])).max(bounds.vocabulary),
     unk_id: z.number().nullish(),
     byte_fallback: z.boolean().default(false),
   }),
@@ -94,7 +106,7 @@ const Model = z.discriminatedUnion("type", [
 export type ModelConfig = z.infer<typeof Model>;
 
 const Json = z.looseObject({
-  added_tokens: z.array(AddedToken).default([]),
+  added_tokens: z.array(AddedToken).max(bounds.addedTokens).default([]),
   model: z.looseObject({ type: z.string().optional() }),
 });
 
@@ -125,7 +137,9 @@ function steps<Step>(raw: unknown, listKey: string, schema: z.ZodType<Step>, par
   const component = check(z.looseObject({ type: z.string() }), raw, part);
   if (component.type !== "Sequence") return [check(schema, component, part)];
   const list = check(z.array(z.unknown()), component[listKey], `${part}.${listKey}`);
-  return list.flatMap((entry) => steps(entry, listKey, schema, part));
+  const flat = list.flatMap((entry) => steps(entry, listKey, schema, part));
+  check(z.array(z.unknown()).max(bounds.tokenizerSteps), flat, `${part}.${listKey}`);
+  return flat;
 }
 
 // files from before tokenizers 0.10 do not say which model they hold

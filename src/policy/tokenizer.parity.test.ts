@@ -6,13 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { byteTokenizer } from "./byte-tokenizer.ts";
 import { chatCases } from "./chat-template.contract.ts";
 import { renderChat } from "./chat-template.ts";
+import { wordRegex } from "./guarded-pattern.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { normalizer } from "./normalize.ts";
 import { preTokenizer } from "./pre-tokenize.ts";
 import { awkwardTexts, randomTexts } from "./tokenizer.contract.ts";
 import type { Tokenizer, TokenizerFiles } from "./tokenizer.ts";
 import { parseTokenizerJson } from "./tokenizer-json.ts";
-import { trainBpe, wordRegex } from "./train-bpe.ts";
+import { trainBpe } from "./train-bpe.ts";
 
 // Runs where LUDUS_PYTHON names a Python with transformers 5: the same files, the same texts, the same tokens.
 const python = process.env.LUDUS_PYTHON;

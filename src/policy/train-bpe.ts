@@ -2,6 +2,7 @@ import { LudusError } from "../errors.ts";
 import { byteCharacters, utf8 } from "./byte-level.ts";
 import { type ByteLevelOptions, byteLevelFiles } from "./byte-level-files.ts";
 import { controlTokens } from "./control-tokens.ts";
+import { wordRegex } from "./guarded-pattern.ts";
 import { tokenizerFromFiles } from "./load-tokenizer.ts";
 import { mergePairs } from "./merge-pairs.ts";
 import { compilePattern, splitText } from "./split-text.ts";
@@ -13,9 +14,6 @@ export interface TrainBpeOptions extends ByteLevelOptions {
   /** All tokens together: 256 bytes, merges, control tokens. */
   vocabularySize: number;
 }
-
-/** Words for merges to stay inside: letters, up to three digits or signs, each with a space before it, and white space. */
-export const wordRegex = " ?\\p{L}[\\p{L}\\p{M}]*| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /**
  * Learns a byte-level BPE tokenizer from text: ids 0 to 255 are the bytes, then come the merges, most frequent first, then

@@ -53,7 +53,7 @@ async def serve(options: argparse.Namespace) -> None:
     from .distributed import Group
     from .protocol import protocol
     from .ranks import Ranks
-    from .service import Service, unlimited
+    from .service import Service, server_options
 
     token = os.environ.pop("LUDUS_WORKER_TOKEN", "")
     group = Group()
@@ -63,7 +63,7 @@ async def serve(options: argparse.Namespace) -> None:
         inner_token = group.share(secrets.token_hex(16))
     ranks = Ranks(group.rank, inner_token)
     service = Service(token if group.rank == 0 else inner_token, ranks)
-    server = grpc.aio.server(options=unlimited)
+    server = grpc.aio.server(options=server_options)
     server.add_generic_rpc_handlers((service.handler(),))
     host = options.host if group.rank == 0 else group.own_host()
     address = f"[{host}]:{options.port}" if ":" in host else f"{host}:{options.port if group.rank == 0 else 0}"

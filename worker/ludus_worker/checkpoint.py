@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from .errors import LudusError
-from .model import read_json
+from .model_file import model_file, model_shards, read_json
 from .weight_set import WeightSet, value_head_name
 
 state_file = "ludus.json"
@@ -138,13 +138,16 @@ def read_model(directory: Path) -> dict[str, Tensor]:
     """model.safetensors, or the shards that its index names."""
     index = directory / "model.safetensors.index.json"
     if (directory / "model.safetensors").exists() or not index.exists():
-        return read_tensors(directory / "model.safetensors")
-    shards = sorted(set(read_json(index)["weight_map"].values()))
-    for shard in shards:
-        # a checkpoint may come from anywhere: it must not make us read outside its folder
-        if Path(shard).name != shard:
-            raise LudusError("bad-model-folder", f'shard "{shard}" in {index}', "the name of a file in the same folder")
-    return {name: tensor for shard in shards for name, tensor in read_tensors(directory / shard).items()}
+        return read_tensors(model_file(directory, "model.safetensors"))
+    found = read_json(index).get("weight_map")
+    if not isinstance(found, dict) or not all(isinstance(shard, str) for shard in found.values()):
+        raise LudusError("bad-model-folder", f"{index} without a weight_map of names", "the shard of every tensor")
+    shards = sorted(set(found.values()))
+    if len(shards) > model_shards:
+        raise LudusError("bad-model-folder", f"{index} with {len(shards)} shards", f"at most {model_shards}")
+    # all of them before the first is read
+    files = [model_file(directory, shard) for shard in shards]
+    return {name: tensor for file in files for name, tensor in read_tensors(file).items()}
 
 
 def read_weights(directory: str, name: str, lora: bool) -> dict[str, Tensor]:

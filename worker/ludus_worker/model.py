@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from . import attention
 from .errors import LudusError
+from .model_file import check_sizes, read_json
 
 families = ("llama", "qwen2", "qwen3")
 
@@ -33,13 +34,6 @@ class ModelOptions:
     compile: bool = False
 
 
-def read_json(path: Path) -> dict:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
-        raise LudusError("bad-model-folder", f"{path}: {problem}", "a readable JSON file") from problem
-
-
 def read_config(folder: str) -> dict:
     path = Path(folder) / "config.json"
     if not path.exists():
@@ -54,10 +48,11 @@ def read_config(folder: str) -> dict:
 
 def check_config(raw: dict) -> None:
     def refuse(what: str, expected: str) -> None:
-        raise LudusError("unsupported-model", f"{what} = {json.dumps(raw.get(what))}", expected)
+        raise LudusError("unsupported-model", f"{what} = {json.dumps(raw.get(what))[:200]}", expected)
 
     if raw.get("model_type") not in families:
         refuse("model_type", f"one of {', '.join(families)}")
+    check_sizes(raw)
     rope = raw.get("rope_scaling") or raw.get("rope_parameters") or {}
     if (rope.get("rope_type") or rope.get("type")) == "longrope":
         refuse("rope_scaling", "a rotation that does not depend on the length of the row")

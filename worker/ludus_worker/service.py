@@ -29,7 +29,9 @@ from .sample_stream import SampleStream, reply_of, request_of
 from .weight_set import StepOptions
 
 log = logging.getLogger("ludus")
-unlimited = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+#: A message is held in memory whole. Only who has the token has one read at all.
+message_bytes = 2**30
+server_options = [("grpc.max_receive_message_length", message_bytes), ("grpc.max_send_message_length", -1)]
 
 
 #: Seconds to wait for one more request, and for all of them together, while more are waiting than are active.
@@ -107,7 +109,7 @@ class Service:
                 request_deserializer=request.FromString,
                 response_serializer=reply.SerializeToString,
             )
-        return grpc.method_handlers_generic_handler(service.full_name, handlers)
+        return Guard(self, grpc.method_handlers_generic_handler(service.full_name, handlers))
 
     def _guarded(self, name: str):
         method = getattr(self, name)
@@ -152,12 +154,10 @@ class Service:
                 reader.cancel()
             stream.close()
 
+    def has_token(self, metadata: dict[str, str]) -> bool:
+        return hmac.compare_digest(metadata.get("ludus-token", "").encode(), self.token.encode())
+
     def _check(self, name: str, metadata: dict[str, str]) -> None:
-        if not hmac.compare_digest(metadata.get("ludus-token", "").encode(), self.token.encode()):
-            raise LudusError(
-                "wrong-token", "a call without the worker's token", "the token the worker was started with",
-                "Pass torch({ connect, token }); the worker reads LUDUS_WORKER_TOKEN.",
-            )
         if name in ("Hello", "Open"):
             return
         if self.compute.engine is None:
@@ -309,6 +309,27 @@ class Service:
     async def Load(self, request):
         await self.compute.call(lambda: self.compute.engine.load(request.directory))
         return self._state()
+
+
+class Guard(grpc.GenericRpcHandler):
+    """Refuses a call without the token by its metadata, before any of its message is read."""
+
+    def __init__(self, guarded: Service, inner: grpc.GenericRpcHandler):
+        self.guarded, self.inner = guarded, inner
+
+    def service(self, handler_call_details):
+        if self.guarded.has_token(dict(handler_call_details.invocation_metadata or ())):
+            return self.inner.service(handler_call_details)
+
+        async def refuse(_unread, context: grpc.aio.ServicerContext) -> None:
+            error = LudusError(
+                "wrong-token", "a call without the worker's token", "the token the worker was started with",
+                "Pass torch({ connect, token }); the worker reads LUDUS_WORKER_TOKEN.",
+            )
+            await _refuse(context, handler_call_details.method, error)
+
+        # a handler of streams is not given a message until it asks for one
+        return grpc.stream_stream_rpc_method_handler(refuse)
 
 
 async def _refuse(context: grpc.aio.ServicerContext, name: str, error: Exception) -> None:

@@ -11,7 +11,7 @@ from common import config
 
 from ludus_worker.protocol import messages, methods, protocol, service
 from ludus_worker.ranks import Ranks
-from ludus_worker.service import ComputeThread, Service
+from ludus_worker.service import ComputeThread, Service, server_options
 
 token, session = "secret", "first"
 prompt = [5, 9, 200, 17]
@@ -74,6 +74,29 @@ class ServiceTest(unittest.IsolatedAsyncioTestCase):
         for wrong in (None, "", "Secret"):
             for name in ("Hello", "Open", "Step"):
                 await self.refused("wrong-token", self.call(name, ludus_token=wrong))
+
+    async def test_without_the_token_no_message_is_read(self):
+        read = []
+        hello, _ = methods["Hello"]
+        original = self.service.handler
+
+        class Noticed(grpc.GenericRpcHandler):
+            def service(inner, details):
+                handler = original().service(details)
+                return handler._replace(request_deserializer=lambda data: read.append(len(data)) or hello())
+
+        server = grpc.aio.server(options=server_options)
+        server.add_generic_rpc_handlers((Noticed(),))
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        large = bytes(64 * 2**20)
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            method = channel.unary_unary(f"/{service.full_name}/Hello", request_serializer=lambda data: data)
+            await self.refused("wrong-token", method(large, metadata=(("ludus-token", "wrong"),)))
+            self.assertEqual(read, [])
+            await method(b"12345", metadata=(("ludus-token", token),))
+            self.assertEqual(read, [5])
+        await server.stop(None)
 
     async def test_hello_needs_no_engine(self):
         reply = await self.call("Hello")

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { bounds } from "../../bounds.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { checkRope, HuggingFaceRope, parseRope, type RopeConfig, ropeToHuggingFace } from "./rope.ts";
@@ -106,7 +107,7 @@ function schemaError(json: unknown, issue: z.core.$ZodIssue): LudusError {
   for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key];
   const field = issue.path.join(".");
   return new LudusError(field === "model_type" ? "unsupported-model" : "bad-model-config", {
-    got: `${field === "" ? "a config" : field} = ${JSON.stringify(value) ?? "nothing"}`,
+    got: `${field === "" ? "a config" : field} = ${(JSON.stringify(value) ?? "nothing").slice(0, 200)}`,
     expected: issue.message.replace(/^.*?: expected /, ""),
     hint: "The config must be a Hugging Face config.json of model type llama, qwen2 or qwen3.",
     cause: issue,
@@ -114,7 +115,11 @@ function schemaError(json: unknown, issue: z.core.$ZodIssue): LudusError {
 }
 
 function refuse(field: string, value: unknown, expected: string, hint: string): never {
-  throw new LudusError("unsupported-model", { got: `${field} = ${JSON.stringify(value)}`, expected, hint });
+  throw new LudusError("unsupported-model", {
+    got: `${field} = ${JSON.stringify(value).slice(0, 200)}`,
+    expected,
+    hint,
+  });
 }
 
 function refuseUnsupported(raw: HuggingFaceConfig): void {
@@ -191,6 +196,18 @@ const sizes = [
   "contextLength",
 ] as const;
 
+/** A description may come from anybody, and memory is taken by these numbers before any weight is read. */
+const largest: Readonly<Record<(typeof sizes)[number], number>> = {
+  vocabularySize: bounds.vocabulary,
+  width: bounds.modelWidth,
+  layers: bounds.modelLayers,
+  heads: bounds.modelWidth,
+  keyValueHeads: bounds.modelWidth,
+  headWidth: bounds.modelWidth,
+  feedForwardWidth: bounds.modelWidth,
+  contextLength: bounds.modelRopeNumbers,
+};
+
 /** Returns a frozen copy, or throws where the numbers do not fit each other or the family. */
 export function checkModelConfig(config: ModelConfig): ModelConfig {
   const demand = (holds: boolean, got: string, expected: string): void => {
@@ -199,7 +216,11 @@ export function checkModelConfig(config: ModelConfig): ModelConfig {
   const { family, width, heads, keyValueHeads, headWidth, biases } = config;
   for (const size of sizes) {
     demand(Number.isSafeInteger(config[size]) && config[size] > 0, `${size} ${config[size]}`, "a whole number above 0");
+    demand(config[size] <= largest[size], `${size} ${config[size]}`, `at most ${largest[size]}`);
   }
+  const ropeNumbers = config.contextLength * headWidth;
+  const most = Math.floor(bounds.modelRopeNumbers / headWidth);
+  demand(ropeNumbers <= bounds.modelRopeNumbers, `contextLength ${config.contextLength}`, `at most ${most}`);
   demand(heads % keyValueHeads === 0, `heads ${heads}`, `a multiple of keyValueHeads ${keyValueHeads}`);
   demand(headWidth % 2 === 0, `headWidth ${headWidth}`, "an even number, as rope turns pairs");
   demand(family !== "llama" || width % heads === 0, `width ${width}`, `a multiple of heads ${heads} for llama`);

@@ -1,9 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { bounds } from "../../bounds.ts";
 import { defined } from "../../defined.ts";
-import { errorText, LudusError } from "../../errors.ts";
+import { LudusError } from "../../errors.ts";
+import { readModelJson } from "../../model-file.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { policyWeights } from "../engine.ts";
 import { type ModelConfig, parseModelConfig, toHuggingFaceConfig } from "./model-config.ts";
@@ -37,7 +39,9 @@ const stateFile = "ludus.json";
 const State = z.object({
   format: z.literal(1),
   valueHead: z.boolean(),
-  sets: z.array(z.object({ name: z.string(), version: z.int(), steps: z.int().optional() })),
+  sets: z
+    .array(z.object({ name: z.string().max(200), version: z.int(), steps: z.int().nonnegative().optional() }))
+    .max(bounds.modelShards),
 });
 
 function setFile(name: string, part: string): string {
@@ -46,23 +50,11 @@ function setFile(name: string, part: string): string {
     : `${part}.${encodeURIComponent(name)}.safetensors`;
 }
 
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, "utf8"));
-  } catch (cause) {
-    throw new LudusError("bad-model-folder", {
-      got: `${path}: ${errorText(cause)}`,
-      expected: "a readable JSON file",
-      cause,
-    });
-  }
-}
-
-function readState(path: string): z.infer<typeof State> {
-  const state = State.safeParse(readJson(path));
+function readState(directory: string): z.infer<typeof State> {
+  const state = State.safeParse(readModelJson(directory, stateFile));
   if (state.success) return state.data;
   throw new LudusError("bad-model-folder", {
-    got: `${path}: ${z.prettifyError(state.error)}`,
+    got: `${join(directory, stateFile)}: ${z.prettifyError(state.error).slice(0, 500)}`,
     expected: "a file that save() of this version has written",
     hint: `Without ${stateFile} the folder opens as a model that was never trained here.`,
   });
@@ -77,9 +69,8 @@ export function readModelFolder(directory: string): ModelFolder {
       hint: "A folder written by save() or by transformers' save_pretrained().",
     });
   }
-  const config = parseModelConfig(readJson(join(directory, "config.json")));
-  const statePath = join(directory, stateFile);
-  const state = existsSync(statePath) ? readState(statePath) : undefined;
+  const config = readConfig(directory);
+  const state = existsSync(join(directory, stateFile)) ? readState(directory) : undefined;
   return {
     config,
     valueHead: state?.valueHead ?? false,
@@ -89,6 +80,17 @@ export function readModelFolder(directory: string): ModelFolder {
       return sets.map((set) => readSet(directory, set, read));
     },
   };
+}
+
+function readConfig(directory: string): ModelConfig {
+  const raw = readModelJson(directory, "config.json");
+  try {
+    return parseModelConfig(raw);
+  } catch (error) {
+    if (!(error instanceof LudusError)) throw error;
+    const { got, ...details } = error.details;
+    throw new LudusError(error.code, { ...details, got: `${got} in ${join(directory, "config.json")}` });
+  }
 }
 
 function checkSameModel(found: ModelConfig, wanted: ModelConfig, directory: string): void {

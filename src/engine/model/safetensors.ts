@@ -1,8 +1,10 @@
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
-import { basename, join } from "node:path";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
+import { bounds } from "../../bounds.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { modelFile, parseModelJson, readModelJson } from "../../model-file.ts";
 import { maxTransfer, writeBytes, writeFileAtomically } from "./write-file.ts";
 
 export interface TensorInfo {
@@ -32,8 +34,7 @@ interface StoredTensor extends TensorInfo {
   readonly end: number;
 }
 
-// The limit of the reference implementation, which keeps a corrupt length from allocating the whole memory.
-const maxHeaderBytes = 100_000_000;
+const indexFile = "model.safetensors.index.json";
 const pieceBytes = 1 << 22;
 const bytesPerNumber: Readonly<Record<string, number>> = {
   F64: 8,
@@ -87,10 +88,9 @@ export function readSafetensors(path: string): TensorSource {
 
 /** Opens a folder with `model.safetensors`, or with `model.safetensors.index.json` and the shards it names. */
 export function openCheckpoint(directory: string): TensorSource {
-  const single = join(directory, "model.safetensors");
-  if (existsSync(single)) return readSafetensors(single);
-  const index = join(directory, "model.safetensors.index.json");
-  if (existsSync(index)) return openShards(directory, index);
+  const [single, index] = ["model.safetensors", indexFile];
+  if (existsSync(join(directory, single))) return readSafetensors(modelFile(directory, single));
+  if (existsSync(join(directory, index))) return openShards(directory, join(directory, index));
   const hasPickle = existsSync(join(directory, "pytorch_model.bin"));
   throw new LudusError("checkpoint-not-found", {
     got: `${directory} with neither file`,
@@ -102,11 +102,11 @@ export function openCheckpoint(directory: string): TensorSource {
 }
 
 function openShards(directory: string, index: string): TensorSource {
-  const fileOf = readWeightMap(index);
+  const fileOf = readWeightMap(directory, index);
   const shards = new Map<string, TensorSource>();
   const close = (): void => shards.forEach((shard) => void shard.close());
   try {
-    for (const file of new Set(fileOf.values())) shards.set(file, readSafetensors(join(directory, file)));
+    for (const file of new Set(fileOf.values())) shards.set(file, readSafetensors(modelFile(directory, file)));
     const tensors = new Map<string, TensorInfo>();
     for (const [name, file] of fileOf) {
       const shard = shards.get(file)!;
@@ -124,14 +124,12 @@ function openShards(directory: string, index: string): TensorSource {
   }
 }
 
-function readWeightMap(index: string): Map<string, string> {
-  const parsed = CheckpointIndex.safeParse(parseJson(readFileSync(index, "utf8")));
+function readWeightMap(directory: string, index: string): Map<string, string> {
+  const parsed = CheckpointIndex.safeParse(readModelJson(directory, indexFile));
   if (!parsed.success) throw badHeader(index, parsed.error.message, 'an object with "weight_map"');
   const fileOf = new Map(Object.entries(parsed.data.weight_map));
-  for (const file of fileOf.values()) {
-    // A checkpoint is data from anywhere: it may not make us read outside its folder.
-    if (basename(file) !== file) throw badHeader(index, `the shard name "${file}"`, "a file of the same folder");
-  }
+  const shards = new Set(fileOf.values()).size;
+  if (shards > bounds.modelShards) throw badHeader(index, `${shards} shards`, `at most ${bounds.modelShards}`);
   return fileOf;
 }
 
@@ -140,10 +138,10 @@ function readHeader(file: number, path: string) {
   if (fileBytes < 8) throw truncated(path, `${fileBytes} bytes`, "at least 8");
   const prefix = new BigUint64Array(1);
   readBytes(file, new Uint8Array(prefix.buffer), 0, path);
-  if (prefix[0] > maxHeaderBytes) {
+  if (prefix[0] > bounds.safetensorsHeaderBytes) {
     throw new LudusError("safetensors-header-too-large", {
       got: `a header of ${prefix[0]} bytes in ${path}`,
-      expected: `at most ${maxHeaderBytes}`,
+      expected: `at most ${bounds.safetensorsHeaderBytes}`,
       hint: "Most likely this is no safetensors file.",
     });
   }
@@ -318,7 +316,7 @@ function openFile(path: string): number {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseModelJson(text);
   } catch {
     return undefined;
   }
@@ -343,7 +341,7 @@ function truncated(what: string, got: string, expected: string): LudusError {
 }
 
 function badHeader(path: string, got: string, expected: string): LudusError {
-  return new LudusError("safetensors-bad-header", { got: `${path}: ${got}`, expected });
+  return new LudusError("safetensors-bad-header", { got: `${path}: ${got.slice(0, 500)}`, expected });
 }
 
 function badOffsets(got: string, expected: string): LudusError {
