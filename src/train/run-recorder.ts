@@ -14,7 +14,7 @@ import { type Advantages, type RunCatalog, type RunStore, sqliteRuns, trainSplit
 import { defaultRetainedEpisodes, heldOutGroups, outdatedGroups } from "./held-out-episodes.ts";
 import { Monitors } from "./monitors.ts";
 import { type ConfigChange, checkConfigChange, isOutdated, type RunConfig } from "./run-config.ts";
-import type { LostStep } from "./stages/lost-step.ts";
+import { LostStep } from "./stages/lost-step.ts";
 
 export interface RecorderOptions {
   /** The id of the run in its store: a folder, unless another store is given. */
@@ -125,14 +125,6 @@ export class RunRecorder {
     for (const each of [...failed, event]) this.monitors.record(each);
   }
 
-  /** A step that cannot be learned from: what is there of its attempts is stored, and the steps before it are saved. */
-  async recordLostStep({ step, groups, failures }: LostStep, engine: Engine): Promise<void> {
-    const events = failureEvents(step, failures.list(), failures.attempts);
-    await this.#store?.append(step, { events, groups: groups.map((group) => ({ group, split: trainSplit })) });
-    for (const event of events) this.monitors.record(event);
-    await this.save(engine);
-  }
-
   /** Of an evaluation after the last step, or of demonstrations. */
   async recordFailures(failures: readonly Failure[], attempts: number): Promise<void> {
     if (failures.length === 0) return;
@@ -222,13 +214,22 @@ export class RunRecorder {
   }
 
   /** After an error. A store that caused it cannot record it; monitors are told all the same. */
-  async fail(error: unknown): Promise<void> {
+  async fail(error: unknown, engine: Engine): Promise<void> {
     const message = errorText(error).slice(0, bounds.failureText);
     try {
+      if (error instanceof LostStep) await this.#recordLostStep(error, engine);
       await this.end("failed", message);
     } catch {
       this.monitors.record({ type: "run-end", reason: "failed", message });
     }
+  }
+
+  /** A step that cannot be learned from: what is there of its attempts is stored, and the steps before it are saved. */
+  async #recordLostStep({ step, groups, failures }: LostStep, engine: Engine): Promise<void> {
+    const events = failureEvents(step, failures.list(), failures.attempts);
+    await this.#store?.append(step, { events, groups: groups.map((group) => ({ group, split: trainSplit })) });
+    for (const event of events) this.monitors.record(event);
+    await this.save(engine);
   }
 
   async close(): Promise<void> {

@@ -1,13 +1,11 @@
 import { defined } from "../defined.ts";
 import type { EvalReport } from "../eval/evaluate.ts";
-import { FailureTally } from "../schema/failure.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
 import { withNextKl } from "./kl-coefficient.ts";
 import { complete } from "./stages/complete.ts";
 import { earlierReport, evaluate } from "./stages/evaluate.ts";
 import { gather } from "./stages/gather.ts";
-import { LostStep } from "./stages/lost-step.ts";
 import { prepare } from "./stages/prepare.ts";
 import { record } from "./stages/record.ts";
 import { speedMetrics } from "./stages/rollout-metrics.ts";
@@ -15,7 +13,7 @@ import type { StepContext } from "./stages/stage-context.ts";
 import { stageTimer } from "./stages/stage-timer.ts";
 import { update } from "./stages/update.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
-import { endReason, openTraining, secondsSince, type TrainingRun } from "./training-run.ts";
+import { atStep, endReason, openTraining, secondsSince, type TrainingRun } from "./training-run.ts";
 import { runWarmStart } from "./warm-start-phase.ts";
 import { copyWeights } from "./weights.ts";
 
@@ -37,8 +35,7 @@ export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResul
     const result = { reason, steps: recorder.lastStep + 1, metrics: run.metrics, policy: context.policy };
     return { ...result, seconds: secondsSince(run.startedMs), ...defined({ before, after }) };
   } catch (error) {
-    if (error instanceof LostStep) await recorder.recordLostStep(error, context.policy.engine);
-    await recorder.fail(error);
+    await recorder.fail(error, context.policy.engine);
     // nobody else will close a policy that was made here
     if (typeof config.policy === "function") await context.policy.engine.close();
     throw error;
@@ -71,9 +68,7 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
   for (let step = Math.max(start, firstStep); step < start + steps; step++) {
     const reason = endReason(run);
     if (reason !== undefined) return reason;
-    const learningStep = step - start;
-    const failures = new FailureTally("training");
-    const isDone = await learnStep(run, { ...context, step, learningStep, failures, progress: learningStep / steps });
+    const isDone = await learnStep(run, atStep(run, step));
     if (!isDone) return "stopped";
     await evaluateIfDue(run, step);
     await recorder.saveIfDue(context.policy.engine);

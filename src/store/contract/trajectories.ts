@@ -3,7 +3,8 @@ import { defined } from "../../defined.ts";
 import { createRng, type Rng } from "../../random.ts";
 import { annotated, fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import { hintOf, type Trajectory } from "../../schema/index.ts";
-import { heldOutSplit, type TrajectoryFilter, type TrajectorySummary, trainSplit } from "../store.ts";
+import type { TrajectoryFilter, TrajectorySummary } from "../store.ts";
+import { heldOutSplit, trainSplit } from "../trajectory-filter.ts";
 import { everyPage, fakeGroup, type StoreContext } from "./context.ts";
 
 export function trajectoriesContract(context: StoreContext): void {
