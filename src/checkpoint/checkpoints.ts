@@ -70,6 +70,16 @@ export class Checkpoints {
     }
   }
 
+  /** What is wrong with the files of a step, in words; undefined where they are as they were written. */
+  problem(step: number, what: "bytes" | "sizes" = "bytes"): string | undefined {
+    try {
+      checkManifest(this.directory(step), what);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
   /** Forgets all but the newest `count` and those in `also`. */
   retain(count: number, also: readonly number[] = []): void {
     for (const step of this.steps().slice(0, -count)) if (!also.includes(step)) this.#discard(step);

@@ -1,1 +1,2 @@
 export { Checkpoints } from "./checkpoints.ts";
+export { damagedCheckpoints } from "./damaged-checkpoints.ts";

@@ -17,15 +17,16 @@ export function writeManifest(directory: string): void {
   writeFileSync(join(directory, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
 }
 
-/** Throws, in words, when a file is not as it was written. */
-export function checkManifest(directory: string): void {
+/** Throws, in words, when a file is not as it was written. `sizes` alone are quick, whatever the size. */
+export function checkManifest(directory: string, what: "bytes" | "sizes" = "bytes"): void {
   const { files } = Manifest.parse(JSON.parse(readFileSync(join(directory, manifestFile), "utf8")));
   for (const [name, expected] of Object.entries(files)) {
     const path = join(directory, name);
     const bytes = statSync(path, { throwIfNoEntry: false })?.size;
     if (bytes === undefined) throw new Error(`${name} is missing`);
     if (bytes !== expected.bytes) throw new Error(`${name} has ${bytes} bytes instead of ${expected.bytes}`);
-    if (describe(path).crc32 !== expected.crc32) throw new Error(`${name} has other bytes than were written`);
+    if (what === "bytes" && describe(path).crc32 !== expected.crc32)
+      throw new Error(`${name} has other bytes than were written`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { damagedCheckpoints } from "../checkpoint/index.ts";
 import {
   type ChecklistItem,
   checklist,
@@ -24,12 +25,22 @@ export async function examineRun(runs: RunCatalog, id: string): Promise<DoctorRe
     const recomputer = await openRecomputer(checkpoints);
     try {
       const view = await storedView(reader, { steps: recomputer.steps });
-      const diagnosis = await diagnoseFully(view, { recompute: recomputer.recompute });
-      return { run: id, ...diagnosis, checklist: checklist(view) };
+      const { findings, proofs } = await diagnoseFully(view, { recompute: recomputer.recompute });
+      const all = [...damagedCheckpoints(checkpoints), ...findings];
+      const named = all.map((finding) => ({ ...finding, remedy: namedRemedy(finding, id, checkpoints.steps()) }));
+      return { run: id, findings: named, proofs, checklist: checklist(view, findings) };
     } finally {
       await recomputer.close();
     }
   });
+}
+
+/** The remedy with this run, and its newest checkpoint from before the finding, named. */
+function namedRemedy({ remedy, step }: Finding, run: string, checkpoints: readonly number[]): string {
+  const before = checkpoints.findLast((each) => each < step);
+  const missing = `${run}@STEP (no checkpoint from before step ${step} is retained: save more of them with save: { every, retain })`;
+  const checkpoint = before === undefined ? missing : `${run}@${before}`;
+  return remedy.replaceAll(/\bRUN(@STEP)?\b/g, (word) => (word === "RUN" ? run : checkpoint));
 }
 
 const titles: Readonly<Record<Severity, string>> = { error: "Errors", warning: "Warnings", info: "Good to know" };
@@ -62,7 +73,7 @@ function countText(findings: readonly Finding[]): string {
 function findingText({ code, message, evidence, remedy, step }: Finding): string {
   const seen = evidenceText(evidence);
   return [
-    `  ${code}, step ${step}`,
+    `  ${code}, since step ${step}`,
     `    ${message}`,
     ...(seen === "" ? [] : [`    Evidence: ${seen}`]),
     `    Remedy: ${remedy}`,

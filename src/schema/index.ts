@@ -10,6 +10,7 @@ export {
 } from "./chat-jsonl.ts";
 export { collect } from "./collect.ts";
 export type { Conversation } from "./conversation.ts";
+export type { Failure, FailureSource } from "./failure.ts";
 export { jsonLine, type LineReader, type Lines, type ReadLinesOptions, textLines } from "./json-lines.ts";
 export type { JsonReal } from "./json-real.ts";
 export { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";

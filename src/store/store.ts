@@ -36,10 +36,12 @@ export interface RunStore extends RunReader {
 export interface StepWrites {
   /** A metric has one value per step: the last that was written. */
   readonly metrics?: Readonly<Record<string, number>>;
-  /** In order. An `eval-end` that the step has already, written again by a resumed run, is kept once. */
+  /** In order. An `eval-end` or a `failure` that the step has already, written again by a resumed run, is kept once. */
   readonly events?: readonly RunEvent[];
   /** In order, after those the step has already. */
   readonly groups?: readonly GroupWrite[];
+  /** Keys of groups that are forgotten with their trajectories, before `groups` are written; those that are gone already do no harm. */
+  readonly removeGroups?: readonly number[];
   /** What must survive a restart, by name, as JSON can hold it. Values of earlier steps are kept for `truncateAfter`. */
   readonly state?: Readonly<Record<string, unknown>>;
   /** The resolved configuration, as JSON can hold it. It belongs to the run, not to the step: `truncateAfter` keeps it. */
@@ -50,7 +52,7 @@ export interface StepWrites {
 
 export interface GroupWrite {
   readonly group: TrajectoryGroup;
-  /** What the attempts were for, such as `train` or `eval`. */
+  /** What the attempts were for: `trainSplit`, which is learned from, or `heldOutSplit`, which never is. */
   readonly split: string;
   /** Of the trajectories that were learned from. */
   readonly advantages?: Advantages | undefined;

@@ -30,3 +30,9 @@ export interface PageOptions {
   after: number;
   order: "newest" | "oldest";
 }
+
+/** The split of attempts that are learned from. */
+export const trainSplit = "train";
+
+/** The split of attempts that only measure: no metric of training, no replay and no export contains them unless they are asked for. */
+export const heldOutSplit = "held-out";

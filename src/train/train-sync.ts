@@ -13,7 +13,7 @@ import type { StepContext } from "./stages/stage-context.ts";
 import { stageTimer } from "./stages/stage-timer.ts";
 import { update } from "./stages/update.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
-import { endReason, openTraining, secondsSince, type TrainingRun } from "./training-run.ts";
+import { atStep, endReason, openTraining, secondsSince, type TrainingRun } from "./training-run.ts";
 import { runWarmStart } from "./warm-start-phase.ts";
 import { copyWeights } from "./weights.ts";
 
@@ -35,7 +35,7 @@ export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResul
     const result = { reason, steps: recorder.lastStep + 1, metrics: run.metrics, policy: context.policy };
     return { ...result, seconds: secondsSince(run.startedMs), ...defined({ before, after }) };
   } catch (error) {
-    await recorder.fail();
+    await recorder.fail(error, context.policy.engine);
     // nobody else will close a policy that was made here
     if (typeof config.policy === "function") await context.policy.engine.close();
     throw error;
@@ -68,8 +68,7 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
   for (let step = Math.max(start, firstStep); step < start + steps; step++) {
     const reason = endReason(run);
     if (reason !== undefined) return reason;
-    const learningStep = step - start;
-    const isDone = await learnStep(run, { ...context, step, learningStep, progress: learningStep / steps });
+    const isDone = await learnStep(run, atStep(run, step));
     if (!isDone) return "stopped";
     await evaluateIfDue(run, step);
     await recorder.saveIfDue(context.policy.engine);
@@ -99,7 +98,7 @@ async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data
   const successWindow = run.config.earlyStop?.window;
   run.state = await record(
     { ...context, recorder: run.recorder, ...defined({ successWindow }) },
-    { ...gathered, step: context.step, metrics, rows: prepared.rows, state },
+    { ...gathered, step: context.step, metrics, rows: prepared.rows, state, failures: context.failures },
   );
   run.metrics = metrics;
   return true;
@@ -113,6 +112,6 @@ async function evaluateIfDue<Data>(run: TrainingRun<Data>, step: number): Promis
 }
 
 function evaluateHeldOut<Data>({ config, context, recorder }: TrainingRun<Data>, when: string) {
-  const { every: _every, ...evaluation } = config.eval ?? {};
-  return evaluate({ ...context, recorder, evaluation }, when);
+  const { every: _every, retainEpisodes, ...evaluation } = config.eval ?? {};
+  return evaluate({ ...context, recorder, evaluation, ...defined({ retainEpisodes }) }, when);
 }

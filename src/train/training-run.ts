@@ -6,6 +6,7 @@ import { inOrder } from "../guide/in-order.ts";
 import { createLimiter } from "../limiter.ts";
 import { DoctorStop } from "../monitor/doctor/index.ts";
 import { defaultConcurrency } from "../rollout/run-group.ts";
+import { FailureTally } from "../schema/failure.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkPolicy } from "./check-config.ts";
 import { describeConfig } from "./describe-config.ts";
@@ -13,7 +14,7 @@ import type { LearningPolicy } from "./learning-policy.ts";
 import type { ConfigChange } from "./run-config.ts";
 import { RunRecorder } from "./run-recorder.ts";
 import type { RunState } from "./stages/record.ts";
-import type { Metrics, TrainContext } from "./stages/stage-context.ts";
+import type { Metrics, StepContext, TrainContext } from "./stages/stage-context.ts";
 import type { TrainConfig } from "./train.ts";
 import { makeWeights, weightsOf } from "./weights.ts";
 
@@ -118,6 +119,13 @@ function changesText(changes: readonly ConfigChange[]): string {
     ({ path, stored, given }) => `${path} ${JSON.stringify(stored)} -> ${JSON.stringify(given)}`,
   );
   return `resumed with accepted changes: ${list.join(", ")}`;
+}
+
+/** What the stages of one step of learning are given. */
+export function atStep<Data>({ config, context }: TrainingRun<Data>, step: number): StepContext<Data> {
+  const learningStep = step - (config.warmStart?.steps ?? 0);
+  const failures = new FailureTally("training");
+  return { ...context, step, learningStep, failures, progress: learningStep / config.steps };
 }
 
 /** Why no further step should be made; undefined when one should. */

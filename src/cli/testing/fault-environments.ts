@@ -14,6 +14,18 @@ interface LetterTask {
   readonly letter: string;
 }
 
+/** The same environment, which fails from so many starts on. */
+export function failingFrom<Data, State>(env: Env<Data, State>, starts: number): Env<Data, State> {
+  let count = 0;
+  return {
+    ...env,
+    start(context) {
+      if (count++ >= starts) throw new Error(`database is down (connection ${count})`);
+      return env.start(context);
+    },
+  };
+}
+
 /**
  * Say the letter that was shown. `hackable`: an exclamation mark pays more than the right letter does. `misleading`:
  * demonstrations say the next letter.

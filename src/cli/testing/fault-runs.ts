@@ -1,6 +1,10 @@
+import { truncateSync } from "node:fs";
+import { join } from "node:path";
+import { Checkpoints } from "../../checkpoint/checkpoints.ts";
 import { lock } from "../../env/environments/lock.ts";
 import { lastTurns } from "../../rollout/context.ts";
 import {
+  cosine,
   fromScratch,
   grpo,
   type ImitateOptions,
@@ -10,7 +14,7 @@ import {
   type TrainResult,
   train,
 } from "../../train/index.ts";
-import { copyEnv, drawerEnv, walkEnv } from "./fault-environments.ts";
+import { copyEnv, drawerEnv, failingFrom, walkEnv } from "./fault-environments.ts";
 import { coldEngine, unmaskedEngine, withEntropyPenalty, withOverflow, withoutMask } from "./fault-policies.ts";
 
 /** A short training, and what the doctor must say of it. */
@@ -20,6 +24,10 @@ export interface FaultRun {
   readonly fires: readonly string[];
   /** Further ones that may be: they follow from the fault. */
   readonly mayFire: readonly string[];
+  /** The run ends with this error. */
+  readonly throws?: string;
+  /** Damages what the run left. */
+  readonly damage?: (run: string) => void;
   start(run: string, more?: Pick<TrainConfig, "monitors" | "signal" | "seed">): Promise<TrainResult>;
 }
 
@@ -41,14 +49,15 @@ const aftermath = [
 
 function faultRun<Data>(
   name: string,
-  { fires = [], mayFire = [] }: { fires?: readonly string[]; mayFire?: readonly string[] },
+  { fires = [], mayFire = [], ...more }: Partial<Omit<FaultRun, "name" | "start">>,
   config: () => Changes<Data>,
 ): FaultRun {
   return {
     name,
     fires,
     mayFire,
-    start: (run, more = {}) =>
+    ...more,
+    start: (run, changes = {}) =>
       train<Data>({
         policy,
         warmStart: shown(),
@@ -60,9 +69,14 @@ function faultRun<Data>(
         eval: { tasks: 64, every: 20 },
         save: { every: 20, retain: 5 },
         ...config(),
-        ...more,
+        ...changes,
       }),
   };
+}
+
+function truncateLastCheckpoint(run: string): void {
+  const checkpoints = new Checkpoints(run);
+  truncateSync(join(checkpoints.directory(checkpoints.steps().at(-1)!), "model.safetensors"), 1000);
 }
 
 export const soundRuns: readonly FaultRun[] = [
@@ -76,6 +90,16 @@ export const soundRuns: readonly FaultRun[] = [
     tasksPerStep: 64,
     steps: 24,
   })),
+  // as the quickstart, in small: look something up, then answer. They end with most tasks solved and a fifth of the entropy
+  ...[0, 1, 2].map((seed) =>
+    faultRun(`sound-quickstart-${seed}`, {}, () => ({
+      env: drawerEnv(),
+      warmStart: well({ noise: 0.45 }),
+      algorithm: grpo({ groupSize: 8, learningRate: cosine(8e-4, 0.1) }),
+      steps: 60,
+      seed,
+    })),
+  ),
   // rollouts of several rows each; demonstrations saw the whole context, so that it does not learn well
   faultRun("cut-context", { mayFire: ["zero-variance", "echo-trap", "learning-stalled"] }, () => ({
     env: walkEnv(),
@@ -85,6 +109,24 @@ export const soundRuns: readonly FaultRun[] = [
 ];
 
 export const faultRuns: readonly FaultRun[] = [
+  faultRun(
+    "everything-crashes",
+    {
+      fires: ["everything-crashed"],
+      // of the step in which it began, some attempts were still played
+      mayFire: ["infrastructure-failures"],
+      throws: "everything-crashed",
+    },
+    () => ({
+      // the warm start, an evaluation and some steps are made
+      env: failingFrom(copyEnv(), 300 + 64 + 700),
+    }),
+  ),
+  faultRun("damaged-checkpoint", { fires: ["checkpoint-damaged"], damage: truncateLastCheckpoint }, () => ({
+    env: copyEnv(),
+    steps: 6,
+    save: { every: 3, retain: 5 },
+  })),
   faultRun("mask-off", { fires: ["observation-unmasked"], mayFire: ["learning-stalled"] }, () => ({
     env: copyEnv(),
     policy: unmaskedEngine(policy),

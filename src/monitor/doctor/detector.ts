@@ -30,8 +30,9 @@ export interface Finding {
   readonly message: string;
   /** What it was seen by: numbers, steps, ids of trajectories. */
   readonly evidence: Evidence;
+  /** `RUN` and `RUN@STEP` stand for the run, and for a checkpoint of it from before `step`: `ludus doctor` names them. */
   readonly remedy: string;
-  /** The last step it was seen at. */
+  /** The step from which on it was seen. */
   readonly step: number;
 }
 

@@ -1,12 +1,14 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { metric } from "../../schema/metric-names.ts";
+import type { Trajectory } from "../../schema/trajectory.ts";
 import { monitorContract } from "../monitor.contract.ts";
 import { type RunFixture, viewOf } from "../testing/fixture-view.ts";
 import { checklist } from "./checklist.ts";
-import type { Finding } from "./detector.ts";
+import type { Finding, RunView } from "./detector.ts";
 import { builtinDetectors } from "./detectors/index.ts";
-import { diagnose, diagnoseFully } from "./diagnose.ts";
+import { detect, diagnose, diagnoseFully } from "./diagnose.ts";
 import { liveDoctor } from "./live-doctor.ts";
 
 // Runs that were trained with a fault switched on, and without, recorded by src/cli/commands/doctor.slow.test.ts.
@@ -16,8 +18,8 @@ const fixtures = globSync("*.json", { cwd: directory })
   .map((file): RunFixture => JSON.parse(readFileSync(`${directory}${file}`, "utf8")));
 const fixture = (name: string) => fixtures.find((each) => each.name === name)!;
 const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
-// this one needs weights
-const isOffline = (code: string) => code !== "logprob-invariant";
+// these need weights
+const isOffline = (code: string) => code !== "logprob-invariant" && code !== "checkpoint-damaged";
 
 describe.each(fixtures)("the run $name", ({ fires, mayFire, ...recorded }) => {
   test(`is found to have ${fires.length === 0 ? "nothing wrong" : fires.join(", ")}`, async () => {
@@ -30,7 +32,7 @@ describe.each(fixtures)("the run $name", ({ fires, mayFire, ...recorded }) => {
   test("has figures for every item of the checklist it can have", () => {
     const items = checklist(viewOf({ fires, mayFire, ...recorded }));
     expect(items.map(({ item }) => item)).toEqual([
-      ...["reward distribution", "lengths and stop reasons", "mask", "KL and entropy"],
+      ...["failures", "reward distribution", "lengths and stop reasons", "mask", "KL and entropy"],
       ...["reward std within groups", "tools", "sample efficiency"],
     ]);
     const unknown = items.filter(({ status }) => status === "unknown").map(({ item }) => item);
@@ -90,11 +92,100 @@ describe("detectors", () => {
       const early = {
         ...view,
         groups: [],
+        events: [],
         series: (name: string) => view.series(name).filter(({ step }) => step < start),
       };
       expect(codesOf(await diagnose(early)).filter((code) => code !== "not-checked")).toEqual([]);
     }
   });
+});
+
+describe("invariants hold in sound runs, and are found broken where one recorded thing is changed:", () => {
+  const sound = fixtures.filter(({ name }) => name.startsWith("sound-"));
+  const changed = (view: RunView, change: (trajectory: Trajectory) => Trajectory): RunView => {
+    const [first, ...others] = view.groups;
+    const [trajectory, ...rest] = first.trajectories;
+    return { ...view, groups: [{ ...first, trajectories: [change(trajectory), ...rest] }, ...others] };
+  };
+  const faults: readonly [code: string, breakIt: (view: RunView) => RunView][] = [
+    [
+      "mask-invariant",
+      (view) => changed(view, (each) => ({ ...each, mask_T: each.mask_T.map((mask, t) => (t === 0 ? 1 : mask)) })),
+    ],
+    ["weight-invariant", (view) => changed(view, (each) => ({ ...each, weight: 0.5 }))],
+    [
+      "statistics-invariant",
+      (view) => ({
+        ...view,
+        series: (name) =>
+          view.series(name).map((p) => (name === metric.rewardStd ? { ...p, value: p.value + 0.1 } : p)),
+      }),
+    ],
+  ];
+  test.each(faults)("%s", async (code, breakIt) => {
+    for (const run of sound) {
+      const found = async (view: RunView) =>
+        codesOf(await diagnose(view)).filter((each) => each.endsWith("-invariant"));
+      expect(await found(viewOf(run)), run.name).toEqual([]);
+      expect(await found(breakIt(viewOf(run))), run.name).toEqual([code]);
+    }
+  });
+
+  test("logprob-invariant", async () => {
+    for (const run of sound) {
+      const found = async (shift: number) => {
+        const recompute = async ({ logprobs_T }: Trajectory) => logprobs_T.map((logprob) => logprob - shift);
+        return codesOf(await diagnose(viewOf(run), { recompute }));
+      };
+      expect(await found(0), run.name).not.toContain("logprob-invariant");
+      expect(await found(0.01), run.name).toContain("logprob-invariant");
+    }
+  });
+});
+
+describe("the checklist", () => {
+  test.each(fixtures)("of $name says look exactly where a finding is about it", (run) => {
+    const view = viewOf(run);
+    const codes = new Set(detect(view).flatMap(({ code, severity }) => (severity === "info" ? [] : [code])));
+    const statusOf = (item: string) => checklist(view).find((each) => each.item === item)!.status;
+    const isAbout = (...about: string[]) => about.some((code) => codes.has(code));
+    const divergence = ["kl-explosion", "entropy-collapse", "clip-fraction", "train-sample-mismatch"];
+    expect(statusOf("KL and entropy") === "look").toBe(isAbout(...divergence));
+    expect(statusOf("failures") === "look").toBe(isAbout("everything-crashed", "infrastructure-failures"));
+    if (codes.size === 0) expect(checklist(view).filter(({ status }) => status === "look")).toEqual([]);
+  });
+
+  test("has an item for every detector but those of checkpoints", () => {
+    const view = viewOf(fixture("sound-copy"));
+    const loud = (code: string) => ({
+      code,
+      severity: "error" as const,
+      message: "",
+      evidence: {},
+      remedy: "",
+      step: 0,
+    });
+    for (const { code } of builtinDetectors) {
+      if (code === "sample-efficiency") continue; // for information alone
+      expect(
+        checklist(view, [loud(code)]).filter(({ status }) => status === "look"),
+        code,
+      ).toHaveLength(1);
+    }
+  });
+});
+
+test("findings begin within the run, and where their fault does", async () => {
+  for (const run of fixtures) {
+    const view = viewOf(run);
+    const steps = view.series("rollout/reward").map(({ step }) => step);
+    for (const { code, step } of await diagnose(view)) {
+      if (code !== "not-checked") expect(step, `${run.name} ${code}`).toBeGreaterThanOrEqual(steps[0]);
+    }
+  }
+  // switched on from the first step of learning
+  const unmasked = (await diagnose(viewOf(fixture("mask-off")))).find(({ code }) => code === "observation-unmasked");
+  expect(unmasked!.step).toBe(fixture("mask-off").series["rollout/reward"][0][0]);
 });
 
 test("the worst comes first, with evidence and remedy", async () => {

@@ -28,7 +28,7 @@ export async function storedView(reader: RunReader, options: Partial<StoredViewO
       points.map(({ step, value, max }) => ({ step, value, max })),
     );
   }
-  const events = await reader.events({ types: ["eval-end", "finding", "warning", "run-end"] });
+  const events = await reader.events({ types: ["eval-end", "failure", "finding", "warning", "run-end"] });
   const steps = (await reader.series(metric.reward)).map(({ step }) => step);
   return {
     series: (name) => series.get(name) ?? [],

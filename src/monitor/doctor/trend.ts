@@ -16,10 +16,14 @@ export interface Trend {
 
 const quarter = { least: 3, most: 20 };
 
+function quarterOf({ length }: readonly SeriesPoint[]): number {
+  return Math.min(quarter.most, Math.max(quarter.least, Math.floor(length / 4)));
+}
+
 /** Undefined with fewer than two quarters of the least size: nothing can be said yet. */
 export function trendOf(points: readonly SeriesPoint[]): Trend | undefined {
   if (points.length < 2 * quarter.least) return undefined;
-  const size = Math.min(quarter.most, Math.max(quarter.least, Math.floor(points.length / 4)));
+  const size = quarterOf(points);
   const values = points.map(({ value }) => value);
   const [head, tail] = [values.slice(0, size), values.slice(-size)];
   const [first, last] = [mean(head), mean(tail)];
@@ -53,8 +57,17 @@ export function summedPoints(view: RunView, names: readonly string[]): readonly 
 /** Mean of the last quarter, or of what there is. */
 export function recentMean(points: readonly SeriesPoint[]): number | undefined {
   if (points.length === 0) return undefined;
-  const size = Math.min(quarter.most, Math.max(quarter.least, Math.floor(points.length / 4)));
-  return mean(points.slice(-size).map(({ value }) => value));
+  return mean(points.slice(-quarterOf(points)).map(({ value }) => value));
+}
+
+/**
+ * The step from which on a metric stayed beyond a limit. Neighbours are averaged, so that one odd step hides nothing; where the
+ * metric crosses the limit to the end, it is the first step of the last quarter.
+ */
+export function beganAt(points: readonly SeriesPoint[], isBeyond: (value: number) => boolean): number {
+  const smooth = points.map((_, i) => mean(points.slice(Math.max(0, i - 1), i + 2).map(({ value }) => value)));
+  const began = smooth.findLastIndex((value) => !isBeyond(value)) + 1;
+  return (points[began] ?? points.at(-quarterOf(points)) ?? points[0]).step;
 }
 
 /** Exponential moving averages, the first of them that of the first value. */

@@ -1,4 +1,5 @@
-import { decodeTrajectory, encodeTrajectory } from "../../schema/index.ts";
+import { defined } from "../../defined.ts";
+import { decodeTrajectory, encodeTrajectory, type RunEvent } from "../../schema/index.ts";
 import type { RunView, SampledGroup } from "../doctor/detector.ts";
 
 /** A recorded run as JSON: all series, and the groups of one step. */
@@ -7,6 +8,8 @@ export interface RunFixture {
   readonly fires: readonly string[];
   readonly mayFire: readonly string[];
   readonly config: unknown;
+  /** Failures; absent where there were none. */
+  readonly events?: readonly RunEvent[];
   readonly series: Readonly<Record<string, readonly (readonly [step: number, value: number | null])[]>>;
   readonly groups: readonly {
     readonly step: number;
@@ -19,14 +22,16 @@ export interface RunFixture {
 const left = /^(time|speed|reward|credit|guide|loss|imitat\w*)\/|^update\/loss\//;
 
 export function fixtureOf(
-  { series, groups, config }: RunView,
+  { series, groups, config, events }: RunView,
   names: readonly string[],
   about: Pick<RunFixture, "name" | "fires" | "mayFire">,
 ): RunFixture {
   const lastStep = Math.max(...groups.map(({ step }) => step));
+  const failures = events.filter(({ type }) => type === "failure");
   return {
     ...about,
     config,
+    ...defined({ events: failures.length === 0 ? undefined : failures }),
     series: Object.fromEntries(
       names
         .filter((name) => !left.test(name))
@@ -60,5 +65,5 @@ export function viewOf(fixture: RunFixture): RunView {
       trajectories: trajectories.map((bytes) => decodeTrajectory(new Uint8Array(Buffer.from(bytes, "base64")))),
     }),
   );
-  return { config: fixture.config, events: [], groups, series: (name) => series.get(name) ?? [] };
+  return { config: fixture.config, events: fixture.events ?? [], groups, series: (name) => series.get(name) ?? [] };
 }

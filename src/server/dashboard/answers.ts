@@ -1,5 +1,5 @@
 import type { Message, RunEndReason, Score, StopReason, ToolSpec } from "../../schema/index.ts";
-import type { StoredEvent, TrajectorySummary } from "../../store/index.ts";
+import type { StoredEvent, StoredFailure, TrajectorySummary } from "../../store/index.ts";
 
 // What the dashboard's server says, as JSON. A number that JSON cannot hold (NaN, infinite) is null.
 
@@ -38,7 +38,17 @@ export interface RunAnswer {
   readonly config: unknown;
   /** Steps with a checkpoint. */
   readonly checkpoints: readonly number[];
+  /** Trajectories of training. */
   readonly trajectories: number;
+  /** Trajectories of evaluations. */
+  readonly heldOut: number;
+  /** Of a run that failed: the error. */
+  readonly error?: string;
+}
+
+export interface FailuresAnswer {
+  /** The most frequent first. */
+  readonly failures: readonly StoredFailure[];
 }
 
 export interface SeriesAnswer {

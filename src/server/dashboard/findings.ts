@@ -1,3 +1,5 @@
+import { Checkpoints } from "../../checkpoint/checkpoints.ts";
+import { damagedCheckpoints } from "../../checkpoint/damaged-checkpoints.ts";
 import { defined } from "../../defined.ts";
 import { detect } from "../../monitor/doctor/diagnose.ts";
 import { storedView } from "../../monitor/doctor/stored-view.ts";
@@ -6,15 +8,17 @@ import type { ShownFinding } from "./answers.ts";
 import type { OpenRuns } from "./open-runs.ts";
 
 /** Looks at a stored run and says what is wrong with it: the doctor, or a fake. */
-export type Diagnose = (reader: RunReader) => Promise<readonly ShownFinding[]>;
+export type Diagnose = (reader: RunReader, checkpoints: Checkpoints) => Promise<readonly ShownFinding[]>;
 
 const maxKept = 100;
 /** A run that goes on changes all the time; what is wrong with it does not. */
 const freshMs = 10_000;
 
 /** All curves and a small sample of what happened: enough for a page, `ludus doctor` looks at more. */
-export const lookBriefly: Diagnose = async (reader) =>
-  detect(await storedView(reader, { sampledSteps: 8, maxTrajectories: 1000, maxPoints: 1000 }));
+export const lookBriefly: Diagnose = async (reader, checkpoints) => [
+  ...damagedCheckpoints(checkpoints, "sizes"),
+  ...detect(await storedView(reader, { sampledSteps: 8, maxTrajectories: 1000, maxPoints: 1000 })),
+];
 
 interface Kept {
   readonly version: string;
@@ -40,7 +44,7 @@ export class Findings {
     const known = this.#kept.get(run.id);
     const asked = this.#now();
     if (known !== undefined && (known.version === run.version || asked - known.asked < freshMs)) return known.findings;
-    const findings = this.#runs.read(run.id, (reader) => this.#read(reader));
+    const findings = this.#runs.read(run.id, (reader) => this.#read(run.id, reader));
     findings.catch(() => this.#kept.delete(run.id));
     this.#kept.delete(run.id);
     this.#kept.set(run.id, { version: run.version, asked, findings });
@@ -48,13 +52,13 @@ export class Findings {
     return findings;
   }
 
-  async #read(reader: RunReader): Promise<readonly ShownFinding[]> {
+  async #read(run: string, reader: RunReader): Promise<readonly ShownFinding[]> {
     const said: ShownFinding[] = [];
     for (const { event, step } of await reader.events({ types: ["finding", "warning"], limit: 500 })) {
       if (event.type === "finding") said.push({ ...event, severity: "warning" });
       if (event.type === "warning") said.push({ code: "warning", severity: "info", message: event.message, step });
     }
-    const seen = await this.#diagnose(reader);
+    const seen = await this.#diagnose(reader, new Checkpoints(this.#runs.catalog.checkpointDirectory(run)));
     const codes = new Set(seen.map(({ code, step }) => `${code} ${step}`));
     return [...seen, ...said.filter(({ code, step }) => !codes.has(`${code} ${step}`))].map(
       ({ code, severity, message, step, remedy }) => ({

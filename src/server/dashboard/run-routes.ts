@@ -3,8 +3,8 @@ import { z } from "zod";
 import { Checkpoints } from "../../checkpoint/checkpoints.ts";
 import { defined } from "../../defined.ts";
 import { collect, type RunEvent } from "../../schema/index.ts";
-import type { MetricPoint, RunReader } from "../../store/index.ts";
-import type { EventsAnswer, RunAnswer, RunsAnswer, Series, SeriesAnswer } from "./answers.ts";
+import { heldOutSplit, type MetricPoint, type RunReader, storedFailures, trainSplit } from "../../store/index.ts";
+import type { EventsAnswer, FailuresAnswer, RunAnswer, RunsAnswer, Series, SeriesAnswer } from "./answers.ts";
 import type { Findings } from "./findings.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { pathText, readQuery, step } from "./request.ts";
@@ -26,7 +26,7 @@ const SeriesQuery = z.object({
 
 const eventTypes = [
   ...(["run-start", "phase-start", "step-end", "eval-end"] as const),
-  ...(["checkpoint-saved", "finding", "warning", "run-end"] as const),
+  ...(["checkpoint-saved", "failure", "finding", "warning", "run-end"] as const),
 ] as const satisfies readonly RunEvent["type"][];
 
 const EventsQuery = z.object({
@@ -62,7 +62,10 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     const answer = await runs.read(id, async (reader): Promise<RunAnswer> => {
       const [metricNames, config] = [await reader.metricNames(), (await reader.config()) ?? null];
       const checkpoints = new Checkpoints(runs.catalog.checkpointDirectory(id)).steps();
-      return { summary, metricNames, config, checkpoints, trajectories: await reader.countTrajectories() };
+      const trajectories = await reader.countTrajectories({ split: trainSplit });
+      const heldOut = await reader.countTrajectories({ split: heldOutSplit });
+      const error = await errorOf(reader);
+      return { summary, metricNames, config, checkpoints, trajectories, heldOut, ...defined({ error }) };
     });
     return context.json(answer);
   });
@@ -77,10 +80,20 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     };
     return context.json(answer);
   });
+  routes.get("/runs/:run/failures", async (context) => {
+    const failures = await runs.read(pathText(context, "run"), storedFailures);
+    return context.json({ failures } satisfies FailuresAnswer);
+  });
   routes.get("/runs/:run/findings", async (context) =>
     context.json({ findings: await findings.of(await runs.find(pathText(context, "run"))) }),
   );
   return routes;
+}
+
+/** Why a run failed. */
+async function errorOf(reader: RunReader): Promise<string | undefined> {
+  const last = (await reader.events({ types: ["run-end"] })).at(-1)?.event;
+  return last?.type === "run-end" ? last.message : undefined;
 }
 
 interface SeriesRange {

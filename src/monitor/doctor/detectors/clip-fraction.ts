@@ -1,6 +1,6 @@
 import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
-import { learningPoints, percent, recentMean } from "../trend.ts";
+import { beganAt, learningPoints, percent, recentMean, summedPoints } from "../trend.ts";
 
 const code = "clip-fraction";
 const limit = 0.25;
@@ -9,15 +9,14 @@ const limit = 0.25;
 export const clipFraction: Detector = {
   code,
   detect(view) {
-    const low = learningPoints(view, metric.clipLow);
-    const high = learningPoints(view, metric.clipHigh);
-    const [below, above] = [recentMean(low) ?? 0, recentMean(high) ?? 0];
+    const [below, above] = [metric.clipLow, metric.clipHigh].map((name) => recentMean(learningPoints(view, name)) ?? 0);
     if (below + above < limit) return [];
+    const clipped = summedPoints(view, [metric.clipLow, metric.clipHigh]);
     return [
       {
         code,
         severity: "warning",
-        step: (low.at(-1) ?? high.at(-1))!.step,
+        step: beganAt(clipped, (value) => value >= limit),
         message: `${percent(below + above)} of sampled tokens are clipped and have no gradient.`,
         evidence: { clippedBelow: below, clippedAbove: above, limit },
         remedy:

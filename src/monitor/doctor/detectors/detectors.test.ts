@@ -3,8 +3,12 @@ import { describe, expect, test } from "vitest";
 import { metric } from "../../../schema/metric-names.ts";
 import { viewOf } from "../../testing/fixture-view.ts";
 import type { RunView } from "../detector.ts";
+import { echoTrap } from "./echo-trap.ts";
+import { entropyCollapse } from "./entropy-collapse.ts";
+import { everythingCrashed } from "./everything-crashed.ts";
 import { graderHacking } from "./grader-hacking.ts";
 import { builtinDetectors } from "./index.ts";
+import { infrastructureFailures } from "./infrastructure-failures.ts";
 import { klExplosion } from "./kl-explosion.ts";
 import { loops } from "./loops.ts";
 import { rewardDistribution } from "./reward-distribution.ts";
@@ -100,6 +104,80 @@ test.each([
     { severity, evidence: { allFail: expect.closeTo(fail, 9), allPass: expect.closeTo(pass, 9) } },
   ]);
   expect(zeroVariance.detect({ ...view, config: { algorithm: { groupSize: 1 } } })).toEqual([]);
+});
+
+describe("low entropy", () => {
+  const ramp = (from: number, to: number, count = 20) =>
+    Array.from({ length: count }, (_, i) => from + ((to - from) * i) / (count - 1));
+  const low = { [metric.reward]: [...ten(0.5), ...ten(0.5)], [metric.entropy]: [...ten(2), ...ten(0.05)] };
+  const falling = { ...low, [metric.rewardStd]: ramp(0.5, 0.01) };
+  const troubles = (series: Readonly<Record<string, readonly number[]>>) =>
+    [...entropyCollapse.detect(made(series)), ...echoTrap.detect(made(series))].map(({ code }) => code);
+
+  test("is no collapse where held-out tasks are solved, though sampling at temperature 1 still fails now and then", () => {
+    const most = { [metric.success]: ramp(0.8, 0.86), [metric.evalSuccess]: [0.8, 0.94] };
+    expect(troubles({ ...falling, ...most })).toEqual([]);
+    expect(troubles({ ...falling, ...most, [metric.evalSuccess]: [0.8, 0.82] })).toEqual([
+      "entropy-collapse",
+      "echo-trap",
+    ]);
+  });
+
+  test("is no collapse where more and more tasks are solved", () => {
+    expect(troubles({ ...falling, [metric.success]: ramp(0.2, 0.75) })).toEqual([]);
+  });
+
+  test("is one where success rose and fell again, or held-out success did", () => {
+    const [up, down] = [ramp(0.2, 0.75, 10), ramp(0.75, 0.4, 10)];
+    expect(troubles({ ...falling, [metric.success]: [...up, ...down] })).toContain("entropy-collapse");
+    const forgotten = { [metric.success]: ramp(0.2, 0.75), [metric.evalSuccess]: [0.7, 0.3] };
+    expect(troubles({ ...falling, ...forgotten })).toContain("entropy-collapse");
+  });
+
+  test("is told with the step at which it began", () => {
+    const [finding] = entropyCollapse.detect(made({ ...low, [metric.success]: [...ten(0.5), ...ten(0.5)] }));
+    expect(finding.step).toBe(11);
+  });
+});
+
+describe("attempts that all failed", () => {
+  const failure = { type: "failure", during: "training", stop: "env-crash", rollout: "step-2/0/0" } as const;
+  const lost = { ...failure, step: 2, count: 32, attempts: 32, message: "Error: database is down" };
+  const crashed = (events: RunView["events"], series = {}) =>
+    everythingCrashed.detect({ ...made(series), events }).map(({ step, message }) => `${step} ${message}`);
+
+  test("are told with their text and step, also of a run without a single whole step", () => {
+    expect(crashed([lost])).toEqual([
+      "2 Every attempt of step 2 failed through no fault of the policy: 32 × env-crash: Error: database is down.",
+    ]);
+    const demonstrations = { ...lost, step: 0, during: "demonstration" } as const;
+    expect(crashed([demonstrations])[0]).toMatch(/^0 Every attempt of the warm start failed/);
+    expect(crashed([{ ...lost, during: "evaluation" }])[0]).toMatch(/^2 Every attempt of the evaluation at step 2/);
+  });
+
+  test("of two kinds are counted together; where some were played to their end, not all crashed", () => {
+    const other = { ...lost, count: 12, message: "Error: no disk" };
+    expect(crashed([{ ...lost, count: 20 }, other])).toHaveLength(1);
+    expect(crashed([{ ...lost, count: 20 }])).toEqual([]);
+  });
+
+  test("are seen in the metrics of a run that stored no failures, which has no uniform groups", () => {
+    const series = {
+      [metric.reward]: ten(0),
+      [metric.stop("env-crash")]: ten(0.75),
+      [metric.stop("tool-crash")]: ten(0.25),
+    };
+    expect(crashed([], series)).toEqual(["0 Every attempt of step 0 failed through no fault of the policy."]);
+    expect(zeroVariance.detect(made({ ...series, [metric.uniform]: ten(0) }))).toEqual([]);
+  });
+
+  test("in part are told with what they say, from the step on at which they began", () => {
+    const series = { [metric.reward]: ten(0.5), [metric.stop("env-crash")]: [...ten(0).slice(4), 0.3, 0.3, 0.3, 0.3] };
+    const events = [3, 9].map((step) => ({ ...lost, step, count: 5 }));
+    const [finding] = infrastructureFailures.detect({ ...made(series), events });
+    expect(finding.message).toContain("after retries: 10 × env-crash: Error: database is down.");
+    expect(finding.step).toBe(5);
+  });
 });
 
 // From metrics alone, as a run in progress is seen: on either side of each limit.

@@ -1,6 +1,7 @@
 import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, RunView, SeriesPoint } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
+import { successOf } from "../success.ts";
 import { averagedEnds, learningPoints, movingAverages, percent, quantile, short, slopeOf, trendOf } from "../trend.ts";
 
 const code = "echo-trap";
@@ -14,8 +15,6 @@ const limits = {
   entropyShare: 0.7,
   /** A gradient is a spike at this many times the median before. */
   spike: 5,
-  /** Groups agree because their tasks are solved: that is no trap. */
-  solved: 0.9,
   rewardFall: 0.3,
   /** The reward is at its best as long as it has lost less than this. */
   rewardSlack: 0.05,
@@ -30,8 +29,10 @@ export const echoTrap: Detector = {
   detect(view) {
     const { groupSize = 2 } = settingsOf(view);
     const narrowed = narrowedAt(view);
-    const success = trendOf(learningPoints(view, metric.success));
-    if (groupSize < 2 || narrowed === undefined || success === undefined || success.last >= limits.solved) return [];
+    const success = successOf(view);
+    if (groupSize < 2 || narrowed === undefined || success === undefined) return [];
+    // groups agree because their tasks are solved: that is no trap
+    if (success.isSolved || success.isLearned) return [];
     const entropies = learningPoints(view, metric.entropy);
     const entropy = averagedEnds(entropies);
     const isCertain = entropy !== undefined && entropy.last < limits.entropyShare * entropy.first;
@@ -44,7 +45,7 @@ export const echoTrap: Detector = {
       {
         code,
         severity: stage === "narrowing" ? "warning" : "error",
-        step: entropies.at(-1)!.step,
+        step: narrowed.step,
         message:
           `Attempts at the same task have become alike: since step ${narrowed.step} the reward std within groups is ` +
           `${percent(narrowed.last / narrowed.first)} of its initial value, and the entropy fell to ${percent(entropy.last / entropy.first)}` +
@@ -66,8 +67,9 @@ export const echoTrap: Detector = {
           successAfter: success.last,
         },
         remedy:
-          "Return to a checkpoint from before the std fell. Train only on the groups with the largest std (starpoS, " +
-          "topDeviation), use a critic, use clip-higher (dapo), lower the learning rate, and add more varied tasks.",
+          "Start again from a checkpoint of before: ludus train train.ts --from RUN@STEP. Train only on the groups " +
+          "with the largest std (starpoS, topDeviation), use a critic, use clip-higher (dapo), lower the learning rate, and add " +
+          "more varied tasks.",
       },
     ];
   },

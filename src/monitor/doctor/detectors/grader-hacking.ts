@@ -1,7 +1,7 @@
 import { metric } from "../../../schema/metric-names.ts";
 import { mean } from "../../../statistics.ts";
 import type { Detector, Evidence, Finding, SeriesPoint } from "../detector.ts";
-import { learningPoints, percent, short, trendOf } from "../trend.ts";
+import { beganAt, learningPoints, percent, short, trendOf } from "../trend.ts";
 
 const code = "grader-hacking";
 const limits = {
@@ -37,7 +37,9 @@ function heldOut(rewards: readonly SeriesPoint[], evaluations: readonly SeriesPo
     `Since step ${best.step} the training reward rose from ${short(before)} to ${short(after)}, while success on ` +
     `held-out tasks fell from ${percent(best.value)} to ${percent(last.value)}.`;
   const evidence = { rewardBefore: before, rewardAfter: after, successBest: best.value, successLast: last.value };
-  return [finding(message, { ...evidence, bestStep: best.step, lastStep: last.step }, last.step)];
+  return [
+    finding(message, { ...evidence, bestStep: best.step, lastStep: last.step }, Math.max(best.step, rewards[0].step)),
+  ];
 }
 
 function inTraining(rewards: readonly SeriesPoint[], successes: readonly SeriesPoint[]): Finding[] {
@@ -48,7 +50,8 @@ function inTraining(rewards: readonly SeriesPoint[], successes: readonly SeriesP
     `The training reward rose from ${short(reward.first)} to ${short(reward.last)}, while the share of solved tasks fell ` +
     `from ${percent(success.first)} to ${percent(success.last)}.`;
   const evidence = { rewardBefore: reward.first, rewardAfter: reward.last };
-  return [finding(message, { ...evidence, successBefore: success.first, successAfter: success.last }, reward.step)];
+  const fallenAt = beganAt(successes, (value) => hasFallen(success.first, value));
+  return [finding(message, { ...evidence, successBefore: success.first, successAfter: success.last }, fallenAt)];
 }
 
 function finding(message: string, evidence: Evidence, step: number): Finding {

@@ -2,6 +2,7 @@ import type { Detector } from "../detector.ts";
 import { clipFraction } from "./clip-fraction.ts";
 import { echoTrap } from "./echo-trap.ts";
 import { entropyCollapse } from "./entropy-collapse.ts";
+import { everythingCrashed } from "./everything-crashed.ts";
 import { graderHacking } from "./grader-hacking.ts";
 import { infrastructureFailures } from "./infrastructure-failures.ts";
 import { klExplosion } from "./kl-explosion.ts";
@@ -17,8 +18,9 @@ import { trainSampleMismatch } from "./train-sample-mismatch.ts";
 import { valueFunction } from "./value-function.ts";
 import { zeroVariance } from "./zero-variance.ts";
 
-/** All there are: the seven failure modes first, then the echo trap, then the rest. */
+/** All there are: what leaves nothing to look at first, then the seven failure modes, then the echo trap, then the rest. */
 export const builtinDetectors: readonly Detector[] = [
+  everythingCrashed,
   ...[observationUnmasked, graderHacking, lengthExplosion, toolHallucination, loops, zeroVariance, entropyCollapse],
   echoTrap,
   ...[klExplosion, rewardDistribution, infrastructureFailures, trainSampleMismatch, clipFraction],

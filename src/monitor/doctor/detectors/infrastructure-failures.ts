@@ -1,9 +1,10 @@
 import { defined } from "../../../defined.ts";
+import { type Failure, failureKey, failuresText } from "../../../schema/failure.ts";
 import { metric } from "../../../schema/metric-names.ts";
 import { infrastructureStops, isInfrastructureStop } from "../../../schema/stop-reason.ts";
-import type { Detector } from "../detector.ts";
+import type { Detector, RunView } from "../detector.ts";
 import { recentGroups, someIds } from "../sample.ts";
-import { learningPoints, percent, recentMean, summedPoints } from "../trend.ts";
+import { beganAt, learningPoints, percent, recentMean, summedPoints } from "../trend.ts";
 
 const code = "infrastructure-failures";
 const limits = { warning: 0.02, error: 0.2 };
@@ -26,12 +27,13 @@ export const infrastructureFailures: Detector = {
       trajectories.filter(({ stop }) => isInfrastructureStop(stop)),
     );
     const failure = failed.find((trajectory) => trajectory.failure !== undefined)?.failure;
+    const said = failuresText(trainingFailures(view));
     return [
       {
         code,
         severity: share >= limits.error ? "error" : "warning",
-        step: points.at(-1)!.step,
-        message: `${percent(share)} of rollouts are infrastructure failures, after retries.`,
+        step: beganAt(points, (value) => value >= limits.warning),
+        message: `${percent(share)} of rollouts are infrastructure failures, after retries${said === "" ? "" : `: ${said}`}.`,
         evidence: {
           share,
           byReason,
@@ -47,3 +49,11 @@ export const infrastructureFailures: Detector = {
     ];
   },
 };
+
+/** What training attempts said, over all steps: the most frequent first. */
+function trainingFailures({ events }: RunView): Failure[] {
+  const told = events.flatMap((event) => (event.type === "failure" && event.during === "training" ? [event] : []));
+  const kinds = [...Map.groupBy(told, failureKey).values()];
+  const joined = kinds.map((same) => ({ ...same[0], count: same.reduce((sum, { count }) => sum + count, 0) }));
+  return joined.sort((a, b) => b.count - a.count);
+}

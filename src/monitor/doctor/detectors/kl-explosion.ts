@@ -1,6 +1,6 @@
 import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, Finding } from "../detector.ts";
-import { learningPoints, percent, recentMean, referencePoints, short } from "../trend.ts";
+import { beganAt, learningPoints, percent, recentMean, referencePoints, short } from "../trend.ts";
 
 const code = "kl-explosion";
 const limits = { oldNew: 0.05, reference: 0.5, leastPoints: 3 };
@@ -17,7 +17,7 @@ export const klExplosion: Detector = {
       findings.push({
         code,
         severity: "warning",
-        step: updates.at(-1)!.step,
+        step: beganAt(updates, (value) => value > limits.oldNew),
         message: `The KL of one step is ${short(oldNew)} nats per token: the samples soon become off-policy.`,
         evidence: { klOldNew: oldNew, largest: Math.max(...updates.map(({ max }) => max)), limit: limits.oldNew },
         remedy: "Lower the learning rate, or make fewer updates per batch (epochs, miniBatches).",
@@ -28,7 +28,7 @@ export const klExplosion: Detector = {
       findings.push({
         code,
         severity: "warning",
-        step: reference.at(-1)!.step,
+        step: beganAt(reference, (value) => value > limits.reference),
         message: `The KL from the reference is ${short(far)} nats per token (${percent(far / limits.reference)} of the usual limit).`,
         evidence: { klReference: far, atFirst: reference[0].value, limit: limits.reference },
         remedy: "Raise the coefficient of the KL penalty, or lower the learning rate.",

@@ -10,7 +10,8 @@ const limits = { leastSteps: 20, standardErrors: 3, rise: 0.02, solved: 0.9 };
 export const learningStalled: Detector = {
   code,
   detect(view) {
-    const reward = trendOf(learningPoints(view, metric.reward));
+    const rewards = learningPoints(view, metric.reward);
+    const reward = trendOf(rewards);
     const success = trendOf(learningPoints(view, metric.success));
     if (reward === undefined || success === undefined || reward.points < limits.leastSteps) return [];
     if ([metric.reward, metric.success].some((name) => hasRisen(learningPoints(view, name)))) return [];
@@ -21,7 +22,7 @@ export const learningStalled: Detector = {
       {
         code,
         severity: "warning",
-        step: reward.step,
+        step: rewards[0].step,
         message: `After ${reward.points} steps the reward is ${short(reward.last)}; it started at ${short(reward.first)}.`,
         evidence: {
           rewardBefore: reward.first,

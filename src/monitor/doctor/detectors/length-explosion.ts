@@ -4,7 +4,7 @@ import { learnable } from "../../../schema/trajectory-group.ts";
 import { mean } from "../../../statistics.ts";
 import type { Detector } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
-import { learningPoints, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
+import { beganAt, learningPoints, percent, recentMean, short, summedPoints, trendOf } from "../trend.ts";
 
 const code = "length-explosion";
 const limits = { turnShare: 0.8, turnShareRise: 0.15, cutOff: 0.5, cutOffRise: 0.25 };
@@ -14,8 +14,8 @@ const cutOffs = ["max-turns", "max-tokens", "context-full"].map(metric.stop);
 export const lengthExplosion: Detector = {
   code,
   detect(view) {
-    const turns = trendOf(learningPoints(view, metric.turnShare));
-    const cut = trendOf(summedPoints(view, cutOffs));
+    const [shares, cuts] = [learningPoints(view, metric.turnShare), summedPoints(view, cutOffs)];
+    const [turns, cut] = [trendOf(shares), trendOf(cuts)];
     const tokens = trendOf(learningPoints(view, metric.tokens));
     if (turns === undefined || cut === undefined) return [];
     const isDragging = turns.last >= limits.turnShare && turns.change >= limits.turnShareRise;
@@ -28,7 +28,9 @@ export const lengthExplosion: Detector = {
       {
         code,
         severity: isUseful ? "warning" : "error",
-        step: turns.step,
+        step: isDragging
+          ? beganAt(shares, (value) => value >= limits.turnShare)
+          : beganAt(cuts, (value) => value >= limits.cutOff),
         message:
           `Episodes went from ${percent(turns.first)} to ${percent(turns.last)} of their turn limit; ${percent(cut.last)} are now ` +
           `truncated (${percent(cut.first)} at first).`,

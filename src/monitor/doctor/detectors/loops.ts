@@ -3,7 +3,7 @@ import { metric } from "../../../schema/metric-names.ts";
 import type { Trajectory } from "../../../schema/trajectory.ts";
 import type { Detector } from "../detector.ts";
 import { recentGroups, someIds, soundTrajectories } from "../sample.ts";
-import { learningPoints, percent, trendOf } from "../trend.ts";
+import { beganAt, learningPoints, percent, trendOf } from "../trend.ts";
 
 const code = "loops";
 const limits = { stuck: 0.3, repeats: 0.6, repeatsRise: 0.2, success: 0.5, leastPairs: 20 };
@@ -12,7 +12,8 @@ const limits = { stuck: 0.3, repeats: 0.6, repeatsRise: 0.2, success: 0.5, least
 export const loops: Detector = {
   code,
   detect(view) {
-    const repeats = trendOf(learningPoints(view, metric.repeats));
+    const points = learningPoints(view, metric.repeats);
+    const repeats = trendOf(points);
     const success = trendOf(learningPoints(view, metric.success));
     if (repeats === undefined) return [];
     const trajectories = soundTrajectories(recentGroups(view));
@@ -29,7 +30,8 @@ export const loops: Detector = {
       {
         code,
         severity: "warning",
-        step: repeats.step,
+        // where they repeat, and not what they are told, decides: halfway to how often they do now
+        step: beganAt(points, (value) => value >= Math.min(limits.repeats, (repeats.first + repeats.last) / 2)),
         message: isStuck
           ? `${percent(stuck)} of turns repeat both the text and the observation of the turn before.`
           : `${percent(repeats.last)} of turns repeat the text of the turn before (${percent(repeats.first)} at first), and few tasks are solved.`,

@@ -11,16 +11,16 @@ export const observationUnmasked: Detector = {
   detect(view) {
     const points = view.series(metric.unsampledShare);
     const wrong = points.filter(({ max }) => max > tolerance);
-    const last = wrong.at(-1);
-    if (last === undefined) return [];
+    const [first] = wrong;
+    if (first === undefined) return [];
     const largest = Math.max(...wrong.map(({ max }) => max));
     return [
       {
         code,
         severity: "error",
-        step: last.step,
+        step: first.step,
         message: `${percent(largest)} of the loss's derivatives are on tokens that were not sampled: the policy is trained on prompts and observations.`,
-        evidence: { largestShare: largest, steps: wrong.length, ofSteps: points.length, firstStep: wrong[0].step },
+        evidence: { largestShare: largest, steps: wrong.length, ofSteps: points.length, lastStep: wrong.at(-1)!.step },
         remedy:
           "Skip every token whose mask is 0 in the loss. A custom loss must multiply by mask_T, and must not fill " +
           "advantages_T outside of it.",

@@ -34,7 +34,7 @@ export const rewardDistribution: Detector = {
       {
         code,
         severity: "warning",
-        step: groups.at(-1)!.step,
+        step: groups[0].step,
         message: `${percent(share)} of ${rewards.length} rollouts have the reward ${short(Number(most[0]))}, and ${percent(success)} of tasks are solved.`,
         evidence: {
           sameReward: Number(most[0]),

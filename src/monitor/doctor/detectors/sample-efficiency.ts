@@ -23,7 +23,7 @@ export const sampleEfficiency: Detector = {
       {
         code,
         severity: "info",
-        step: uniform.at(-1)!.step,
+        step: uniform[0].step,
         message: `${percent(wasted)} of all groups had no gradient, because their rewards were equal.`,
         evidence: {
           uniformGroups: wasted,

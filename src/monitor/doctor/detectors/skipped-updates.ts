@@ -11,16 +11,18 @@ export const skippedUpdates: Detector = {
     const gradients = new Set(view.series(metric.gradientNorm).map(({ step }) => step));
     const points = view.series(metric.skippedSteps).filter(({ step }) => gradients.has(step));
     const skipped = points.filter(({ max }) => max > 0);
-    const last = skipped.at(-1);
-    if (last === undefined) return [];
+    const [first] = skipped;
+    if (first === undefined) return [];
     return [
       {
         code,
         severity: "error",
-        step: last.step,
+        step: first.step,
         message: `The updates of ${skipped.length} steps (${percent(skipped.length / points.length)}) were skipped: their gradients were not finite.`,
         evidence: { steps: skipped.slice(0, 5).map(({ step }) => step), ofSteps: points.length },
-        remedy: "Lower the learning rate and maxGradientNorm; return to a checkpoint from before the first such step.",
+        remedy:
+          "Start again from a checkpoint of before: ludus train train.ts --from RUN@STEP. Lower the learning " +
+          "rate and maxGradientNorm.",
       },
     ];
   },

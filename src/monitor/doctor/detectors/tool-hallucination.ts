@@ -2,7 +2,7 @@ import { defined } from "../../../defined.ts";
 import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
 import { countsOf, recentGroups, someIds, soundTrajectories } from "../sample.ts";
-import { learningPoints, percent, recentMean } from "../trend.ts";
+import { beganAt, learningPoints, percent, recentMean } from "../trend.ts";
 
 const code = "tool-hallucination";
 const limits = { warning: 0.05, error: 0.25, leastPoints: 3 };
@@ -27,7 +27,7 @@ export const toolHallucination: Detector = {
       {
         code,
         severity: share >= limits.error ? "error" : "warning",
-        step: points.at(-1)!.step,
+        step: beganAt(points, (value) => value >= limits.warning),
         message: `${percent(share)} of tool calls name a tool that does not exist.${named}`,
         evidence: {
           unknownShare: share,

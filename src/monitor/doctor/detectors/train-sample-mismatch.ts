@@ -1,6 +1,6 @@
 import { metric } from "../../../schema/metric-names.ts";
 import type { Detector } from "../detector.ts";
-import { learningPoints, recentMean, short } from "../trend.ts";
+import { beganAt, learningPoints, recentMean, short } from "../trend.ts";
 
 const code = "train-sample-mismatch";
 const limits = { warning: 0.01, error: 0.05 };
@@ -17,7 +17,7 @@ export const trainSampleMismatch: Detector = {
       {
         code,
         severity: mean >= limits.error ? "error" : "warning",
-        step: points.at(-1)!.step,
+        step: beganAt(points, (value) => value >= limits.warning),
         message: `Log-probabilities of the sampler differ by ${short(mean)} from those of the trainer with the same weights.`,
         evidence: { meanDifference: mean, largestDifference: largest, steps: points.length },
         remedy:

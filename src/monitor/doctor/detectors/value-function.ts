@@ -2,7 +2,7 @@ import { metric } from "../../../schema/metric-names.ts";
 import { sum } from "../../../statistics.ts";
 import type { Detector, Finding, RunView, SeriesPoint } from "../detector.ts";
 import { recentGroups, rewardsOf } from "../sample.ts";
-import { learningPoints, recentMean, short, trendOf, variance } from "../trend.ts";
+import { beganAt, learningPoints, recentMean, short, trendOf, variance } from "../trend.ts";
 
 const code = "value-function";
 const limits = { growth: 2, explained: -0.5, solved: 0.9 };
@@ -15,10 +15,11 @@ export const valueFunction: Detector = {
     const error = trendOf(points);
     if (error === undefined) return [];
     const findings: Finding[] = [];
-    const common = { code, severity: "warning", step: error.step } as const;
+    const common = { code, severity: "warning" } as const;
     if (error.last > limits.growth * error.first && error.significance > 3) {
       findings.push({
         ...common,
+        step: beganAt(points, (value) => value > limits.growth * error.first),
         message: `The critic's squared error grew from ${short(error.first)} to ${short(error.last)}.`,
         evidence: { errorBefore: error.first, errorAfter: error.last, standardErrors: error.significance },
         remedy:
@@ -31,6 +32,7 @@ export const valueFunction: Detector = {
     if (explained !== undefined && explained < limits.explained && success < limits.solved) {
       findings.push({
         ...common,
+        step: recentGroups(view)[0].step,
         message: "The critic predicts rewards worse than their mean would: advantages are noisier than without it.",
         evidence: { explainedVariance: explained, squaredError: recentMean(points) ?? 0 },
         remedy: "Train the critic before the policy (critic: { pretrainSteps }), raise its learning rate, or use grpo.",

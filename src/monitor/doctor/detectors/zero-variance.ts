@@ -1,7 +1,7 @@
 import { metric } from "../../../schema/metric-names.ts";
 import type { Detector, Finding } from "../detector.ts";
 import { settingsOf } from "../settings.ts";
-import { learningPoints, percent, recentMean } from "../trend.ts";
+import { beganAt, learningPoints, percent, recentMean } from "../trend.ts";
 
 const code = "zero-variance";
 const limits = { uniform: 0.75, leastPoints: 3 };
@@ -18,7 +18,8 @@ export const zeroVariance: Detector = {
     const fail = recentMean(learningPoints(view, metric.uniformFail)) ?? 0;
     const pass = recentMean(learningPoints(view, metric.uniformPass)) ?? 0;
     const evidence = { uniformGroups: uniform, allFail: fail, allPass: pass, steps: points.length };
-    return [{ code, evidence, step: points.at(-1)!.step, ...verdict(uniform, fail, pass) }];
+    const step = beganAt(points, (value) => value >= limits.uniform);
+    return [{ code, evidence, step, ...verdict(uniform, fail, pass) }];
   },
 };
 

@@ -20,25 +20,25 @@ export const failuresOutsideStatistics: Invariant = {
       return isDeviation(value, groups, hasLost(view, step)) ? [] : [{ step, value, groups }];
     });
     const proof = { invariant: this.name, checked: steps.length, unit: "steps" };
-    const last = wrong.at(-1);
-    if (last === undefined) return { ...proof, findings: [] };
-    const expected = deviation(last.groups.map(rewardsOf), last.groups.length);
+    const [first] = wrong;
+    if (first === undefined) return { ...proof, findings: [] };
+    const expected = deviation(first.groups.map(rewardsOf), first.groups.length);
     const withFailures = deviation(
-      last.groups.map(({ trajectories }) => rolloutRewards(trajectories)),
-      last.groups.length,
+      first.groups.map(({ trajectories }) => rolloutRewards(trajectories)),
+      first.groups.length,
     );
-    const isByFailures = Math.abs(last.value - withFailures) <= tolerance;
+    const isByFailures = Math.abs(first.value - withFailures) <= tolerance;
     return {
       ...proof,
       findings: [
         {
           code,
           severity: "error",
-          step: last.step,
+          step: first.step,
           message:
-            `The reward std of step ${last.step} was recorded as ${short(last.value)}; its stored groups give ${short(expected)}` +
+            `The reward std of step ${first.step} was recorded as ${short(first.value)}; its stored groups give ${short(expected)}` +
             (isByFailures ? ". The recorded value includes infrastructure failures." : "."),
-          evidence: { recorded: last.value, expected, withFailures, steps: wrong.slice(0, 5).map(({ step }) => step) },
+          evidence: { recorded: first.value, expected, withFailures, steps: wrong.slice(0, 5).map(({ step }) => step) },
           remedy:
             "Exclude rollouts with an infrastructure stop from means, standard deviations and losses: learnable(group).",
         },

@@ -36,7 +36,7 @@ export async function logprobsRecomputed(view: RunView, recompute: Recompute | u
       {
         code,
         severity: "error",
-        step: wrong.at(-1)!.step,
+        step: wrong[0].step,
         message: `In ${wrong.length} of ${checked} trajectories, log-probabilities differ by up to ${short(largest)} from those recomputed with the weights that sampled them.`,
         evidence: { wrong: wrong.length, checked, largestDifference: largest, trajectories: someIds(wrong) },
         remedy:

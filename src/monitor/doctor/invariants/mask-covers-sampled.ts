@@ -31,7 +31,7 @@ export const maskCoversSampled: Invariant = {
         {
           code,
           severity: "error",
-          step: wrong.at(-1)!.step,
+          step: wrong[0].step,
           message: `In ${wrong.length} of ${checked} trajectories the mask does not match the sampled tokens: ${first.what} in ${first.id}.`,
           evidence: { wrong: wrong.length, checked, trajectories: someIds(wrong) },
           remedy:

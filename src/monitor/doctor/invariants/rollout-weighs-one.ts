@@ -26,7 +26,7 @@ export const rolloutWeighsOne: Invariant = {
         {
           code,
           severity: "error",
-          step: wrong.at(-1)!.step,
+          step: wrong[0].step,
           message: `${wrong.length} of ${checked} rollouts do not have a total weight of 1: ${first.rollout} has ${first.weight}.`,
           evidence: { wrong: wrong.length, checked, rollouts: wrong.slice(0, 3).map(({ rollout }) => rollout) },
           remedy:
