@@ -9,6 +9,7 @@ import {
   type EngineInfo,
   type Forward,
   type ForwardOptions,
+  type LoadOptions,
   type OptimizerOptions,
   policyWeights,
   type Sample,
@@ -263,10 +264,10 @@ class EmbeddedEngine implements Engine {
     });
   }
 
-  async load(directory: string): Promise<void> {
+  async load(directory: string, options: LoadOptions = {}): Promise<void> {
     const folder = readModelFolder(directory);
     await this.#pool.exclusive(() =>
-      this.#sets.replace(() => folder.readSets(this.#config, (tensors) => readWeights(tensors, this.#layout))),
+      this.#sets.replace(() => folder.readSets(this.#config, (tensors) => readWeights(tensors, this.#layout), options)),
     );
   }
 
