@@ -8,10 +8,13 @@ import { loadConfig } from "./load-config.ts";
 import { paintFor } from "./paint.ts";
 import { chooseRunDirectory } from "./run-directory.ts";
 import { setFields } from "./set-fields.ts";
+import { withStart } from "./start-from.ts";
 
 export interface TrainOptions {
   readonly set?: readonly string[];
   readonly run?: string;
+  readonly from?: string;
+  readonly optimizer?: "keep" | "fresh";
   readonly resume?: boolean;
   readonly accept?: readonly string[];
   readonly events?: string;
@@ -26,10 +29,12 @@ export async function trainFile(
   terminal: Terminal,
   interrupt: AbortSignal,
 ): Promise<number> {
-  const config = setFields(await loadConfig(file), options.set ?? []);
-  const wanted = options.run ?? config.run;
+  const given = setFields(await loadConfig(file), options.set ?? []);
+  const wanted = options.run ?? given.run;
   const isResumed = options.resume === true;
-  const run = await chooseRunDirectory(sqliteRuns(), { wanted, isResumed, env: config.env.name, root: "runs" });
+  const runs = sqliteRuns();
+  const run = await chooseRunDirectory(runs, { wanted, isResumed, env: given.env.name, root: "runs" });
+  const config = await withStart(given, options, isResumed ? { runs, run } : undefined);
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
   const accept = [...(config.accept ?? []), ...(options.accept ?? []).flatMap((paths) => paths.split(","))];
   const result = await train({ ...config, run, accept, signal, monitors: monitorsOf(config, options, terminal) });

@@ -7,7 +7,12 @@ const step = z.number();
 const metrics = z.record(z.string(), Real);
 
 const Event = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("run-start"), name: z.string(), resumedAtStep: z.number().exactOptional() }),
+  z.object({
+    type: z.literal("run-start"),
+    name: z.string(),
+    resumedAtStep: z.number().exactOptional(),
+    parent: z.object({ run: z.string(), step }).exactOptional(),
+  }),
   z.object({
     type: z.literal("phase-start"),
     phase: z.string(),

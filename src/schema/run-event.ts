@@ -1,6 +1,12 @@
 /** What a run reports as it goes. Time and order are the store's. */
 export type RunEvent =
-  | { readonly type: "run-start"; readonly name: string; readonly resumedAtStep?: number }
+  | {
+      readonly type: "run-start";
+      readonly name: string;
+      readonly resumedAtStep?: number;
+      /** The run whose checkpoint it started from. */
+      readonly parent?: ParentRun;
+    }
   | {
       readonly type: "phase-start";
       readonly phase: string;
@@ -14,5 +20,10 @@ export type RunEvent =
   | { readonly type: "finding"; readonly step: number; readonly code: string; readonly message: string }
   | { readonly type: "warning"; readonly message: string }
   | { readonly type: "run-end"; readonly reason: RunEndReason };
+
+export interface ParentRun {
+  readonly run: string;
+  readonly step: number;
+}
 
 export type RunEndReason = "finished" | "stopped" | "time-budget" | "token-budget" | "early-stop" | "doctor" | "failed";

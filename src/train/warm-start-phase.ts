@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { fit } from "./fit.ts";
+import { isFromRun } from "./parent.ts";
 import { record } from "./stages/record.ts";
 import { endReason, type TrainingRun } from "./training-run.ts";
 
@@ -7,7 +8,7 @@ import { endReason, type TrainingRun } from "./training-run.ts";
 export async function runWarmStart<Data>(run: TrainingRun<Data>): Promise<void> {
   const { config, context, recorder, firstStep } = run;
   const { warmStart: plan, env } = config;
-  if (plan === undefined || firstStep >= plan.steps || endReason(run) !== undefined) return;
+  if (plan === undefined || isFromRun(plan) || firstStep >= plan.steps || endReason(run) !== undefined) return;
   const { policy, seed, learners } = context;
   const doneSteps = firstStep > 0 ? firstStep : undefined;
   recorder.monitors.record({ type: "phase-start", phase: plan.name, steps: plan.steps, ...defined({ doneSteps }) });

@@ -105,9 +105,10 @@ function checkSameModel(found: ModelConfig, wanted: ModelConfig, directory: stri
   const keys = (Object.keys(wanted) as (keyof ModelConfig)[]).filter((key) => !ignored.includes(key));
   const different = keys.filter((key) => !isDeepStrictEqual(found[key], wanted[key]));
   if (different.length === 0) return;
+  const shown = (model: ModelConfig) => different.map((key) => `${key} ${JSON.stringify(model[key])}`).join(", ");
   throw new LudusError("other-model", {
-    got: `a model in "${directory}" that differs in ${different.join(", ")}`,
-    expected: "the model this engine was made with",
+    got: `a model in "${directory}" that differs in ${shown(found)}`,
+    expected: `the model this engine was made with, ${shown(wanted)}`,
     hint: "Make a new engine from the folder: embedded({ folder }) or torch({ folder }).",
   });
 }
