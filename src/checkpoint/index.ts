@@ -1,3 +1,3 @@
 export { Checkpoints } from "./checkpoints.ts";
 export { bestStep, chooseStep, type WantedStep } from "./choose-step.ts";
-export { folderHash, weightsHash } from "./weights-hash.ts";
+export { bytesIn, folderHash, weightsHash } from "./weights-hash.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const weightFile = /^(model|adapter_model)[^/]*\.safetensors$/;
@@ -15,6 +15,11 @@ export function weightsHash(directory: string): string {
 /** SHA-256 of everything in a folder, names included. */
 export function folderHash(directory: string): string {
   return hashFiles(directory, filesIn(directory));
+}
+
+/** How much room a folder takes. */
+export function bytesIn(directory: string): number {
+  return filesIn(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
 }
 
 function filesIn(directory: string): string[] {

@@ -1,6 +1,5 @@
-import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { bestStep } from "../checkpoint/index.ts";
+import { statSync } from "node:fs";
+import { bestStep, bytesIn } from "../checkpoint/index.ts";
 import { defined } from "../defined.ts";
 import { metric } from "../monitor/index.ts";
 import type { RunCatalog } from "../store/index.ts";
@@ -41,11 +40,6 @@ export async function listCheckpoints(runs: RunCatalog, id: string): Promise<rea
       };
     });
   });
-}
-
-function bytesIn(directory: string): number {
-  const entries = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return entries.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
 
 export function checkpointsText(run: string, list: readonly ListedCheckpoint[], screen: Screen): string {

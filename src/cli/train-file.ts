@@ -1,7 +1,9 @@
+import { dirname, join, normalize, sep } from "node:path";
 import { defined } from "../defined.ts";
 import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
 import { sqliteRuns } from "../store/index.ts";
 import { type TrainConfig, type TrainResult, train } from "../train/index.ts";
+import { isFromRun } from "../train/parent.ts";
 import type { Terminal } from "./command.ts";
 import { evalJson, evalTable } from "./eval-table.ts";
 import { loadConfig } from "./load-config.ts";
@@ -15,6 +17,7 @@ export interface TrainOptions {
   readonly run?: string;
   readonly from?: string;
   readonly optimizer?: "keep" | "fresh";
+  readonly "no-cache"?: boolean;
   readonly resume?: boolean;
   readonly accept?: readonly string[];
   readonly events?: string;
@@ -34,7 +37,7 @@ export async function trainFile(
   const isResumed = options.resume === true;
   const runs = sqliteRuns();
   const run = await chooseRunDirectory(runs, { wanted, isResumed, env: given.env.name, root: "runs" });
-  const config = await withStart(given, options, isResumed ? { runs, run } : undefined);
+  const config = cached(await withStart(given, options, isResumed ? { runs, run } : undefined), run, options);
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
   const accept = [...(config.accept ?? []), ...(options.accept ?? []).flatMap((paths) => paths.split(","))];
   const result = await train({ ...config, run, accept, signal, monitors: monitorsOf(config, options, terminal) });
@@ -42,6 +45,19 @@ export async function trainFile(
   if (options.json) terminal.stdout.write(`${JSON.stringify(resultJson(run, result))}\n`);
   else terminal.stdout.write(resultText(file, run, result, terminal));
   return isCutShort(result.reason) ? 1 : 0;
+}
+
+/** Warm starts that were made before are used again, unless the file or the command says otherwise. */
+function cached(config: TrainConfig, run: string, options: TrainOptions): TrainConfig {
+  const { warmStart } = config;
+  if (warmStart === undefined || isFromRun(warmStart)) return config;
+  const cache = options["no-cache"] ? false : (warmStart.cache ?? join(runsFolder(run), ".warm-starts"));
+  return { ...config, warmStart: { ...warmStart, cache } };
+}
+
+/** What a run shares with its neighbours is above it; all runs below runs/ share one folder. */
+function runsFolder(run: string): string {
+  return normalize(run).split(sep)[0] === "runs" ? "runs" : dirname(run);
 }
 
 function monitorsOf(config: TrainConfig, { quiet, json, events }: TrainOptions, { stderr }: Terminal): Monitor[] {

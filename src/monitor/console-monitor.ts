@@ -60,7 +60,11 @@ function lineOf(event: RunEvent): string | undefined {
         ...(event.resumedAtStep === undefined ? [] : [`resumed after step ${event.resumedAtStep}`]),
       ].join(", ");
     case "phase-start":
-      return `phase ${event.phase}, ${event.steps} steps${event.doneSteps === undefined ? "" : `, ${event.doneSteps} done`}`;
+      return [
+        `phase ${event.phase}, ${event.steps} steps`,
+        ...(event.doneSteps === undefined ? [] : [`${event.doneSteps} done`]),
+        ...(event.reusedFrom === undefined ? [] : [`the same as before: loaded from ${event.reusedFrom}`]),
+      ].join(", ");
     case "eval-end":
       return `step ${event.step}: held-out success ${shown(event.metrics[metric.evalSuccess])}, reward ${shown(event.metrics[metric.evalReward])}`;
     case "finding":

@@ -18,6 +18,7 @@ const Event = z.discriminatedUnion("type", [
     phase: z.string(),
     steps: z.number(),
     doneSteps: z.number().exactOptional(),
+    reusedFrom: z.string().exactOptional(),
   }),
   z.object({ type: z.literal("step-end"), step, metrics }),
   z.object({ type: z.literal("eval-end"), step, metrics }),

@@ -13,6 +13,8 @@ export type RunEvent =
       readonly steps: number;
       /** Of a resumed run: steps of the phase that were done before. */
       readonly doneSteps?: number;
+      /** Where its result was found: it was not made again. */
+      readonly reusedFrom?: string;
     }
   | { readonly type: "step-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
   | { readonly type: "eval-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }

@@ -26,7 +26,9 @@ export function describeConfig<Data>(
         options: ownOptions(algorithm),
       },
       warmStart:
-        warmStart === undefined || isFromRun(warmStart) ? warmStart : { ...warmStart, loss: warmStart.loss.name },
+        warmStart === undefined || isFromRun(warmStart)
+          ? warmStart
+          : { ...warmStart, cache: undefined, loss: warmStart.loss.name },
       parent,
       guide,
       tasksPerStep: config.tasksPerStep ?? 16,
