@@ -13,6 +13,7 @@ import { recipe } from "./recipe.ts";
 import { replay } from "./replay.ts";
 import { runs } from "./runs.ts";
 import { serve } from "./serve.ts";
+import { sweep } from "./sweep.ts";
 import { train } from "./train.ts";
 import { version } from "./version.ts";
 
@@ -23,6 +24,7 @@ export const builtinCommands: readonly Command[] = [
     play,
     env,
     train,
+    sweep,
     evaluate,
     runs,
     checkpoints,

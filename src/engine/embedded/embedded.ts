@@ -39,7 +39,7 @@ export interface EmbeddedOptions {
   valueHead?: boolean;
   /** For the initial weights. */
   seed?: number;
-  /** Processor cores to use; all by default. */
+  /** Processor cores to use; by default those that LUDUS_THREADS allows this process, or all. */
   threads?: number;
   /** Limit of the KV caches of all threads together; a quarter of the free memory by default. */
   maxCacheBytes?: number;
@@ -98,7 +98,7 @@ class EmbeddedEngine implements Engine {
     this.#options = options;
     this.#valueHead = options.valueHead ?? savedValueHead;
     this.#layout = weightLayout(config, this.#valueHead);
-    const cores = options.threads ?? availableParallelism();
+    const cores = options.threads ?? threadsOfProcess();
     const isSmall = this.#layout.size <= maxDataParallelParameters;
     const count = isSmall ? cores : 1;
     const { tokenizer } = options;
@@ -274,6 +274,12 @@ class EmbeddedEngine implements Engine {
   async close(): Promise<void> {
     await this.#pool.close();
   }
+}
+
+/** `ludus sweep` divides the cores among its runs. */
+function threadsOfProcess(): number {
+  const wanted = Number(process.env.LUDUS_THREADS);
+  return Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
 }
 
 function workBatches(rows: readonly (WorkRow | undefined)[], batches: readonly MicroBatch[]): WorkBatch[] {
