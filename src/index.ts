@@ -56,12 +56,16 @@ export {
   jsonlMonitor,
   type LiveDoctorOptions,
   liveDoctor,
+  type MlflowMonitorOptions,
   type Monitor,
   metric,
+  mlflowMonitor,
   type OtelMonitorOptions,
   otelMonitor,
   type TensorboardMonitorOptions,
   tensorboardMonitor,
+  type WandbMonitorOptions,
+  wandbMonitor,
 } from "./monitor/index.ts";
 export {
   byteTokenizer,
