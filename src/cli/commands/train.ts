@@ -42,8 +42,8 @@ algorithm.optimizer.learningRate and others like them. Arguments of functions ca
 Ctrl-C stops after saving the last complete step (exit status 130), twice stops at once; --resume continues from there.
 --from runs/first@40 starts from the weights of step 40 of another run; @best is the best by held-out success, @last or no @ the last.
 ludus checkpoints runs/first lists them. The model and the tokenizer must be the same; environment, algorithm and seed may differ.
-A warm start that was finished once is kept in .warm-starts beside the run, and loaded by runs with the same policy, demonstrations and options:
-it leaves the same weights, bit for bit. --no-cache, or imitate({ cache: false }), runs it again.
+A warm start that was finished once is kept in .warm-starts beside the run, and loaded by runs with the same policy,
+demonstrations and options: it leaves the same weights, bit for bit. --no-cache, or imitate({ cache: false }), runs it again.
 A run is resumed with the configuration it was stored with. Settings that may change, such as a learning rate, are named when they
 differ, and resumed with --accept algorithm.optimizer.learningRate.`,
   example: "ludus train train.ts --set steps=200 --set algorithm.groupSize=4",

@@ -32,7 +32,7 @@ export const entropyCollapse: Detector = {
           successAfter: success.last,
         },
         remedy:
-          "Return to a checkpoint from before the fall. Lower the learning rate, add a KL penalty or an entropy bonus, " +
+          "Return to a checkpoint from before the fall (ludus train --from run@step). Lower the learning rate, add a KL penalty or an entropy bonus, " +
           "use clip-higher (dapo), or sample at a higher temperature.",
       },
     ];
