@@ -55,7 +55,7 @@ const cases: Readonly<Record<string, readonly [program: string, said: string]>> 
   ],
   "a field an environment does not have": [
     'defineEnv({ name: "a", tasks, start, tols: {} })',
-    "'tols' does not exist in type 'EnvDefinition<{ sum: number; }, { reads: number; }>'. Did you mean to write 'tools'?",
+    "'tols' does not exist in type 'EnvDefinition<{ sum: number; }, { reads: number; }, Readonly<Record<string, Tool<{ reads: number; }, unknown>>>>'. Did you mean to write 'tools'?",
   ],
   "a limit there is not": [
     'defineEnv({ name: "a", tasks, start, limits: { trns: 4 } })',

@@ -61,7 +61,7 @@ test("a step may be saved again", async () => {
 test("the newest are kept, and those that are asked for", async () => {
   const checkpoints = new Checkpoints(run);
   for (const step of [1, 2, 3, 4]) await checkpoints.save(textEngine("x"), step);
-  checkpoints.retain(2, [1]);
+  checkpoints.retain(2, (step) => step === 1);
   expect(checkpoints.steps()).toEqual([1, 3, 4]);
   expect(entries()).toHaveLength(3);
 });

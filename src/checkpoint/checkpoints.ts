@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFolder } from "../atomic-folder.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine, LoadOptions } from "../engine/engine.ts";
 import { errorText, LudusError } from "../errors.ts";
 import { checkManifest, writeManifest } from "./manifest.ts";
 
@@ -49,11 +49,11 @@ export class Checkpoints {
   }
 
   /** Puts the weights of a step into the engine. A damaged folder is an error: which older step to go back to is for people to say. */
-  async load(engine: Pick<Engine, "load">, step: number): Promise<void> {
+  async load(engine: Pick<Engine, "load">, step: number, options: LoadOptions = {}): Promise<void> {
     const directory = this.directory(step);
     try {
       checkManifest(directory);
-      await engine.load(directory);
+      await engine.load(directory, options);
     } catch (error) {
       // made for another model: the folder is as it should be
       if (error instanceof LudusError && error.code === "other-model") throw error;
@@ -80,9 +80,9 @@ export class Checkpoints {
     }
   }
 
-  /** Forgets all but the newest `count` and those in `also`. */
-  retain(count: number, also: readonly number[] = []): void {
-    for (const step of this.steps().slice(0, -count)) if (!also.includes(step)) this.#discard(step);
+  /** Forgets all but the newest `count` and those that `isKept` names. */
+  retain(count: number, isKept: (step: number) => boolean = () => false): void {
+    for (const step of this.steps().slice(0, -count)) if (!isKept(step)) this.#discard(step);
   }
 
   #unfinished(step: number): string {

@@ -1,2 +1,4 @@
 export { Checkpoints } from "./checkpoints.ts";
 export { damagedCheckpoints } from "./damaged-checkpoints.ts";
+export { bestStep, chooseStep, type WantedStep } from "./choose-step.ts";
+export { bytesIn, folderHash, weightsHash } from "./weights-hash.ts";

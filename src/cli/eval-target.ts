@@ -3,6 +3,7 @@ import { LudusError } from "../errors.ts";
 import { type EvalOptions, type EvalReport, evalDefaults, evaluate } from "../eval/index.ts";
 import type { RunCatalog } from "../store/index.ts";
 import type { LearningPolicy, TrainConfig } from "../train/index.ts";
+import { policySeed } from "../train/parent.ts";
 import { makeWeights } from "../train/weights.ts";
 import { chooseCheckpoint } from "./choose-checkpoint.ts";
 import type { Terminal } from "./command.ts";
@@ -112,7 +113,7 @@ async function findSubject(
   return checkpointSubject(runs, target, setFields(await loadConfig(file), set), checkpoint ?? "last");
 }
 
-const Stored = z.object({ env: z.object({ name: z.string() }), seed: z.number().default(0) });
+const Stored = z.object({ env: z.object({ name: z.string() }) });
 
 async function checkpointSubject(runs: RunCatalog, id: string, config: TrainConfig, wanted: string): Promise<Subject> {
   return withRun(runs, id, async (run) => {
@@ -139,8 +140,9 @@ async function checkpointSubject(runs: RunCatalog, id: string, config: TrainConf
 }
 
 async function identityOf({ id, reader }: OpenedRun): Promise<{ readonly env: string; readonly seed: number }> {
-  const stored = Stored.safeParse(await reader.config());
-  if (stored.success) return { env: stored.data.env.name, seed: stored.data.seed };
+  const config = await reader.config();
+  const stored = Stored.safeParse(config);
+  if (stored.success) return { env: stored.data.env.name, seed: policySeed(config) };
   throw new LudusError("run-incomplete", {
     got: `${id}, which does not say what was trained`,
     expected: "a run that train() has begun",

@@ -59,12 +59,15 @@ export function runsText({ runs, others }: RunList, directory: string, screen: S
   if (runs.length === 0) return `No runs in ${directory}. ludus train makes one.\n`;
   const paint = paintFor(screen);
   const heads = ["run", "environment", "algorithm", "steps", "success", "eval", "last change", "state"];
+  const hasParents = runs.some(({ parent }) => parent !== undefined);
   const rows = runs.map((run) => [
     ...[harmless(run.id), harmless(run.env ?? "-"), harmless(run.algorithm ?? "-"), stepsText(run)],
     ...[figure(run.success), figure(run.eval), dateText(run.changed), stateText(run, paint)],
+    ...(hasParents ? [run.parent === undefined ? "" : harmless(`${run.parent.run}@${run.parent.step}`)] : []),
   ]);
+  const allHeads = [...heads, ...(hasParents ? ["started from"] : [])];
   const more = others === 0 ? "" : `and ${others} more: --limit ${runs.length + others}\n`;
-  return `${textTable([heads.map((head) => paint("bold", head)), ...rows], [3, 4, 5])}${more}`;
+  return `${textTable([allHeads.map((head) => paint("bold", head)), ...rows], [3, 4, 5])}${more}`;
 }
 
 function stepsText({ steps, plannedSteps }: RunSummary): string {

@@ -57,23 +57,25 @@ describe("ludus", () => {
       Usage: ludus <command> [arguments]
 
       Commands:
-        init       Create a project: an environment, a training file, a test
-        play       Play an environment yourself, with the prompts that a model gets
-        env        List environments, or check that one keeps its contract
-        train      Train a policy from a configuration file, and store the run in a folder
-        eval       Evaluate a policy on held-out tasks
-        runs       List the runs in a folder, newest first
-        replay     Show an episode of a run turn by turn, or list episodes
-        compare    Compare two runs: success, metrics, curves, configuration
-        doctor     Diagnose a run: findings with evidence and remedy
-        dashboard  Show runs in the browser, live: curves, trajectories, manual play
-        serve      Serve a checkpoint with OpenAI's and Anthropic's protocols
-        export     Export a run's episodes, metrics or model to other formats
-        recipe     Reproduce published systems in small, each with its baselines
-        bench      Measure how fast this machine samples and trains
-        version    Print the version of ludus
-        fail       Fail as asked
-        greet      Say hello
+        init         Create a project: an environment, a training file, a test
+        play         Play an environment yourself, with the prompts that a model gets
+        env          List environments, or check that one keeps its contract
+        train        Train a policy from a configuration file, and store the run in a folder
+        sweep        Train a file with several values and seeds, and compare held-out success
+        eval         Evaluate a policy on held-out tasks
+        runs         List the runs in a folder, newest first
+        checkpoints  List the checkpoints of a run, with held-out success and size
+        replay       Show an episode of a run turn by turn, or list episodes
+        compare      Compare two runs: success, metrics, curves, configuration
+        doctor       Diagnose a run: findings with evidence and remedy
+        dashboard    Show runs in the browser, live: curves, trajectories, manual play
+        serve        Serve a checkpoint with OpenAI's and Anthropic's protocols
+        export       Export a run's episodes, metrics or model to other formats
+        recipe       Reproduce published systems in small, each with its baselines
+        bench        Measure how fast this machine samples and trains
+        version      Print the version of ludus
+        fail         Fail as asked
+        greet        Say hello
 
       Options:
         --help     Print this text; after a command, its options

@@ -11,7 +11,7 @@ const limits = ["turns", "tokens", "turnTokens", "toolMs", "envMs", "episodeMs",
 const known: Readonly<Record<string, Kind>> = {
   ...all("number", "", ["steps", "tasksPerStep", "seed"]),
   learners: "list",
-  ...all("number", "save.", ["every", "keep"]),
+  ...all("number", "save.", ["every", "retain", "retainEvery"]),
   ...all("number", "eval.", ["every", "tasks", "attempts", "temperature", "topP", "topK", "seed"]),
   "eval.split": "string",
   ...all("number", "budget.", ["seconds", "tokens"]),

@@ -1,17 +1,23 @@
+import { dirname, join, normalize, sep } from "node:path";
 import { defined } from "../defined.ts";
 import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
 import { sqliteRuns } from "../store/index.ts";
 import { type TrainConfig, type TrainResult, train } from "../train/index.ts";
+import { isFromRun } from "../train/parent.ts";
 import type { Terminal } from "./command.ts";
 import { evalJson, evalTable } from "./eval-table.ts";
 import { loadConfig } from "./load-config.ts";
 import { paintFor } from "./paint.ts";
 import { chooseRunDirectory } from "./run-directory.ts";
 import { setFields } from "./set-fields.ts";
+import { withStart } from "./start-from.ts";
 
 export interface TrainOptions {
   readonly set?: readonly string[];
   readonly run?: string;
+  readonly from?: string;
+  readonly optimizer?: "keep" | "fresh";
+  readonly "no-cache"?: boolean;
   readonly resume?: boolean;
   readonly accept?: readonly string[];
   readonly events?: string;
@@ -26,10 +32,12 @@ export async function trainFile(
   terminal: Terminal,
   interrupt: AbortSignal,
 ): Promise<number> {
-  const config = setFields(await loadConfig(file), options.set ?? []);
-  const wanted = options.run ?? config.run;
+  const given = setFields(await loadConfig(file), options.set ?? []);
+  const wanted = options.run ?? given.run;
   const isResumed = options.resume === true;
-  const run = await chooseRunDirectory(sqliteRuns(), { wanted, isResumed, env: config.env.name, root: "runs" });
+  const runs = sqliteRuns();
+  const run = await chooseRunDirectory(runs, { wanted, isResumed, env: given.env.name, root: "runs" });
+  const config = cached(await withStart(given, options, isResumed ? { runs, run } : undefined), run, options);
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
   const accept = [...(config.accept ?? []), ...(options.accept ?? []).flatMap((paths) => paths.split(","))];
   const result = await train({ ...config, run, accept, signal, monitors: monitorsOf(config, options, terminal) });
@@ -37,6 +45,19 @@ export async function trainFile(
   if (options.json) terminal.stdout.write(`${JSON.stringify(resultJson(run, result))}\n`);
   else terminal.stdout.write(resultText(file, run, result, terminal));
   return isCutShort(result.reason) ? 1 : 0;
+}
+
+/** Warm starts that were made before are used again, unless the file or the command says otherwise. */
+function cached(config: TrainConfig, run: string, options: TrainOptions): TrainConfig {
+  const { warmStart } = config;
+  if (warmStart === undefined || isFromRun(warmStart)) return config;
+  const cache = options["no-cache"] ? false : (warmStart.cache ?? join(runsFolder(run), ".warm-starts"));
+  return { ...config, warmStart: { ...warmStart, cache } };
+}
+
+/** What a run shares with its neighbours is above it; all runs below runs/ share one folder. */
+function runsFolder(run: string): string {
+  return normalize(run).split(sep)[0] === "runs" ? "runs" : dirname(run);
 }
 
 function monitorsOf(config: TrainConfig, { quiet, json, events }: TrainOptions, { stderr }: Terminal): Monitor[] {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { packageVersion } from "../checkpoint/package-version.ts";
 import { initFiles } from "./init-files.ts";
-import { packageVersion } from "./package-version.ts";
 import { usageError } from "./parse-options.ts";
 
 export interface WrittenProject {

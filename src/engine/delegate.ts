@@ -13,7 +13,7 @@ export function delegate(engine: Engine, changes: Partial<Omit<Engine, "info">>)
     snapshot: (name, options) => engine.snapshot(name, options),
     release: (kept) => engine.release(kept),
     save: (directory) => engine.save(directory),
-    load: (directory) => engine.load(directory),
+    load: (directory, options) => engine.load(directory, options),
     close: () => engine.close(),
     ...changes,
   };

@@ -32,7 +32,7 @@ export interface Engine {
   release(kept: { weights?: string; rollout?: string }): Promise<void>;
   /** Writes a Hugging Face folder, plus what an exact resume needs. Refused while accumulated gradients wait for a `step`. */
   save(directory: string): Promise<void>;
-  load(directory: string): Promise<void>;
+  load(directory: string, options?: LoadOptions): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -159,6 +159,11 @@ export interface StepReport {
   readonly applied: boolean;
   readonly clipped: boolean;
   readonly policyVersion: number;
+}
+
+export interface LoadOptions {
+  /** "fresh" leaves the saved optimizer state out: moments are 0 and Adam counts from the first step. "keep" by default. */
+  optimizer?: "keep" | "fresh";
 }
 
 export interface SnapshotOptions {

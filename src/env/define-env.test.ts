@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { LudusError } from "../errors.ts";
 import { react } from "../policy/formats/react.ts";
-import type { Rng } from "../random.ts";
+import { createRng, type Rng } from "../random.ts";
 import { generated } from "../task/generated.ts";
 import { tool } from "../tool/define-tool.ts";
 import { defaultLimits, defineEnv, type EnvDefinition } from "./define-env.ts";
@@ -132,6 +132,46 @@ describe("types", () => {
       close: (state) => state.said.clear(),
     });
     expectTypeOf(env).toEqualTypeOf<Env<Sum, { tries: number; said: Set<string> }>>();
+  });
+
+  test("an expert's calls are checked by the tools' schemas, and are turns with that call", () => {
+    const input = z.object({ query: z.string(), limit: z.number().default(3) });
+    const env = defineEnv({
+      name: "typed-calls",
+      tasks,
+      start: () => ({ state: { found: 0 }, say: "" }),
+      tools: (tool) => ({
+        search: tool({ input, run: ({ limit }) => limit }),
+        stop: tool({ input: z.object({}), run: () => "" }),
+      }),
+      expert({ call, state, turn }) {
+        expectTypeOf(state.found).toEqualTypeOf<number>();
+        expectTypeOf(call).toHaveProperty("search");
+        expectTypeOf(call.search).parameter(0).toEqualTypeOf<{ query: string; limit?: number | undefined }>();
+        // @ts-expect-error the argument is a string
+        call.search({ query: 3 });
+        // @ts-expect-error there is no such tool
+        void call.serach;
+        return turn === 0 ? call.search({ query: "a" }, { thought: "hm" }) : call.stop({});
+      },
+      actions: ({ call }) => [call.stop({})],
+    });
+    expectTypeOf(env).toEqualTypeOf<Env<Sum, { found: number }>>();
+    const context = { task: { a: 1, b: 2 }, state: { found: 0 }, rng: createRng(0), role: "agent", turn: 0 };
+    expect(env.expert?.(context)).toEqual({ thought: "hm", calls: [{ name: "search", arguments: { query: "a" } }] });
+    expect(env.actions?.(context)).toEqual([{ calls: [{ name: "stop", arguments: {} }] }]);
+  });
+
+  test("tools that are listed outright are known to the expert too", () => {
+    const guess = tool({ input: z.object({ value: z.number() }), run: () => "" });
+    defineEnv({
+      name: "listed",
+      tasks,
+      start: () => ({ state: 1, say: "" }),
+      tools: { guess },
+      // @ts-expect-error the argument is a number
+      expert: ({ call }) => call.guess({ value: "3" }),
+    });
   });
 
   test("tools with a state of their own must fit", () => {

@@ -1,19 +1,19 @@
 import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
-import type { CallFormat } from "../policy/call-format.ts";
+import type { CallFormat, WantToSay } from "../policy/call-format.ts";
 import { hermes } from "../policy/formats/hermes.ts";
 import { plain } from "../policy/formats/plain.ts";
 import type { Limits } from "../rollout/limits.ts";
-
+import type { ToolCall } from "../schema/message.ts";
 import type { TaskSource } from "../task/task-source.ts";
 import { type ToolOptions, tool } from "../tool/define-tool.ts";
-import type { StandardSchema } from "../tool/standard-schema.ts";
+import type { InputOf, StandardSchema } from "../tool/standard-schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import { attemptEpisode } from "./attempt/attempt-episode.ts";
 import { demonstrateEpisode } from "./attempt/demonstrate-episode.ts";
 import { openingOf, sampleTexts } from "./attempt/sample-texts.ts";
-import type { ActContext, Acted, Env, FinishedEpisode, ScoreParts, Start, StartContext } from "./env.ts";
+import type { ActContext, Acted, Env, ExpertContext, FinishedEpisode, ScoreParts, Start, StartContext } from "./env.ts";
 
 export const defaultLimits: Limits = {
   turns: 10,
@@ -27,20 +27,42 @@ export const defaultLimits: Limits = {
 };
 
 type ToolSet<State> = Readonly<Record<string, Tool<State>>>;
-export type ToolMaker<State> = <Schema extends StandardSchema>(options: ToolOptions<Schema, State>) => Tool<State>;
+export type ToolMaker<State> = <Schema extends StandardSchema>(
+  options: ToolOptions<Schema, State>,
+) => Tool<State, InputOf<Schema>>;
+
+/**
+ * What an expert calls tools with: `call.search({ query })` is a turn with that call, `call.search({ query }, { thought })` one with
+ * a thought before it. Names and arguments are checked by the tools' schemas as they are typed.
+ */
+export type ToolCalls<Tools> = {
+  readonly [Name in keyof Tools]: (
+    input: Tools[Name] extends Tool<never, infer Input> ? Input : unknown,
+    more?: Pick<WantToSay, "thought" | "answer">,
+  ) => WantToSay & { readonly calls: readonly [ToolCall] };
+};
+
+/** What an environment's `expert` and `actions` are given. */
+export interface AdviceContext<Data, State, Tools> extends ExpertContext<Data, State> {
+  readonly call: ToolCalls<Tools>;
+}
 
 /** What an author writes: `Env` without what has a default. Properties come in this order, so that types are inferred. */
-export interface EnvDefinition<Data, State>
-  extends Pick<Env<Data, State>, "name" | "remind" | "expert" | "actions" | "stateKey" | "close"> {
+export interface EnvDefinition<Data, State, Tools extends ToolSet<State> = ToolSet<State>>
+  extends Pick<Env<Data, State>, "name" | "remind" | "stateKey" | "close"> {
   description?: string;
   tasks: TaskSource<Data>;
   /** Told once, before everything. */
   system?: string | ((task: Data, role: string) => string);
   start(context: StartContext<Data>): Start<State> | Promise<Start<State>>;
   /** Tools, or a function that makes them: in the latter `tool` knows the type of the state. */
-  tools?: ToolSet<NoInfer<State>> | ((tool: ToolMaker<NoInfer<State>>) => ToolSet<NoInfer<State>>);
+  tools?: Tools | ((tool: ToolMaker<NoInfer<State>>) => Tools);
   act?(context: ActContext<Data, NoInfer<State>>): Acted | Promise<Acted>;
   score?(episode: FinishedEpisode<NoInfer<Data>, NoInfer<State>>): ScoreParts | Promise<ScoreParts>;
+  /** What someone who knows the world would say now; undefined when the expert is stuck. */
+  expert?(context: AdviceContext<NoInfer<Data>, NoInfer<State>, NoInfer<Tools>>): WantToSay | string | undefined;
+  /** What may be said now, where that can be listed: for random players, noisy demonstrations, exploration and search. */
+  actions?(context: AdviceContext<NoInfer<Data>, NoInfer<State>, NoInfer<Tools>>): readonly (WantToSay | string)[];
   limits?: Partial<Limits>;
   format?: CallFormat;
   malformed?: "observe" | "stop";
@@ -48,7 +70,9 @@ export interface EnvDefinition<Data, State>
 }
 
 /** Makes an environment of a definition, or says what is wrong with it. */
-export function defineEnv<Data, State>(definition: EnvDefinition<Data, State>): Env<Data, State> {
+export function defineEnv<Data, State, Tools extends ToolSet<State> = ToolSet<State>>(
+  definition: EnvDefinition<Data, State, Tools>,
+): Env<Data, State> {
   const { name, system, limits, roles = ["agent"] } = definition;
   const tools = typeof definition.tools === "function" ? definition.tools(tool) : definition.tools;
   checkName("environment", name);
@@ -56,10 +80,15 @@ export function defineEnv<Data, State>(definition: EnvDefinition<Data, State>): 
   if (roles.length === 0 || new Set(roles).size !== roles.length) {
     throw new LudusError("bad-env", { got: `roles [${roles}] of ${name}`, expected: "at least one, all different" });
   }
-  const { system: _system, tools: _tools, ...rest } = definition;
+  const { system: _system, tools: _tools, expert, actions, ...rest } = definition;
+  const call = callsOf<Tools>(Object.keys(tools ?? {}));
   return {
     ...rest,
-    ...defined({ tools }),
+    ...defined({
+      tools,
+      expert: expert && ((context: ExpertContext<Data, State>) => expert.call(definition, { ...context, call })),
+      actions: actions && ((context: ExpertContext<Data, State>) => actions.call(definition, { ...context, call })),
+    }),
     description: definition.description ?? name,
     limits: checkedLimits(name, limits),
     format: definition.format ?? (tools === undefined ? plain() : hermes()),
@@ -81,6 +110,17 @@ export function defineEnv<Data, State>(definition: EnvDefinition<Data, State>): 
     },
     ...defined({ system: system === undefined ? undefined : typeof system === "string" ? () => system : system }),
   };
+}
+
+function callsOf<Tools>(names: readonly string[]): ToolCalls<Tools> {
+  const calls = names.map((name) => {
+    const call = (input: ToolCall["arguments"], more: Pick<WantToSay, "thought" | "answer"> = {}) => {
+      return { ...more, calls: [{ name, arguments: input }] };
+    };
+    return [name, call] as const;
+  });
+  // every name is a tool's, and what it is given was checked by its type
+  return Object.fromEntries(calls) as unknown as ToolCalls<Tools>;
 }
 
 export function checkName(kind: string, name: string): void {

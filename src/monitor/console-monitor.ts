@@ -64,11 +64,17 @@ const clock = () => performance.now();
 function lineOf(event: RunEvent): string | undefined {
   switch (event.type) {
     case "run-start":
-      return event.resumedAtStep === undefined
-        ? `run ${event.name}`
-        : `run ${event.name}, resumed after step ${event.resumedAtStep}`;
+      return [
+        `run ${event.name}`,
+        ...(event.parent === undefined ? [] : [`from step ${event.parent.step} of ${event.parent.run}`]),
+        ...(event.resumedAtStep === undefined ? [] : [`resumed after step ${event.resumedAtStep}`]),
+      ].join(", ");
     case "phase-start":
-      return `phase ${event.phase}, ${event.steps} steps${event.doneSteps === undefined ? "" : `, ${event.doneSteps} done`}`;
+      return [
+        `phase ${event.phase}, ${event.steps} steps`,
+        ...(event.doneSteps === undefined ? [] : [`${event.doneSteps} done`]),
+        ...(event.reusedFrom === undefined ? [] : [`the same as before: loaded from ${event.reusedFrom}`]),
+      ].join(", ");
     case "eval-end":
       return `step ${event.step}: held-out success ${shown(event.metrics[metric.evalSuccess])}, reward ${shown(event.metrics[metric.evalReward])}`;
     case "finding":

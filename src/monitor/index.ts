@@ -23,6 +23,8 @@ export {
   storedView,
 } from "./doctor/index.ts";
 export { type JsonlMonitorOptions, jsonlMonitor } from "./jsonl-monitor.ts";
+export { type MlflowMonitorOptions, mlflowMonitor } from "./mlflow-monitor.ts";
 export type { FinishedRollout, Monitor } from "./monitor.ts";
 export { type OtelMonitorOptions, otelMonitor, type Tracer } from "./otel-monitor.ts";
 export { type TensorboardMonitorOptions, tensorboardMonitor } from "./tensorboard-monitor.ts";
+export { type WandbMonitorOptions, wandbMonitor } from "./wandb-monitor.ts";

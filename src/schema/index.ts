@@ -15,7 +15,7 @@ export { jsonLine, type LineReader, type Lines, type ReadLinesOptions, textLines
 export type { JsonReal } from "./json-real.ts";
 export { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";
 export type { Message, Role, ToolCall, ToolSpec } from "./message.ts";
-export type { RunEndReason, RunEvent } from "./run-event.ts";
+export type { ParentRun, RunEndReason, RunEvent } from "./run-event.ts";
 export { runEventFromJson } from "./run-event-json.ts";
 export { makeScore, type Score } from "./score.ts";
 export {

@@ -8,12 +8,18 @@ const step = z.number();
 const metrics = z.record(z.string(), Real);
 
 const Event = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("run-start"), name: z.string(), resumedAtStep: z.number().exactOptional() }),
+  z.object({
+    type: z.literal("run-start"),
+    name: z.string(),
+    resumedAtStep: z.number().exactOptional(),
+    parent: z.object({ run: z.string(), step }).exactOptional(),
+  }),
   z.object({
     type: z.literal("phase-start"),
     phase: z.string(),
     steps: z.number(),
     doneSteps: z.number().exactOptional(),
+    reusedFrom: z.string().exactOptional(),
   }),
   z.object({ type: z.literal("step-end"), step, metrics }),
   z.object({ type: z.literal("eval-end"), step, metrics }),

@@ -2,13 +2,21 @@ import type { Failure } from "./failure.ts";
 
 /** What a run reports as it goes. Time and order are the store's. */
 export type RunEvent =
-  | { readonly type: "run-start"; readonly name: string; readonly resumedAtStep?: number }
+  | {
+      readonly type: "run-start";
+      readonly name: string;
+      readonly resumedAtStep?: number;
+      /** The run whose checkpoint it started from. */
+      readonly parent?: ParentRun;
+    }
   | {
       readonly type: "phase-start";
       readonly phase: string;
       readonly steps: number;
       /** Of a resumed run: steps of the phase that were done before. */
       readonly doneSteps?: number;
+      /** Where its result was found: it was not made again. */
+      readonly reusedFrom?: string;
     }
   | { readonly type: "step-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
   | { readonly type: "eval-end"; readonly step: number; readonly metrics: Readonly<Record<string, number>> }
@@ -23,5 +31,10 @@ export type RunEvent =
       /** Of a run that failed: the error. */
       readonly message?: string;
     };
+
+export interface ParentRun {
+  readonly run: string;
+  readonly step: number;
+}
 
 export type RunEndReason = "finished" | "stopped" | "time-budget" | "token-budget" | "early-stop" | "doctor" | "failed";

@@ -2,7 +2,13 @@ import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { checkParameters, parametersOf } from "./parameters-of.ts";
 import { type IsolatedOptions, isolated } from "./sandbox/run-isolated.ts";
-import { describeIssues, type OutputOf, type StandardResult, type StandardSchema } from "./standard-schema.ts";
+import {
+  describeIssues,
+  type InputOf,
+  type OutputOf,
+  type StandardResult,
+  type StandardSchema,
+} from "./standard-schema.ts";
 import type { CheckedInput, Tool, ToolContext } from "./tool.ts";
 
 interface CommonOptions<Schema extends StandardSchema> {
@@ -42,7 +48,9 @@ export type ToolOptions<Schema extends StandardSchema, State> =
   | IsolatedToolOptions<Schema>;
 
 /** `tool` for a state that is known: an environment can hand it to a function, and types flow from its `start` to its tools. */
-export type MakeTool<State> = <Schema extends StandardSchema>(options: ToolOptions<Schema, State>) => Tool<State>;
+export type MakeTool<State> = <Schema extends StandardSchema>(
+  options: ToolOptions<Schema, State>,
+) => Tool<State, InputOf<Schema>>;
 
 /**
  * Makes a tool of a schema and a function, or of a schema and a module that is run where it can be killed:
@@ -50,7 +58,9 @@ export type MakeTool<State> = <Schema extends StandardSchema>(options: ToolOptio
  *     tool({ input: z.object({ query: z.string() }), run: ({ query }, { state }) => state.index.find(query) });
  *     tool({ input: z.object({ code: z.string() }), isolated: { module: new URL("./run-code.ts", import.meta.url) } });
  */
-export function tool<Schema extends StandardSchema, State = unknown>(options: ToolOptions<Schema, State>): Tool<State> {
+export function tool<Schema extends StandardSchema, State = unknown>(
+  options: ToolOptions<Schema, State>,
+): Tool<State, InputOf<Schema>> {
   const { input, isolated: where } = options;
   const timeoutMs = checkTimeout(options.timeoutMs ?? where?.limits?.timeoutMs);
   return {

@@ -23,6 +23,9 @@ export interface StandardIssue {
 /** What a schema gives once the input has passed. */
 export type OutputOf<Schema extends StandardSchema> = NonNullable<Schema["~standard"]["types"]>["output"];
 
+/** What a schema takes: defaults may be left out. */
+export type InputOf<Schema extends StandardSchema> = NonNullable<Schema["~standard"]["types"]>["input"];
+
 const maxIssues = 5;
 
 /** One line for whoever wrote the input: `items[0].name: expected string; limit: too big`. */

@@ -14,7 +14,7 @@ import type { Box, BoxSpec, FunctionRunner } from "./sandbox/sandbox.ts";
  * Throwing a `ToolError` tells the policy what it did wrong. Any other exception is a fault of the tool: the episode ends
  * with `tool-crash` and is not learned from, so that a bug never looks like a bad policy.
  */
-export interface Tool<State = unknown> {
+export interface Tool<State = unknown, Input = unknown> {
   readonly spec: Omit<ToolSpec, "name">;
   /** Parses arguments. `problem` names the argument that is wrong and what was expected. */
   check(input: unknown): Promise<CheckedInput> | CheckedInput;
@@ -31,6 +31,8 @@ export interface Tool<State = unknown> {
   readonly whenKilled?: "observe" | "stop";
   /** Overrides the environment's `toolMs`. */
   readonly timeoutMs?: number;
+  /** Never there: the type of the arguments, so that an expert's calls are checked. */
+  readonly "~input"?: Input;
 }
 
 export type CheckedInput =

@@ -2,6 +2,7 @@ import { LudusError } from "../errors.ts";
 import type { World } from "../rollout/world.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
+import { isFromRun } from "./parent.ts";
 import { noValues } from "./stages/measure.ts";
 import type { TrainConfig } from "./train.ts";
 import { weightsOf } from "./weights.ts";
@@ -15,10 +16,17 @@ export function checkConfig<Data>(config: TrainConfig<Data>): void {
   whole("concurrency", config.concurrency, 1);
   whole("save.every", save?.every, 1);
   whole("save.retain", save?.retain, 1);
+  whole("save.retainEvery", save?.retainEvery, 1);
   whole("eval.every", evaluation?.every, 1);
   whole("eval.tasks", evaluation?.tasks, 0);
   whole("eval.retainEpisodes", evaluation?.retainEpisodes, 0);
   whole("earlyStop.window", earlyStop?.window, 1);
+  if (config.warmStart !== undefined && isFromRun(config.warmStart) && config.warmStart.steps !== 0) {
+    throw new LudusError("bad-config", {
+      got: `warmStart.steps = ${config.warmStart.steps} with fromRun()`,
+      expected: "imitate(): the weights of another run take no steps",
+    });
+  }
   checkAlgorithm(algorithm);
   if (algorithm.credit.needs.stateKeys === true && !env.hasStateKeys) {
     throw new LudusError("no-state-keys", {

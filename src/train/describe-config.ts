@@ -2,11 +2,15 @@ import { processSandbox } from "../tool/sandbox/process-sandbox.ts";
 import { sandboxInfo } from "../tool/sandbox/require-level.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
+import { isFromRun, type Parent } from "./parent.ts";
 import { configVersion, type RunConfig, toJson } from "./run-config.ts";
 import type { TrainConfig } from "./train.ts";
 
 /** The resolved configuration: defaults filled in, functions named, schedules told by their values. */
-export function describeConfig<Data>(config: TrainConfig<Data>, policy: LearningPolicy, guide: string): RunConfig {
+export function describeConfig<Data>(
+  config: TrainConfig<Data>,
+  { policy, guide, parent }: { policy: LearningPolicy; guide: string; parent?: Parent },
+): RunConfig {
   const { env, algorithm, warmStart, guide: _guide, policy: _policy, run: _run, ...rest } = config;
   const { monitors: _monitors, signal: _signal, now: _now, accept: _accept, store: _store, ...settings } = rest;
   const { name, description, limits, roles, format } = env;
@@ -21,7 +25,11 @@ export function describeConfig<Data>(config: TrainConfig<Data>, policy: Learning
         loss: algorithm.loss.name,
         options: ownOptions(algorithm),
       },
-      warmStart: warmStart === undefined ? undefined : { ...warmStart, loss: warmStart.loss.name },
+      warmStart:
+        warmStart === undefined || isFromRun(warmStart)
+          ? warmStart
+          : { ...warmStart, cache: undefined, loss: warmStart.loss.name },
+      parent,
       guide,
       tasksPerStep: config.tasksPerStep ?? 16,
       seed: config.seed ?? 0,

@@ -1,5 +1,6 @@
 export type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
 export { type FromPretrainedOptions, fromPretrained, type PretrainedModel } from "./from-pretrained.ts";
+export { type FromRun, type FromRunOptions, fromRun } from "./from-run.ts";
 export { type FromScratchOptions, fromScratch } from "./from-scratch.ts";
 export type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 export { type OfflineConfig, type OfflineResult, trainOffline } from "./offline.ts";

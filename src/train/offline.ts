@@ -104,7 +104,7 @@ async function start(recorder: RunRecorder, config: OfflineConfig, examples: num
   const resumed = await recorder.resume(policy.engine, resolved, accept);
   if (resumed === undefined) {
     const loss = needsSnapshot(algorithm) ? algorithm.loss : { ...algorithm.loss, needs: {} };
-    await copyWeights(policy, { loss }, [policyWeights]);
+    await copyWeights(policy, { loss }, [policyWeights], false);
     await recorder.begin(resolved);
   } else {
     const before = z.object({ examples: z.int() }).parse(resumed.state).examples;

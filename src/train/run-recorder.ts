@@ -23,13 +23,21 @@ import { Monitors } from "./monitors.ts";
 import { type ConfigChange, checkConfigChange, isOutdated, type RunConfig } from "./run-config.ts";
 import { LostStep } from "./stages/lost-step.ts";
 
+export interface SaveOptions {
+  /** Steps between two checkpoints; a tenth of the run by default. */
+  every?: number;
+  /** How many of the newest are retained; 2 by default. The best by held-out success is retained besides. */
+  retain?: number;
+  /** Every so many steps a checkpoint is saved that is never removed, to go back to later. None by default. */
+  retainEvery?: number;
+}
+
 export interface RecorderOptions {
   /** The id of the run in its store: a folder, unless another store is given. */
   run?: string;
   /** Where runs are stored: `sqliteRuns()` by default, which makes a folder with `run.sqlite` and checkpoints of each. */
   store?: RunCatalog;
-  /** Checkpoints, every so many steps; a tenth of the run by default. Of the last ones `retain` are retained, 2 by default, and the best. */
-  save?: { every?: number; retain?: number };
+  save?: SaveOptions;
   monitors?: readonly Monitor[];
   now?: () => number;
   /** Settings that may differ from those a stored run was made with, by their paths. */
@@ -70,6 +78,7 @@ export class RunRecorder {
   readonly #checkpoints: Checkpoints | undefined;
   readonly #every: number;
   readonly #retained: number;
+  readonly #retainEvery: number;
   #savedStep = -1;
   #best: z.infer<typeof Best> | undefined;
   #lastReport: { readonly step: number; readonly report: EvalReport } | undefined;
@@ -80,6 +89,7 @@ export class RunRecorder {
     this.#checkpoints = checkpoints;
     this.#every = options.save?.every ?? Math.max(1, Math.round(totalSteps / 10));
     this.#retained = options.save?.retain ?? 2;
+    this.#retainEvery = options.save?.retainEvery ?? Number.POSITIVE_INFINITY;
   }
 
   static async open(options: RecorderOptions, totalSteps: number): Promise<RunRecorder> {
@@ -204,7 +214,13 @@ export class RunRecorder {
 
   /** To be called when all that belongs to the last step has been recorded. */
   async saveIfDue(engine: Engine): Promise<void> {
-    if ((this.lastStep + 1) % this.#every === 0 || this.#best?.step === this.lastStep) await this.save(engine);
+    const isDue = (this.lastStep + 1) % this.#every === 0 || this.#best?.step === this.lastStep;
+    if (isDue || this.#isRetained(this.lastStep)) await this.save(engine);
+  }
+
+  /** Whether a checkpoint of the step is never removed. */
+  #isRetained(step: number): boolean {
+    return (step + 1) % this.#retainEvery === 0;
   }
 
   /** A checkpoint of the last step. */
@@ -214,7 +230,7 @@ export class RunRecorder {
     if (checkpoints === undefined || step <= this.#savedStep) return;
     const directory = await checkpoints.save(engine, step);
     this.#savedStep = step;
-    checkpoints.retain(this.#retained, this.#best === undefined ? [] : [this.#best.step]);
+    checkpoints.retain(this.#retained, (other) => this.#isRetained(other) || other === this.#best?.step);
     await this.#store?.append(step, { pruneStateBefore: checkpoints.steps()[0] ?? 0 });
     this.monitors.record({ type: "checkpoint-saved", step, directory });
   }

@@ -60,7 +60,7 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
   // a warm start that was broken off continues when the run is resumed: weights to compare with are not there yet
   const stopped = endReason(run);
   if (stopped !== undefined) return stopped;
-  if (firstStep <= start) await copyWeights(context.policy, algorithm, context.learners);
+  if (firstStep <= start) await copyWeights(context.policy, algorithm, context.learners, run.parent !== undefined);
   const doneSteps = firstStep > start ? firstStep - start : undefined;
   recorder.monitors.record({ type: "phase-start", phase: algorithm.name, steps, ...defined({ doneSteps }) });
   // an evaluation that a stop left out of the step that was saved

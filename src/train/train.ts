@@ -7,8 +7,10 @@ import type { RunEndReason } from "../schema/run-event.ts";
 import type { RunCatalog } from "../store/run-catalog.ts";
 import type { Sandbox } from "../tool/sandbox/sandbox.ts";
 import type { Algorithm } from "./algorithm.ts";
+import type { FromRun } from "./from-run.ts";
 import type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 import type { Replay } from "./replay.ts";
+import type { SaveOptions } from "./run-recorder.ts";
 import type { RolloutSettings } from "./stages/stage-context.ts";
 import type { WarmStart } from "./warm-start.ts";
 
@@ -32,7 +34,8 @@ export interface TrainConfig<Data = unknown> {
   steps: number;
   /** Groups of a step: tasks times the algorithm's group size is the number of rollouts. 16 by default. */
   tasksPerStep?: number;
-  warmStart?: WarmStart;
+  /** What comes before learning from experience: `imitate()`, or the weights of another run, `fromRun()`. */
+  warmStart?: WarmStart | FromRun;
   /** Which tasks come next; all of them in turn by default. */
   guide?: MakeGuide;
   /** Compares the attempts of each group and adds to their scores: `relativeJudge(…)`, or a function. */
@@ -69,8 +72,8 @@ export interface TrainConfig<Data = unknown> {
    * `algorithm.optimizer.learningRate` or just `learningRate`. Any other difference is refused when a run is resumed.
    */
   accept?: readonly string[];
-  /** Checkpoints, every so many steps; a tenth of the run by default. Of the last ones `retain` are retained, 2 by default, and the best. */
-  save?: { every?: number; retain?: number };
+  /** When checkpoints are saved, and which are retained. */
+  save?: SaveOptions;
   /** Seconds are this process's; sampled tokens are those of the whole run. */
   budget?: { seconds?: number; tokens?: number };
   /** Ends the run when the mean success of so many steps has reached a value. */

@@ -1,22 +1,23 @@
 import { z } from "zod";
 import { defined } from "../defined.ts";
-import type { Engine } from "../engine/engine.ts";
+import { type Engine, policyWeights } from "../engine/engine.ts";
 import type { Guide, GuideEngine } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
 import { createLimiter } from "../limiter.ts";
 import { DoctorStop } from "../monitor/doctor/index.ts";
 import { defaultConcurrency } from "../rollout/run-group.ts";
 import { FailureTally } from "../schema/failure.ts";
-import type { RunEndReason } from "../schema/run-event.ts";
+import type { ParentRun, RunEndReason } from "../schema/run-event.ts";
 import { checkPolicy } from "./check-config.ts";
 import { describeConfig } from "./describe-config.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
+import { type FoundParent, findParent, isFromRun, loadParent, Parent } from "./parent.ts";
 import type { ConfigChange } from "./run-config.ts";
 import { RunRecorder } from "./run-recorder.ts";
 import type { RunState } from "./stages/record.ts";
 import type { Metrics, StepContext, TrainContext } from "./stages/stage-context.ts";
 import type { TrainConfig } from "./train.ts";
-import { makeWeights, weightsOf } from "./weights.ts";
+import { criticOf, makeWeights, weightsOf } from "./weights.ts";
 
 const SavedState = z.object({
   guide: z.unknown(),
@@ -34,6 +35,8 @@ export interface TrainingRun<Data = unknown> {
   /** The first step that was still to be made when the run was opened. */
   readonly firstStep: number;
   readonly startedMs: number;
+  /** Where its first weights came from, if not from its own policy. */
+  readonly parent?: Parent;
   state: RunState;
   /** Of the last step. */
   metrics: Metrics;
@@ -42,12 +45,13 @@ export interface TrainingRun<Data = unknown> {
 /** Makes the policy, opens the store, and goes back to the last checkpoint there is. */
 export async function openTraining<Data>(config: TrainConfig<Data>): Promise<TrainingRun<Data>> {
   const { policy: given, seed = 0, env } = config;
+  const parent = await findParent(config);
   const recorder = await RunRecorder.open(config, (config.warmStart?.steps ?? 0) + config.steps);
   let policy: LearningPolicy | undefined;
   try {
-    policy = typeof given === "function" ? await given(env, seed) : given;
+    policy = typeof given === "function" ? await given(env, parent?.seed ?? seed) : given;
     checkPolicy(config, policy);
-    return await resume(config, makeContext(config, policy, recorder), recorder);
+    return await resume(config, makeContext(config, policy, recorder), recorder, parent);
   } catch (error) {
     if (typeof given === "function") await policy?.engine.close();
     await recorder.close();
@@ -93,25 +97,49 @@ async function resume<Data>(
   config: TrainConfig<Data>,
   context: TrainContext<Data>,
   recorder: RunRecorder,
+  found: FoundParent | undefined,
 ): Promise<TrainingRun<Data>> {
   const { policy, algorithm, guide, replay } = context;
+  const { warnings = [], ...parent } = found ?? {};
+  const from = found === undefined ? {} : { parent: Parent.parse(parent) };
   await makeWeights(policy);
-  const resolved = describeConfig(config, policy, guide.name);
+  const resolved = describeConfig(config, { policy, guide: guide.name, ...from });
   const resumed = await recorder.resume(policy.engine, resolved, config.accept);
   const { name } = config.env;
-  const run = { config, context, recorder, startedMs: performance.now(), metrics: {} };
+  const run = { config, context, recorder, startedMs: performance.now(), metrics: {}, ...from };
+  const start = { type: "run-start", name, ...defined({ parent: shownParent(from.parent) }) } as const;
   if (resumed === undefined) {
+    if (from.parent !== undefined) await startFrom(from.parent, config, context);
     await recorder.begin(resolved);
-    recorder.monitors.record({ type: "run-start", name });
+    recorder.monitors.record(start);
+    for (const message of warnings) recorder.monitors.record({ type: "warning", message });
     const state = { tokens: 0, successes: [], ...defined({ klCoefficient: algorithm.klInReward?.initial }) };
     return { ...run, firstStep: 0, state };
   }
   const { guide: guideState, replay: replayState, ...state } = SavedState.parse(resumed.state);
   guide.restore(guideState);
   await replay?.restore(replayState, (rollout) => recorder.group(rollout));
-  recorder.monitors.record({ type: "run-start", name, resumedAtStep: recorder.lastStep });
+  recorder.monitors.record({ ...start, resumedAtStep: recorder.lastStep });
   if (resumed.changes.length > 0) recorder.monitors.record({ type: "warning", message: changesText(resumed.changes) });
   return { ...run, firstStep: recorder.lastStep + 1, state };
+}
+
+function shownParent(parent: Parent | undefined): ParentRun | undefined {
+  return parent === undefined ? undefined : { run: parent.run, step: parent.step };
+}
+
+/** The parent's weights, without those that this run has no use for: its reference is of the parent's own beginning. */
+async function startFrom<Data>(parent: Parent, config: TrainConfig<Data>, context: TrainContext<Data>): Promise<void> {
+  const { policy, learners } = context;
+  const { warmStart, store, env, algorithm } = config;
+  const options = warmStart !== undefined && isFromRun(warmStart) ? { optimizer: warmStart.optimizer } : {};
+  await loadParent(policy, parent, store, options);
+  const critics = algorithm.critic?.kind === "separate" ? learners.map(criticOf) : [];
+  const used = [policyWeights, ...env.roles.map((role) => weightsOf(policy, role)), ...critics];
+  for (const weights of policy.engine.info.weights) {
+    if (!used.includes(weights)) await policy.engine.release({ weights });
+  }
+  await makeWeights(policy);
 }
 
 function changesText(changes: readonly ConfigChange[]): string {

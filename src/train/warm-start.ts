@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { createLimiter } from "../limiter.ts";
 import { imitation } from "../loss/imitation.ts";
@@ -31,6 +32,12 @@ export interface ImitateOptions {
   batchSize: number;
   learningRate: Schedule;
   loss: Loss;
+  /**
+   * A folder of finished imitations: one with the same policy, demonstrations and options is loaded instead of made again, with
+   * the same bits. None by default; `ludus train` uses .warm-starts beside the run unless this is `false`. Not with a `loss` of your own,
+   * which nothing tells from another.
+   */
+  cache: string | false | undefined;
 }
 
 /** What happens before learning from experience: a policy that never says anything useful is never rewarded. */
@@ -39,6 +46,8 @@ export interface WarmStart {
   readonly steps: number;
   readonly learningRate: Schedule;
   readonly loss: Loss;
+  /** Where finished ones are kept; `false` where they must not be. */
+  readonly cache?: string | false;
   /** Called once, and again when a run is resumed: the same seed gives the same rows. */
   prepare<Data>(
     env: World<Data>,
@@ -65,6 +74,7 @@ const defaults: ImitateOptions = {
   batchSize: 64,
   learningRate: cosine(2e-3, 0.1),
   loss: imitation({ aggregation: "token-mean" }),
+  cache: undefined,
 };
 
 const concurrentDemonstrations = 256;
@@ -80,7 +90,13 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
   if (chosen.mix?.rows.length === 0) {
     throw new LudusError("bad-config", { got: "a mix without rows", expected: "at least one, or no mix" });
   }
+  const isOwnLoss = chosen.loss !== defaults.loss;
+  if (isOwnLoss && typeof chosen.cache === "string") {
+    const expected = "one of them: two losses of your own could not be told apart";
+    throw new LudusError("bad-config", { got: "`cache` and `loss`", expected });
+  }
   return {
+    ...defined({ cache: isOwnLoss ? false : chosen.cache }),
     name: "imitate",
     steps: chosen.steps,
     learningRate: chosen.learningRate,

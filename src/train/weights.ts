@@ -30,10 +30,13 @@ export async function copyWeights(
   { engine }: LearningPolicy,
   { loss, klInReward, critic }: Pick<Algorithm, "loss" | "klInReward" | "critic">,
   learners: readonly string[],
+  /** Critics that came with the weights go on learning. */
+  keepCritics: boolean,
 ): Promise<void> {
   const needsReference = loss.needs.reference === true || klInReward !== undefined;
   for (const from of learners) {
     if (needsReference) await engine.snapshot(referenceOf(from), { from });
-    if (critic?.kind === "separate") await engine.snapshot(criticOf(from), { from, trainable: true });
+    const isThere = keepCritics && engine.info.weights.includes(criticOf(from));
+    if (critic?.kind === "separate" && !isThere) await engine.snapshot(criticOf(from), { from, trainable: true });
   }
 }

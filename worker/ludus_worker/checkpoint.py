@@ -173,8 +173,13 @@ class SavedSet:
     second_moments: dict[str, Tensor] | None = None
 
 
-def read_sets(directory: str, like: WeightSet) -> list[SavedSet]:
-    return [read_set(directory, entry, like) for entry in read_state(directory)["sets"]]
+def read_sets(directory: str, like: WeightSet, fresh_optimizer: bool = False) -> list[SavedSet]:
+    return [read_set(directory, entry, like) for entry in fresh(read_state(directory)["sets"], fresh_optimizer)]
+
+
+def fresh(entries: list[dict], fresh_optimizer: bool) -> list[dict]:
+    """Entries of sets as if no step had been made: moments are not read then."""
+    return [{**entry, "steps": 0} if fresh_optimizer and "steps" in entry else entry for entry in entries]
 
 
 def read_set(directory: str, entry: dict, like: WeightSet) -> SavedSet:

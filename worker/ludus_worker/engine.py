@@ -169,9 +169,9 @@ class Engine:
             # gathering weights takes all processes, so it is not left to the first sample
             self._decode_weights(weights.name)
 
-    def _restore(self, directory: str) -> None:
+    def _restore(self, directory: str, fresh_optimizer: bool = False) -> None:
         """Reads and checks everything before anything is replaced."""
-        saved = checkpoint.read_sets(directory, self.sets[policy])
+        saved = checkpoint.read_sets(directory, self.sets[policy], fresh_optimizer)
         names = [part.name for part in saved]
         for name in [name for name in self.sets if name not in names]:
             self._forget(name)
@@ -289,7 +289,7 @@ class Engine:
         if self.group.rank == 0:
             checkpoint.write_adapter(folder, sets[0], whole)
 
-    def load(self, directory: str) -> None:
+    def load(self, directory: str, fresh_optimizer: bool = False) -> None:
         different = differences(read_config(directory), self.raw_config)
         if different:
             raise LudusError(
@@ -299,7 +299,7 @@ class Engine:
                 "Make a new engine with torch({ folder }).",
             )
         self.sampler.drain()
-        self._restore(directory)
+        self._restore(directory, fresh_optimizer)
         for name in self.sets:
             self._changed(name)
 

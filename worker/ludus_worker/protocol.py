@@ -10,7 +10,7 @@ from google.protobuf import descriptor_pool, message_factory
 from .engine_descriptor import descriptor
 
 #: Raised by every change that an older side would misread.
-protocol = 2
+protocol = 3
 
 _pool = descriptor_pool.DescriptorPool()
 _pool.AddSerializedFile(base64.b64decode(descriptor))

@@ -307,7 +307,7 @@ class Service:
         return self._state()
 
     async def Load(self, request):
-        await self.compute.call(lambda: self.compute.engine.load(request.directory))
+        await self.compute.call(lambda: self.compute.engine.load(request.directory, request.fresh_optimizer))
         return self._state()
 
 

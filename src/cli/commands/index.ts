@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { bench } from "./bench.ts";
+import { checkpoints } from "./checkpoints.ts";
 import { compare } from "./compare.ts";
 import { dashboard } from "./dashboard.ts";
 import { doctor } from "./doctor.ts";
@@ -12,11 +13,29 @@ import { recipe } from "./recipe.ts";
 import { replay } from "./replay.ts";
 import { runs } from "./runs.ts";
 import { serve } from "./serve.ts";
+import { sweep } from "./sweep.ts";
 import { train } from "./train.ts";
 import { version } from "./version.ts";
 
 /** In the order `ludus --help` lists them: that in which they are needed. */
 export const builtinCommands: readonly Command[] = [
-  ...[init, play, env, train, evaluate, runs, replay, compare, doctor, dashboard, serve, exportCommand, recipe, bench],
+  ...[
+    init,
+    play,
+    env,
+    train,
+    sweep,
+    evaluate,
+    runs,
+    checkpoints,
+    replay,
+    compare,
+    doctor,
+    dashboard,
+    serve,
+    exportCommand,
+    recipe,
+    bench,
+  ],
   version,
 ];

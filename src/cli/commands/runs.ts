@@ -12,6 +12,7 @@ export const runs: Command = {
   usage: "[dir]",
   options,
   details: `The default folder is runs/. success is from the last step, eval from the last evaluation.
+A run that started from another one (ludus train --from) says which, and from which step.
 The state is running, the reason for the end (finished, stopped, early-stop, time-budget, token-budget, failed), or silent: the run
 did not end, and nothing was written for two minutes. ludus train --resume resumes runs that are stopped or silent.`,
   example: "ludus runs --limit 10",

@@ -1,5 +1,5 @@
+import { packageVersion } from "../../checkpoint/package-version.ts";
 import type { Command } from "../command.ts";
-import { packageVersion } from "../package-version.ts";
 
 export const version: Command = {
   name: "version",

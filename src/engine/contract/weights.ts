@@ -2,7 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Engine } from "../engine.ts";
+import { checkpointDifference } from "./checkpoint-arithmetic.ts";
 import type { ContractContext } from "./context.ts";
+
+function size(tensors: ReadonlyMap<string, Float64Array>): number {
+  return [...tensors.values()].reduce((sum, values) => values.reduce((a, b) => a + Math.abs(b), sum), 0);
+}
 
 export function weightsContract(context: ContractContext): void {
   describe("weights", () => {
@@ -85,6 +90,33 @@ export function weightsContract(context: ContractContext): void {
         expect(readFileSync(join(resumed, file)).equals(readFileSync(join(straight, file))), file).toBe(true);
       await one.close();
       await two.close();
+    });
+
+    test("loaded with a fresh optimizer are as they were saved, and learn without what it remembered", async () => {
+      const [trained, again] = ["trained", "again"].map((part) => join(context.folder, `optimizer-${part}`));
+      const one = await context.make();
+      await one.snapshot("reference");
+      await one.snapshot("critic", { trainable: true });
+      for (let i = 0; i < 3; i++) await train(one);
+      await one.save(trained);
+      // Adam's first step is as large as the learning rate; one against the direction it remembers is smaller
+      const downhill = { logprobs_B_T: uphill.logprobs_B_T.map((values) => values.map((value) => -value)) };
+      const change = async (optimizer: "keep" | "fresh") => {
+        await one.load(trained, { optimizer });
+        expect(one.info).toMatchObject({ policyVersion: 3, weights: ["policy", "reference", "critic"] });
+        await one.save(again);
+        expect(size(checkpointDifference(trained, again))).toBe(0);
+        await one.backward(await one.forward({ rows }), downhill);
+        await one.step({ learningRate: 1e-3 });
+        await one.save(again);
+        return size(checkpointDifference(trained, again));
+      };
+      const [fresh, kept] = [await change("fresh"), await change("keep")];
+      expect(kept).toBeGreaterThan(0);
+      expect(kept).toBeLessThan(0.8 * fresh);
+      await one.load(trained, { optimizer: "fresh" });
+      await train(one, "critic");
+      await one.close();
     });
 
     test("are sampled from while gradients wait for a step", async () => {

@@ -9,6 +9,7 @@ import {
   type EngineInfo,
   type Forward,
   type ForwardOptions,
+  type LoadOptions,
   type OptimizerOptions,
   policyWeights,
   type Sample,
@@ -38,7 +39,7 @@ export interface EmbeddedOptions {
   valueHead?: boolean;
   /** For the initial weights. */
   seed?: number;
-  /** Processor cores to use; all by default. */
+  /** Processor cores to use; by default those that LUDUS_THREADS allows this process, or all. */
   threads?: number;
   /** Limit of the KV caches of all threads together; a quarter of the free memory by default. */
   maxCacheBytes?: number;
@@ -97,7 +98,7 @@ class EmbeddedEngine implements Engine {
     this.#options = options;
     this.#valueHead = options.valueHead ?? savedValueHead;
     this.#layout = weightLayout(config, this.#valueHead);
-    const cores = options.threads ?? availableParallelism();
+    const cores = options.threads ?? threadsOfProcess();
     const isSmall = this.#layout.size <= maxDataParallelParameters;
     const count = isSmall ? cores : 1;
     const { tokenizer } = options;
@@ -263,16 +264,22 @@ class EmbeddedEngine implements Engine {
     });
   }
 
-  async load(directory: string): Promise<void> {
+  async load(directory: string, options: LoadOptions = {}): Promise<void> {
     const folder = readModelFolder(directory);
     await this.#pool.exclusive(() =>
-      this.#sets.replace(() => folder.readSets(this.#config, (tensors) => readWeights(tensors, this.#layout))),
+      this.#sets.replace(() => folder.readSets(this.#config, (tensors) => readWeights(tensors, this.#layout), options)),
     );
   }
 
   async close(): Promise<void> {
     await this.#pool.close();
   }
+}
+
+/** `ludus sweep` divides the cores among its runs. */
+function threadsOfProcess(): number {
+  const wanted = Number(process.env.LUDUS_THREADS);
+  return Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
 }
 
 function workBatches(rows: readonly (WorkRow | undefined)[], batches: readonly MicroBatch[]): WorkBatch[] {

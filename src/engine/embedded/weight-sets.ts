@@ -1,6 +1,6 @@
 import { LudusError } from "../../errors.ts";
 import { type OptimizerOptions, policyWeights, type StepReport } from "../engine.ts";
-import type { SavedSet } from "../model/model-folder.ts";
+import type { LoadedSet, SavedSet } from "../model/model-folder.ts";
 import type { NamedTensor } from "../model/safetensors.ts";
 import type { Range } from "./adamw.ts";
 import type { ComputePool } from "./compute-pool.ts";
@@ -169,11 +169,11 @@ export class WeightSets {
   }
 
   /** Puts saved sets in place of all there are. */
-  async replace(read: () => SavedSet<Shared>[]): Promise<void> {
+  async replace(read: () => LoadedSet<Shared>[]): Promise<void> {
     await this.#pool.whileHeld(this.names, async () => {
       const loaded = read();
       for (const name of this.names) if (!loaded.some((set) => set.name === name)) await this.forget(name);
-      for (const set of loaded) await this.add(set.name, set, set.name === policyWeights || set.training !== undefined);
+      for (const set of loaded) await this.add(set.name, set, set.isTrainable);
       return this.policyVersion;
     });
   }

@@ -38,8 +38,14 @@ test("every set comes back with its version and optimizer state", () => {
   const saved = readModelFolder(path);
   expect(saved.config).toEqual(config);
   expect(saved.readSets(config, firstNumber)).toEqual([
-    { name: "policy", version: 3, weights: 1, training: { firstMoments: 2, secondMoments: 3, steps: 5 } },
-    { name: "a/b", version: 2, weights: 4 },
+    {
+      isTrainable: true,
+      name: "policy",
+      version: 3,
+      weights: 1,
+      training: { firstMoments: 2, secondMoments: 3, steps: 5 },
+    },
+    { isTrainable: false, name: "a/b", version: 2, weights: 4 },
   ]);
 });
 
@@ -57,7 +63,7 @@ test("a folder without ludus.json holds the policy alone, at version 0", () => {
   rmSync(join(path, "ludus.json"));
   const saved = readModelFolder(path);
   expect(saved.valueHead).toBe(false);
-  expect(saved.readSets(config, firstNumber)).toEqual([{ name: "policy", version: 0, weights: 1 }]);
+  expect(saved.readSets(config, firstNumber)).toEqual([{ isTrainable: true, name: "policy", version: 0, weights: 1 }]);
 });
 
 test("what differs from the wanted model is named", () => {

@@ -7,7 +7,7 @@ import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { readModelJson } from "../../model-file.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
-import { policyWeights } from "../engine.ts";
+import { type LoadOptions, policyWeights } from "../engine.ts";
 import { type ModelConfig, parseModelConfig, toHuggingFaceConfig } from "./model-config.ts";
 import {
   type NamedTensor,
@@ -27,11 +27,20 @@ export interface SavedSet<Weights> {
   training?: { firstMoments: Weights; secondMoments: Weights; steps: number };
 }
 
+/** Without `training` where it was frozen, or where its optimizer state was left out. */
+export interface LoadedSet<Weights> extends SavedSet<Weights> {
+  isTrainable: boolean;
+}
+
 export interface ModelFolder {
   config: ModelConfig;
   valueHead: boolean;
   /** Reads every saved set; refused when the folder holds another model than `config`. */
-  readSets<Weights>(config: ModelConfig, read: (tensors: TensorSource) => Weights): SavedSet<Weights>[];
+  readSets<Weights>(
+    config: ModelConfig,
+    read: (tensors: TensorSource) => Weights,
+    options?: LoadOptions,
+  ): LoadedSet<Weights>[];
 }
 
 /** Besides Hugging Face's files: what an exact resume needs. Absent in folders written by other programs. */
@@ -74,10 +83,10 @@ export function readModelFolder(directory: string): ModelFolder {
   return {
     config,
     valueHead: state?.valueHead ?? false,
-    readSets(wanted, read) {
+    readSets(wanted, read, { optimizer = "keep" } = {}) {
       checkSameModel(config, wanted, directory);
       const sets = state?.sets ?? [{ name: policyWeights, version: 0 }];
-      return sets.map((set) => readSet(directory, set, read));
+      return sets.map((set) => readSet(directory, set, read, optimizer === "keep"));
     },
   };
 }
@@ -98,9 +107,10 @@ function checkSameModel(found: ModelConfig, wanted: ModelConfig, directory: stri
   const keys = (Object.keys(wanted) as (keyof ModelConfig)[]).filter((key) => !ignored.includes(key));
   const different = keys.filter((key) => !isDeepStrictEqual(found[key], wanted[key]));
   if (different.length === 0) return;
+  const shown = (model: ModelConfig) => different.map((key) => `${key} ${JSON.stringify(model[key])}`).join(", ");
   throw new LudusError("other-model", {
-    got: `a model in "${directory}" that differs in ${different.join(", ")}`,
-    expected: "the model this engine was made with",
+    got: `a model in "${directory}" that differs in ${shown(found)}`,
+    expected: `the model this engine was made with, ${shown(wanted)}`,
     hint: "Make a new engine from the folder: embedded({ folder }) or torch({ folder }).",
   });
 }
@@ -109,7 +119,8 @@ function readSet<Weights>(
   directory: string,
   set: { name: string; version: number; steps?: number | undefined },
   read: (tensors: TensorSource) => Weights,
-): SavedSet<Weights> {
+  withOptimizer: boolean,
+): LoadedSet<Weights> {
   const from = (part: string): Weights => {
     const path = join(directory, setFile(set.name, part));
     const source = part === "weights" && set.name === policyWeights ? openCheckpoint(directory) : readSafetensors(path);
@@ -119,8 +130,9 @@ function readSet<Weights>(
       source.close();
     }
   };
-  const saved: SavedSet<Weights> = { name: set.name, version: set.version, weights: from("weights") };
-  if (set.steps !== undefined)
+  const isTrainable = set.name === policyWeights || set.steps !== undefined;
+  const saved: LoadedSet<Weights> = { name: set.name, version: set.version, weights: from("weights"), isTrainable };
+  if (set.steps !== undefined && withOptimizer)
     saved.training = { firstMoments: from("first-moments"), secondMoments: from("second-moments"), steps: set.steps };
   return saved;
 }

@@ -12,6 +12,7 @@ import {
   type EngineInfo,
   type Forward,
   type ForwardOptions,
+  type LoadOptions,
   type OptimizerOptions,
   policyWeights,
   type Sample,
@@ -300,9 +301,9 @@ class TorchEngine implements Engine {
     await this.#connection.call("save", (client, options) => client.save({ directory: path }, options));
   }
 
-  async load(directory: string): Promise<void> {
-    const path = this.#path(directory);
-    this.#take(await this.#connection.call("load", (client, options) => client.load({ directory: path }, options)));
+  async load(directory: string, { optimizer = "keep" }: LoadOptions = {}): Promise<void> {
+    const request = { directory: this.#path(directory), freshOptimizer: optimizer === "fresh" };
+    this.#take(await this.#connection.call("load", (client, options) => client.load(request, options)));
     await this.#publish();
   }
 

@@ -1,4 +1,4 @@
-import type { Message, RunEndReason, Score, StopReason, ToolSpec } from "../../schema/index.ts";
+import type { Message, ParentRun, RunEndReason, Score, StopReason, ToolSpec } from "../../schema/index.ts";
 import type { StoredEvent, StoredFailure, TrajectorySummary } from "../../store/index.ts";
 
 // What the dashboard's server says, as JSON. A number that JSON cannot hold (NaN, infinite) is null.
@@ -28,6 +28,8 @@ export interface RunSummary {
   readonly success?: number | null;
   /** The mean reward over the run, in few points. */
   readonly curve: readonly (number | null)[];
+  /** The run whose checkpoint it started from. */
+  readonly parent?: ParentRun & { readonly uid?: string; readonly weights?: string };
   /** Why the run cannot be read. */
   readonly problem?: string;
 }

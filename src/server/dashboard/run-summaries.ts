@@ -15,6 +15,9 @@ const Described = z.object({
   algorithm: z.object({ name: z.string().optional() }).optional(),
   warmStart: z.object({ steps: z.number().optional() }).optional(),
   steps: z.number().optional(),
+  parent: z
+    .object({ run: z.string(), step: z.number(), uid: z.string().exactOptional(), weights: z.string().exactOptional() })
+    .optional(),
 });
 
 type Kept = Omit<RunSummary, "status" | "changed">;
@@ -63,13 +66,14 @@ async function readSummary(reader: RunReader, { id, started }: RunInfo): Promise
   const [success] = await reader.series(successes, { from, maxPoints: 1 });
   const [reward] = await reader.series(metric.reward, { from, maxPoints: 1 });
   const described = Described.safeParse(await reader.config());
-  const { env, algorithm, warmStart, steps } = described.success ? described.data : {};
+  const { env, algorithm, warmStart, steps, parent } = described.success ? described.data : {};
   return {
     id,
     steps: latest === undefined ? 0 : latest + 1,
     curve: rewards.map(({ value }) => finite(value)),
     ...defined({
       started,
+      parent,
       env: env?.name === undefined ? undefined : env.name,
       algorithm: algorithm?.name === undefined ? undefined : algorithm.name,
       plannedSteps: steps === undefined ? undefined : steps + (warmStart?.steps ?? 0),
