@@ -10,4 +10,6 @@ export const bounds = {
   failureText: 4_000,
   /** Calls of tools in one turn; further ones are refused. */
   callsPerTurn: 64,
+  /** Runs that the dashboard's list puts in another order than the newest first. */
+  sortedRuns: 5_000,
 } as const;

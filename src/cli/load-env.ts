@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { defined } from "../defined.ts";
 import type { Env } from "../env/env.ts";
 import { type ShippedOptions, shippedEnvs } from "../env/environments/index.ts";
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
+import { loadModule } from "./load-module.ts";
 import { usageError } from "./parse-options.ts";
 
-/** A shipped environment by its name, or what a module exports as `env`. */
+/** A shipped environment by its name, or what a module exports as `env`, or the one of its `config`. */
 export async function loadEnv(nameOrFile: string | undefined, options: ShippedOptions = {}): Promise<Env> {
   if (nameOrFile === undefined) {
     throw usageError("no-env", { got: "nothing", expected: "the name of an environment or a file that exports `env`" });
@@ -26,17 +26,18 @@ export async function loadEnv(nameOrFile: string | undefined, options: ShippedOp
 }
 
 async function loadFile(file: string, { style }: ShippedOptions): Promise<Env> {
-  const path = resolve(file);
-  if (!existsSync(path)) throw usageError("no-env-file", { got: `"${file}"`, expected: `a file at ${path}` });
+  if (!existsSync(resolve(file)))
+    throw usageError("no-env-file", { got: `"${file}"`, expected: `a file at ${resolve(file)}` });
   if (style !== undefined) {
     throw usageError("bad-option", { got: `--style ${style}`, expected: "an environment that comes with ludus" });
   }
-  // what is wrong in the file is told with its own stack
-  const exported: Record<string, unknown> = await import(pathToFileURL(path).href);
+  const exported = await loadModule(file);
   if (isEnv(exported.env)) return exported.env;
+  const config: unknown = typeof exported.config === "function" ? await exported.config() : exported.config;
+  if (typeof config === "object" && config !== null && "env" in config && isEnv(config.env)) return config.env;
   throw new LudusError("no-env-in-file", {
     got: `${file} with ${Object.keys(exported).join(", ") || "no exports"}`,
-    expected: "an environment, exported as `env`",
+    expected: "an environment, exported as `env`, or a `config` with one",
     hint: "export const env = defineEnv({ … });",
   });
 }

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { defined } from "../defined.ts";
 import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
 import { sqliteRuns } from "../store/index.ts";
@@ -32,7 +33,14 @@ export async function trainFile(
   const run = await chooseRunDirectory(sqliteRuns(), { wanted, isResumed, env: config.env.name, root: "runs" });
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
   const accept = [...(config.accept ?? []), ...(options.accept ?? []).flatMap((paths) => paths.split(","))];
-  const result = await train({ ...config, run, accept, signal, monitors: monitorsOf(config, options, terminal) });
+  const result = await train({
+    ...config,
+    source: resolve(file),
+    run,
+    accept,
+    signal,
+    monitors: monitorsOf(config, options, terminal),
+  });
   await result.policy.engine.close();
   if (options.json) terminal.stdout.write(`${JSON.stringify(resultJson(run, result))}\n`);
   else terminal.stdout.write(resultText(file, run, result, terminal));

@@ -1,20 +1,28 @@
 import { defined } from "../../defined.ts";
 import { detect } from "../../monitor/doctor/diagnose.ts";
+import { sinceSteps } from "../../monitor/doctor/since.ts";
 import { storedView } from "../../monitor/doctor/stored-view.ts";
 import type { RunInfo, RunReader } from "../../store/index.ts";
-import type { ShownFinding } from "./answers.ts";
+import type { FindingCounts, ShownFinding } from "./answers.ts";
 import type { OpenRuns } from "./open-runs.ts";
 
 /** Looks at a stored run and says what is wrong with it: the doctor, or a fake. */
-export type Diagnose = (reader: RunReader) => Promise<readonly ShownFinding[]>;
+export type Diagnose = (reader: RunReader) => Promise<readonly DiagnosedFinding[]>;
 
-const maxKept = 100;
+export type DiagnosedFinding = Omit<ShownFinding, "since"> & { readonly since?: number };
+
+const maxKept = 5000;
 /** A run that goes on changes all the time; what is wrong with it does not. */
 const freshMs = 10_000;
 
 /** All curves and a small sample of what happened: enough for a page, `ludus doctor` looks at more. */
-export const lookBriefly: Diagnose = async (reader) =>
-  detect(await storedView(reader, { sampledSteps: 8, maxTrajectories: 1000, maxPoints: 1000 }));
+export const lookBriefly: Diagnose = async (reader) => {
+  const view = await storedView(reader, { sampledSteps: 8, maxTrajectories: 1000, maxPoints: 1000 });
+  const findings = detect(view);
+  const codes = findings.map(({ code }) => code);
+  const since = sinceSteps(view, codes);
+  return findings.map((finding) => ({ ...finding, ...defined({ since: since.get(finding.code) }) }));
+};
 
 interface Kept {
   readonly version: string;
@@ -48,22 +56,43 @@ export class Findings {
     return findings;
   }
 
+  /** None for a run that cannot be read: its row says why. */
+  async counts(run: RunInfo): Promise<Omit<FindingCounts, "run">> {
+    const found = await this.of(run).catch(() => []);
+    const count = (wanted: ShownFinding["severity"]) => found.filter(({ severity }) => severity === wanted).length;
+    return { errors: count("error"), warnings: count("warning") };
+  }
+
   async #read(reader: RunReader): Promise<readonly ShownFinding[]> {
     const said: ShownFinding[] = [];
     for (const { event, step } of await reader.events({ types: ["finding", "warning"], limit: 500 })) {
-      if (event.type === "finding") said.push({ ...event, severity: "warning" });
-      if (event.type === "warning") said.push({ code: "warning", severity: "info", message: event.message, step });
+      if (event.type === "finding") said.push({ ...event, severity: "warning", since: event.step });
+      if (event.type !== "warning") continue;
+      said.push({ code: "warning", severity: "info", message: event.message, step, since: step });
     }
-    const seen = await this.#diagnose(reader);
-    const codes = new Set(seen.map(({ code, step }) => `${code} ${step}`));
-    return [...seen, ...said.filter(({ code, step }) => !codes.has(`${code} ${step}`))].map(
-      ({ code, severity, message, step, remedy }) => ({
-        code,
-        severity,
-        message,
-        step,
-        ...defined({ remedy }),
-      }),
-    );
+    return merged(await this.#diagnose(reader), said);
   }
+}
+
+/** What the doctor sees now, begun where the run itself said so first; and what the run said that is over. */
+function merged(seen: readonly DiagnosedFinding[], said: readonly ShownFinding[]): ShownFinding[] {
+  const firstSaid = new Map(said.toReversed().map(({ code, step }) => [code, step]));
+  const codes = new Set(seen.map(({ code }) => code));
+  const now = seen.map((finding) => {
+    const since = Math.min(finding.since ?? finding.step, firstSaid.get(finding.code) ?? finding.step);
+    return { ...finding, since };
+  });
+  return [...now, ...joined(said.filter(({ code }) => !codes.has(code)))].map(
+    ({ code, severity, message, step, since, remedy }) => ({
+      ...{ code, severity, message, step, since },
+      ...defined({ remedy }),
+    }),
+  );
+}
+
+/** The same words said several times are one finding, from the first step to the last. */
+function joined(said: readonly ShownFinding[]): ShownFinding[] {
+  return [...Map.groupBy(said, ({ code, message }) => `${code} ${message}`).values()].map((same) => {
+    return { ...same[0], step: same.at(-1)!.step };
+  });
 }

@@ -14,9 +14,9 @@ import type {
   TrajectoryAnswer,
 } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
+import { finite } from "./finite.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { key, pathKey, pathText, readQuery, step } from "./request.ts";
-import { finite } from "./run-summaries.ts";
 import { tokenTexts } from "./token-texts.ts";
 
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
