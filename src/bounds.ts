@@ -8,6 +8,8 @@ export const bounds = {
   jsonDepth: 128,
   /** Characters of a failure's text that are kept. */
   failureText: 4_000,
+  /** Different failures that are told apart in one step; further ones are counted together. */
+  failureKinds: 32,
   /** Calls of tools in one turn; further ones are refused. */
   callsPerTurn: 64,
   /** Runs that the dashboard's list puts in another order than the newest first. */

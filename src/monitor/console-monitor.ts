@@ -1,3 +1,4 @@
+import { failureText } from "../schema/failure.ts";
 import { metric } from "../schema/metric-names.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 import type { Monitor } from "./monitor.ts";
@@ -61,6 +62,8 @@ function lineOf(event: RunEvent): string | undefined {
       return `phase ${event.phase}, ${event.steps} steps${event.doneSteps === undefined ? "" : `, ${event.doneSteps} done`}`;
     case "eval-end":
       return `step ${event.step}: held-out success ${shown(event.metrics[metric.evalSuccess])}, reward ${shown(event.metrics[metric.evalReward])}`;
+    case "failure":
+      return `step ${event.step}: ${failureText(event)}`;
     case "finding":
       return `step ${event.step}: ${event.code}: ${event.message}`;
     case "warning":

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { failureSources } from "./failure.ts";
 import { Real } from "./json-real.ts";
 import { parseWith } from "./parse-with.ts";
 import type { RunEvent } from "./run-event.ts";
+import { infrastructureStops } from "./stop-reason.ts";
 
 const step = z.number();
 const metrics = z.record(z.string(), Real);
@@ -17,11 +19,23 @@ const Event = z.discriminatedUnion("type", [
   z.object({ type: z.literal("step-end"), step, metrics }),
   z.object({ type: z.literal("eval-end"), step, metrics }),
   z.object({ type: z.literal("checkpoint-saved"), step, directory: z.string() }),
+  z.object({
+    type: z.literal("failure"),
+    step,
+    attempts: z.number(),
+    during: z.enum(failureSources),
+    stop: z.enum(infrastructureStops),
+    message: z.string(),
+    at: z.string().exactOptional(),
+    count: z.number(),
+    rollout: z.string(),
+  }),
   z.object({ type: z.literal("finding"), step, code: z.string(), message: z.string() }),
   z.object({ type: z.literal("warning"), message: z.string() }),
   z.object({
     type: z.literal("run-end"),
     reason: z.enum(["finished", "stopped", "time-budget", "token-budget", "early-stop", "doctor", "failed"]),
+    message: z.string().exactOptional(),
   }),
 ]);
 

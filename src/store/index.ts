@@ -20,3 +20,5 @@ export type {
   TrajectoryPage,
   TrajectorySummary,
 } from "./store.ts";
+export { heldOutSplit, trainSplit } from "./store.ts";
+export { type StoredFailure, storedFailures } from "./stored-failures.ts";

@@ -14,6 +14,7 @@ import {
   countTrajectories,
   group,
   recordGroup,
+  removeGroup,
   trajectories,
   trajectory,
   truncateTrajectories,
@@ -150,6 +151,7 @@ function writer(database: Database, now: () => number, close: () => void): RunSt
 function write(database: Database, step: number, writes: StepWrites, now: () => number): void {
   recordMetrics(database, step, writes.metrics ?? {});
   for (const event of writes.events ?? []) recordEvent(database, step, event, now());
+  for (const key of writes.removeGroups ?? []) removeGroup(database, key);
   for (const group of writes.groups ?? []) recordGroup(database, step, group);
   for (const [key, value] of Object.entries(writes.state ?? {})) setState(database, step, key, value);
   if (writes.config !== undefined) setConfig(database, writes.config);

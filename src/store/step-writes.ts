@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
-import { toLosslessJson } from "../schema/index.ts";
+import { type RunEvent, toLosslessJson } from "../schema/index.ts";
 import { checkedStep } from "./step-keys.ts";
 import type { GroupWrite, StepWrites } from "./store.ts";
 
@@ -9,6 +9,7 @@ const fields: Readonly<Record<keyof StepWrites, true>> = {
   metrics: true,
   events: true,
   groups: true,
+  removeGroups: true,
   state: true,
   config: true,
   pruneStateBefore: true,
@@ -41,6 +42,11 @@ function checkAdvantages({ group, advantages }: GroupWrite): void {
     const [got, T] = [advantages?.get(id)?.length ?? mask_T.length, mask_T.length];
     if (got !== T) throw new LudusError("bad-advantages", { got: `${got} of ${id}`, expected: `${T}, one a token` });
   }
+}
+
+/** A run that was killed after an evaluation makes the same one again when it is resumed; so it does with demonstrations. */
+export function isKeptOnce({ type }: RunEvent): boolean {
+  return type === "eval-end" || type === "failure";
 }
 
 /** State and configuration as text. */

@@ -3,6 +3,11 @@ import type { PageOptions, StepRange, TrajectoryFilter } from "./trajectory-filt
 
 export type { PageOptions, StepRange, TrajectoryFilter };
 
+/** The split of attempts that are learned from. */
+export const trainSplit = "train";
+/** The split of attempts that only measure: no metric of training, no replay and no export contains them unless they are asked for. */
+export const heldOutSplit = "held-out";
+
 /**
  * What a run leaves behind. One process writes a run, any number read it meanwhile. Everything but the configuration belongs
  * to a step, so that a resumed run can forget what came after its checkpoint.
@@ -36,10 +41,12 @@ export interface RunStore extends RunReader {
 export interface StepWrites {
   /** A metric has one value per step: the last that was written. */
   readonly metrics?: Readonly<Record<string, number>>;
-  /** In order. An `eval-end` that the step has already, written again by a resumed run, is kept once. */
+  /** In order. An `eval-end` or a `failure` that the step has already, written again by a resumed run, is kept once. */
   readonly events?: readonly RunEvent[];
   /** In order, after those the step has already. */
   readonly groups?: readonly GroupWrite[];
+  /** Keys of groups that are forgotten with their trajectories, before `groups` are written; those that are gone already do no harm. */
+  readonly removeGroups?: readonly number[];
   /** What must survive a restart, by name, as JSON can hold it. Values of earlier steps are kept for `truncateAfter`. */
   readonly state?: Readonly<Record<string, unknown>>;
   /** The resolved configuration, as JSON can hold it. It belongs to the run, not to the step: `truncateAfter` keeps it. */
@@ -50,7 +57,7 @@ export interface StepWrites {
 
 export interface GroupWrite {
   readonly group: TrajectoryGroup;
-  /** What the attempts were for, such as `train` or `eval`. */
+  /** What the attempts were for: `trainSplit`, which is learned from, or `heldOutSplit`, which never is. */
   readonly split: string;
   /** Of the trajectories that were learned from. */
   readonly advantages?: Advantages | undefined;

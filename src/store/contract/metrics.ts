@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { RunEvent } from "../../schema/index.ts";
 import { formerMetricNames } from "../../schema/metric-names.ts";
+import { storedFailures } from "../stored-failures.ts";
 import type { StoreContext } from "./context.ts";
 
 export function metricsContract(context: StoreContext): void {
@@ -84,6 +86,36 @@ export function metricsContract(context: StoreContext): void {
   });
 
   describe("events", () => {
+    test("failures come back by what they say, with counts, and go with their steps", async () => {
+      const failure = (step: number, rollout: string, message: string, count: number): RunEvent => ({
+        type: "failure",
+        ...{ step, rollout, message, count },
+        ...{ during: "training", stop: "env-crash", at: "at run (env.ts:3:9)", attempts: 8 },
+      });
+      await context.append(0, { events: [failure(0, "step-0/0/1", "Error: order 17 is gone", 3)] });
+      // written again by a resumed run
+      await context.append(0, { events: [failure(0, "step-0/0/1", "Error: order 17 is gone", 3)] });
+      const later = [
+        failure(1, "step-1/0/0", "Error: order 18 is gone", 4),
+        failure(1, "step-1/0/2", "Error: no disk", 1),
+      ];
+      await context.append(1, { events: later });
+      await context.reopen();
+      const [gone, disk, ...others] = await storedFailures(context.run);
+      expect(others).toEqual([]);
+      expect(gone).toEqual({
+        ...{ during: "training", stop: "env-crash", at: "at run (env.ts:3:9)", rollout: "step-0/0/1" },
+        ...{ message: "Error: order 17 is gone", count: 7, firstStep: 0, lastStep: 1 },
+        steps: [
+          { step: 0, count: 3, attempts: 8 },
+          { step: 1, count: 4, attempts: 8 },
+        ],
+      });
+      expect(disk).toMatchObject({ message: "Error: no disk", count: 1, firstStep: 1 });
+      await context.run.truncateAfter(0);
+      expect(await storedFailures(context.run)).toEqual([{ ...gone, count: 3, lastStep: 0, steps: [gone.steps[0]] }]);
+    });
+
     test("keep their order and time, and can be followed", async () => {
       await context.append(0, { events: [{ type: "run-start", name: "first" }] });
       await context.append(1, { events: [{ type: "step-end", step: 1, metrics: { loss: Number.NaN } }] });

@@ -3,7 +3,7 @@ import { defined } from "../../defined.ts";
 import { createRng, type Rng } from "../../random.ts";
 import { annotated, fakeTask, fakeTrajectory } from "../../schema/fake-trajectory.ts";
 import { hintOf, type Trajectory } from "../../schema/index.ts";
-import type { TrajectoryFilter, TrajectorySummary } from "../store.ts";
+import { heldOutSplit, type TrajectoryFilter, type TrajectorySummary, trainSplit } from "../store.ts";
 import { everyPage, fakeGroup, type StoreContext } from "./context.ts";
 
 export function trajectoriesContract(context: StoreContext): void {
@@ -95,6 +95,58 @@ export function trajectoriesContract(context: StoreContext): void {
       await context.append(1, { groups: [{ group, split: "train" }] });
       const { trajectories } = await context.run.trajectories({ tool: "\ud801" });
       expect(trajectories.map(({ tools }) => tools)).toEqual([["\ufffd", "search"]]);
+    });
+
+    test("groups that are removed are gone from lists, counts and searches, and others stay", async () => {
+      const rng = createRng(13);
+      const spoken = fakeGroup(rng, "a", 12).trajectories.filter(({ turns }) => turns.length > 1);
+      const hint = { kind: "plan", text: "go on", prompt_P: Int32Array.of(1) };
+      const turn = { span: { start: 0, end: 0 }, text: "unmistakable", reward: 0, observation: "" };
+      const call = { name: "lookup", arguments: {}, outcome: "ok", observation: "" } as const;
+      const told = fakeTrajectory(rng, { id: "told", taskId: "a", turns: [{ ...turn, calls: [call] }] }, { turns: 0 });
+      const first = { task: fakeTask(rng, "a"), trajectories: [annotated(spoken[0], { hint }), told] };
+      const advantages = new Map([[spoken[0].id, Float32Array.from(spoken[0].mask_T)]]);
+      const second = fakeGroup(rng, "b", 2);
+      await context.append(3, {
+        groups: [
+          { group: first, split: "held-out", advantages },
+          { group: second, split: "held-out" },
+        ],
+      });
+      const [{ group: key }] = (await context.run.trajectories({}, { order: "oldest" })).trajectories;
+      const third = fakeGroup(rng, "c", 1);
+      await context.append(3, { removeGroups: [key, key, 12_345], groups: [{ group: third, split: "held-out" }] });
+      await context.reopen();
+      const left = await everyPage(context.run, {}, { order: "oldest" });
+      expect(left.map(({ taskId }) => taskId)).toEqual(["b", "b", "c"]);
+      expect(await context.run.countTrajectories({ split: "held-out" })).toBe(3);
+      expect(await context.run.countTrajectories({ text: "unmistakable" })).toBe(0);
+      expect(await context.run.countTrajectories({ tool: "lookup" })).toBe(0);
+      expect(await context.run.countTrajectories({ annotations: { hint: true } })).toBe(0);
+      await expect(context.run.group(key)).rejects.toThrow("no-such-group");
+      expect(await context.run.group(left[2].group)).toMatchObject(third);
+      // keys of steps that were forgotten come again: nothing of the removed ones must stick to them
+      await context.run.truncateAfter(2);
+      await context.append(3, { groups: [{ group: fakeGroup(rng, "d", 1), split: "train" }] });
+      const [again] = (await context.run.trajectories()).trajectories;
+      expect(again.annotations).toBeUndefined();
+      expect((await context.run.trajectory(again.key)).advantages_T).toBeUndefined();
+    });
+
+    test("held-out and training attempts are told apart by their split", async () => {
+      const rng = createRng(14);
+      const [train, heldOut] = [fakeGroup(rng, "a", 2), fakeGroup(rng, "b", 3)];
+      await context.append(1, {
+        groups: [
+          { group: train, split: trainSplit },
+          { group: heldOut, split: heldOutSplit },
+        ],
+      });
+      const found = async (filter: TrajectoryFilter) =>
+        (await everyPage(context.run, filter, { order: "oldest" })).map(({ taskId }) => taskId);
+      expect(await found({ split: trainSplit })).toEqual(["a", "a"]);
+      expect(await found({ split: heldOutSplit })).toEqual(["b", "b", "b"]);
+      expect(await found({ split: heldOutSplit, steps: { to: 0 } })).toEqual([]);
     });
 
     test("keys that are not there are refused", async () => {

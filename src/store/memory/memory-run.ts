@@ -11,7 +11,7 @@ import {
 import { annotationKindsOf } from "../annotation-kinds.ts";
 import { joinedPoints } from "../metric-series.ts";
 import { checkedStep, nextKey, stepOf } from "../step-keys.ts";
-import { calledTools, checkWrites, storedJson } from "../step-writes.ts";
+import { calledTools, checkWrites, isKeptOnce, storedJson } from "../step-writes.ts";
 import type {
   EventOptions,
   GroupWrite,
@@ -65,9 +65,12 @@ export class MemoryRun {
   /** Everything that can fail comes before the first change. */
   append(step: number, writes: StepWrites, now: () => number): void {
     checkWrites(step, writes);
-    const added = this.#newGroups(step, writes.groups ?? []);
+    const removed = new Set(writes.removeGroups ?? []);
+    const groups = this.#groups.filter(({ key }) => !removed.has(key));
+    const trajectories = this.#trajectories.filter(({ summary }) => !removed.has(summary.group));
+    const added = newGroups({ groups, trajectories }, step, writes.groups ?? []);
     const events = (writes.events ?? []).map((event) => ({
-      type: event.type,
+      isOnce: isKeptOnce(event),
       text: toLosslessJson(event),
       time: now(),
     }));
@@ -82,12 +85,12 @@ export class MemoryRun {
       const values = this.#metrics.get(name) ?? new Map<number, number>();
       this.#metrics.set(name, values.set(step, value));
     }
-    for (const { type, text, time } of events) {
-      if (type === "eval-end" && this.#events.some((row) => row.step === step && row.text === text)) continue;
+    for (const { isOnce, text, time } of events) {
+      if (isOnce && this.#events.some((row) => row.step === step && row.text === text)) continue;
       this.#events.push({ order: (this.#events.at(-1)?.order ?? 0) + 1, step, time, text });
     }
-    this.#groups = [...this.#groups, ...added.groups].sort((a, b) => a.key - b.key);
-    this.#trajectories = [...this.#trajectories, ...added.trajectories].sort((a, b) => a.summary.key - b.summary.key);
+    this.#groups = [...groups, ...added.groups].sort((a, b) => a.key - b.key);
+    this.#trajectories = [...trajectories, ...added.trajectories].sort((a, b) => a.summary.key - b.summary.key);
     const keys = new Set(state.map(({ key }) => key));
     this.#state = [...this.#state.filter((row) => row.step !== step || !keys.has(row.key)), ...state];
     this.#config = config;
@@ -192,45 +195,6 @@ export class MemoryRun {
     return this.#trajectories.filter(({ summary, words }) => isMatch(summary, words)).map(({ summary }) => summary);
   }
 
-  #newGroups(step: number, writes: readonly GroupWrite[]): NewGroups {
-    const [groups, trajectories]: [GroupRow[], TrajectoryRow[]] = [[], []];
-    let groupKey = this.#groups.findLast(({ key }) => stepOf(key) === step)?.key;
-    let key = this.#trajectories.findLast(({ summary }) => summary.step === step)?.summary.key;
-    for (const { group, split, advantages } of writes) {
-      groupKey = nextKey("groups", step, groupKey);
-      groups.push({ key: groupKey, split, task: toLosslessJson(group.task) });
-      for (const trajectory of group.trajectories) {
-        key = nextKey("trajectories", step, key);
-        const { id, rollout, taskId, role, stop, weight, score, turns, tokens_T, mask_T } = trajectory;
-        const kinds = annotationKindsOf(trajectory);
-        trajectories.push({
-          summary: {
-            key,
-            group: groupKey,
-            step,
-            split,
-            id,
-            rollout,
-            taskId,
-            role,
-            stop,
-            weight,
-            reward: score.total,
-            success: score.success,
-            turns: turns.length,
-            tokens: tokens_T.length,
-            tools: calledTools(turns),
-            ...defined({ annotations: kinds.size === 0 ? undefined : Object.fromEntries(kinds) }),
-          },
-          words: trajectoryWords(trajectory),
-          bytes: encodeTrajectory(trajectory),
-          advantages_T: advantages?.get(id)?.map((advantage, t) => (mask_T[t] === 1 ? advantage : 0)),
-        });
-      }
-    }
-    return { groups, trajectories };
-  }
-
   #pruneState(step: number): void {
     const kept = new Map<string, number>();
     for (const row of this.#state) {
@@ -238,6 +202,46 @@ export class MemoryRun {
     }
     this.#state = this.#state.filter((row) => row.step >= (kept.get(row.key) ?? 0));
   }
+}
+
+/** What a step is given, after what it has already. */
+function newGroups(present: NewGroups, step: number, writes: readonly GroupWrite[]): NewGroups {
+  const [groups, trajectories]: [GroupRow[], TrajectoryRow[]] = [[], []];
+  let groupKey = present.groups.findLast(({ key }) => stepOf(key) === step)?.key;
+  let key = present.trajectories.findLast(({ summary }) => summary.step === step)?.summary.key;
+  for (const { group, split, advantages } of writes) {
+    groupKey = nextKey("groups", step, groupKey);
+    groups.push({ key: groupKey, split, task: toLosslessJson(group.task) });
+    for (const trajectory of group.trajectories) {
+      key = nextKey("trajectories", step, key);
+      const { id, rollout, taskId, role, stop, weight, score, turns, tokens_T, mask_T } = trajectory;
+      const kinds = annotationKindsOf(trajectory);
+      trajectories.push({
+        summary: {
+          key,
+          group: groupKey,
+          step,
+          split,
+          id,
+          rollout,
+          taskId,
+          role,
+          stop,
+          weight,
+          reward: score.total,
+          success: score.success,
+          turns: turns.length,
+          tokens: tokens_T.length,
+          tools: calledTools(turns),
+          ...defined({ annotations: kinds.size === 0 ? undefined : Object.fromEntries(kinds) }),
+        },
+        words: trajectoryWords(trajectory),
+        bytes: encodeTrajectory(trajectory),
+        advantages_T: advantages?.get(id)?.map((advantage, t) => (mask_T[t] === 1 ? advantage : 0)),
+      });
+    }
+  }
+  return { groups, trajectories };
 }
 
 function eventOf({ order, step, time, text }: EventRow): StoredEvent {

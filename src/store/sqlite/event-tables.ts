@@ -1,17 +1,17 @@
 import { defined } from "../../defined.ts";
 import { fromLosslessJson, type RunEvent, runEventFromJson, toLosslessJson } from "../../schema/index.ts";
 import type { RunInfo } from "../run-catalog.ts";
+import { isKeptOnce } from "../step-writes.ts";
 import type { EventOptions, StoredEvent } from "../store.ts";
 import { type Database, openReadable } from "./database.ts";
 import { hasRun } from "./run-schema.ts";
 
 export function recordEvent(database: Database, step: number, event: RunEvent, time: number): void {
   const text = toLosslessJson(event);
-  if (event.type === "eval-end" && hasEvent(database, step, text)) return;
+  if (isKeptOnce(event) && hasEvent(database, step, text)) return;
   database.run("INSERT INTO events(step, time, type, event) VALUES (?, ?, ?, ?)", step, time, event.type, text);
 }
 
-/** A run that was killed after an evaluation makes the same one again when it is resumed. */
 function hasEvent(database: Database, step: number, text: string): boolean {
   return database.number("SELECT count(*) FROM events WHERE step = ? AND event = ?", step, text) > 0;
 }

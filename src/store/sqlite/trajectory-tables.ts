@@ -116,6 +116,21 @@ export function group(database: Database, key: number): StoredGroup {
   };
 }
 
+/** With its trajectories and all that belongs to them. */
+export function removeGroup(database: Database, key: number): void {
+  for (const row of database.all("SELECT * FROM trajectories WHERE group_id = ?", key)) {
+    const { key: id, tools } = summary(row);
+    database.run("DELETE FROM search WHERE rowid = ?", id);
+    // by tool: that is how the table is ordered
+    for (const tool of tools)
+      database.run("DELETE FROM trajectory_tools WHERE tool = ? AND trajectory_id = ?", tool, id);
+    for (const table of ["trajectory_bytes", "trajectory_annotations", "trajectory_advantages", "trajectories"]) {
+      database.run(`DELETE FROM ${table} WHERE id = ?`, id);
+    }
+  }
+  database.run("DELETE FROM groups WHERE id = ?", key);
+}
+
 export function truncateTrajectories(database: Database, step: number): void {
   const beyond = firstKey(step + 1);
   database.run("DELETE FROM search WHERE rowid >= ?", beyond);
