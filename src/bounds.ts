@@ -12,6 +12,8 @@ export const bounds = {
   failureKinds: 32,
   /** Calls of tools in one turn; further ones are refused. */
   callsPerTurn: 64,
+  /** Episodes that the dashboard puts in the order of their rewards: the newest so many. */
+  sortedEpisodes: 20_000,
   /** Runs that the dashboard's list puts in another order than the newest first. */
   sortedRuns: 5_000,
 } as const;

@@ -1,5 +1,5 @@
 import type { Message, RunEndReason, Score, StopReason, ToolSpec } from "../../schema/index.ts";
-import type { StoredEvent, TrajectorySummary } from "../../store/index.ts";
+import type { StoredEvent, StoredFailure, TrajectorySummary } from "../../store/index.ts";
 
 // What the dashboard's server says, as JSON. A number that JSON cannot hold (NaN, infinite) is null.
 
@@ -7,6 +7,8 @@ export interface RunsAnswer {
   readonly runs: readonly RunSummary[];
   /** Runs that fit the search, on all pages together. */
   readonly total: number;
+  /** Sorted by findings: runs that the doctor has not looked at yet, which are the last. Ask again. */
+  readonly unexamined?: number;
 }
 
 /** `silent`: nothing was written for a while, and nobody said that it is over. */
@@ -139,6 +141,26 @@ export interface ShownFinding {
   readonly remedy?: string;
 }
 
+export interface FailuresAnswer {
+  /** The most frequent first. */
+  readonly failures: readonly ShownFailure[];
+  /** Where every attempt failed: nothing could be learned or measured there. */
+  readonly lost: readonly LostStep[];
+  /** The error that ended the run. */
+  readonly endMessage?: string;
+}
+
+export interface ShownFailure extends Omit<StoredFailure, "steps"> {
+  /** The key of an episode that failed so; absent where none was stored. */
+  readonly example?: number;
+}
+
+export interface LostStep {
+  readonly during: StoredFailure["during"];
+  readonly step: number;
+  readonly attempts: number;
+}
+
 export interface TrajectoriesAnswer {
   readonly trajectories: readonly ShownSummary[];
   readonly next?: number;
@@ -215,7 +237,9 @@ export interface LookAnswer {
 
 export interface EnvironmentsAnswer {
   readonly environments: readonly { readonly name: string; readonly description: string }[];
-  /** The one of the run that was asked about. */
+  /** The name of the environment of the run that was asked about. */
+  readonly runEnv?: string;
+  /** The same, where it can be loaded from the file that the run was made from. */
   readonly own?: { readonly name: string; readonly description: string };
   /** Why the run that was asked about cannot be played in its own environment. */
   readonly problem?: string;

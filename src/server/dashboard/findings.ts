@@ -56,6 +56,11 @@ export class Findings {
     return findings;
   }
 
+  /** Whether `of` answers without a look at the run. */
+  isKnown(run: RunInfo): boolean {
+    return this.#kept.get(run.id)?.version === run.version;
+  }
+
   /** None for a run that cannot be read: its row says why. */
   async counts(run: RunInfo): Promise<Omit<FindingCounts, "run">> {
     const found = await this.of(run).catch(() => []);

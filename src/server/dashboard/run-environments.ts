@@ -21,12 +21,14 @@ export class RunEnvironments {
     this.#load = load;
   }
 
-  async describe(run: string): Promise<Pick<EnvironmentsAnswer, "own" | "problem">> {
+  async describe(run: string): Promise<Pick<EnvironmentsAnswer, "own" | "runEnv" | "problem">> {
     const stored = await this.#stored(run);
     if (stored === undefined) return { problem: "The run does not say which environment it was made with." };
-    if (stored.source !== undefined && this.#load !== undefined) return { own: stored.env };
+    if (stored.source !== undefined && this.#load !== undefined) {
+      return { own: stored.env, runEnv: stored.env.name };
+    }
     const problem = `The run does not say which file its environment ${stored.env.name} is in. To play it: ludus dashboard --env <file>`;
-    return { problem };
+    return { runEnv: stored.env.name, problem };
   }
 
   async load(run: string): Promise<Env> {

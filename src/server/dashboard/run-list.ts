@@ -31,13 +31,24 @@ export async function listRuns(parts: RunParts, query: z.infer<typeof RunsQuery>
     return { runs: await inTurn(page, (run) => summaries.of(run)), total };
   }
   const all = await collect(runs.catalog.list({ search, limit: bounds.sortedRuns }));
+  const started = performance.now();
+  let unexamined = 0;
   const keyed = await inTurn(all, async (run) => {
     const summary = await summaries.of(run);
-    return { summary, key: await sortKey(parts, sort, run, summary) };
+    const isLate = sort === "findings" && performance.now() - started > examineMs && !parts.findings.isKnown(run);
+    if (isLate) unexamined++;
+    return { summary, key: isLate ? undefined : await sortKey(parts, sort, run, summary) };
   });
   keyed.sort((a, b) => compareKeys(a.key, b.key, order === "down" ? -1 : 1));
-  return { runs: keyed.slice(skip, skip + limit).map(({ summary }) => summary), total };
+  return {
+    runs: keyed.slice(skip, skip + limit).map(({ summary }) => summary),
+    total,
+    ...(unexamined > 0 && { unexamined }),
+  };
 }
+
+/** The doctor takes a while for each run: one request looks at as many as fit into this. */
+const examineMs = 1500;
 
 type SortKey = number | string | undefined;
 

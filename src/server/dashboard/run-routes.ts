@@ -17,6 +17,7 @@ import type {
   SpansAnswer,
 } from "./answers.ts";
 import { readEvaluations } from "./evaluations.ts";
+import { readFailures } from "./failures.ts";
 import { finite } from "./finite.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { pathText, readQuery, step } from "./request.ts";
@@ -34,7 +35,7 @@ const SeriesQuery = z.object({
 
 const eventTypes = [
   ...(["run-start", "phase-start", "step-end", "eval-end"] as const),
-  ...(["checkpoint-saved", "finding", "warning", "run-end"] as const),
+  ...(["checkpoint-saved", "failure", "finding", "warning", "run-end"] as const),
 ] as const satisfies readonly RunEvent["type"][];
 
 const EventsQuery = z.object({
@@ -100,6 +101,9 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     };
     return context.json(answer);
   });
+  routes.get("/runs/:run/failures", async (context) =>
+    context.json(await runs.read(pathText(context, "run"), readFailures)),
+  );
   routes.get("/runs/:run/findings", async (context) =>
     context.json({ findings: await findings.of(await runs.find(pathText(context, "run"))) }),
   );
