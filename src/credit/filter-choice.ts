@@ -23,10 +23,10 @@ export interface ChoiceFields {
 /** Adds the metrics that every filter reports. */
 export function filterChoice(groups: readonly FilterGroup[], fields: ChoiceFields): FilterChoice {
   const { kept, refill = 0, passReward, metrics } = fields;
-  const uniform = groups.filter(({ rewards_G }) => isUniform(rewards_G));
-  // a group that the infrastructure emptied neither passed nor failed
-  const allPass = uniform.filter(({ rewards_G: [reward] }) => reward !== undefined && reward >= passReward);
-  const allFail = uniform.filter(({ rewards_G: [reward] }) => reward !== undefined && reward < passReward);
+  // a group that the infrastructure emptied has no rewards that could be equal
+  const uniform = groups.filter(({ rewards_G }) => rewards_G.length > 0 && isUniform(rewards_G));
+  const allPass = uniform.filter(({ rewards_G }) => rewards_G[0] >= passReward);
+  const allFail = uniform.filter(({ rewards_G }) => rewards_G[0] < passReward);
   const count = Math.max(1, groups.length);
   return {
     kept,

@@ -8,7 +8,7 @@ import { generated } from "../task/generated.ts";
 import { listed } from "../task/listed.ts";
 import { budgetCurve, evaluateSplits } from "./budget-curve.ts";
 import { contamination, openingTexts } from "./contamination.ts";
-import { evaluate } from "./evaluate.ts";
+import { evaluate, measure } from "./evaluate.ts";
 import { bestOfN, majorityVote } from "./select-attempts.ts";
 import { evalReportFromJson } from "./stored-report.ts";
 
@@ -144,19 +144,17 @@ describe("attempts that end in infrastructure failures", () => {
     expect(report.passAtK).toEqual({ 1: 1, 2: 1 });
   });
 
-  test("that are all there is give a report all the same", async () => {
+  test("that are all there is are an error with their text", async () => {
     const policy = lettersPolicy(
       () => ({ a: 1 }),
       () => {
         throw new Error("no engine");
       },
     );
-    expect(await evaluate(echo, policy)).toMatchObject({
-      infrastructureFailures: 4,
-      success: { mean: 0 },
-      passAtK: {},
-      turns: 0,
-    });
+    await expect(evaluate(echo, policy)).rejects.toThrow(
+      /everything-crashed.*all 4.*8 × engine-error: Error: no engine/,
+    );
+    expect(await measure(echo, policy)).toMatchObject({ infrastructureFailures: 4, success: { mean: 0 }, passAtK: {} });
   });
 });
 

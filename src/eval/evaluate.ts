@@ -3,6 +3,7 @@ import { createLimiter } from "../limiter.ts";
 import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { defaultConcurrency, type GroupOptions, runGroup } from "../rollout/run-group.ts";
 import type { World } from "../rollout/world.ts";
+import { type Failure, FailureTally, failuresText } from "../schema/failure.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { mean, sum } from "../statistics.ts";
 import { seedOf } from "../task/seeds.ts";
@@ -38,6 +39,8 @@ export interface EvalReport {
   readonly stops: Readonly<Record<string, number>>;
   /** Attempts that ended in infrastructure failures: in no figure but this one. */
   readonly infrastructureFailures: number;
+  /** What they say, the most frequent first; attempts that were made again are counted too. */
+  readonly failures: readonly Failure[];
   readonly turns: number;
   readonly sampledTokens: number;
   readonly rollouts: readonly Rollout[];
@@ -52,13 +55,42 @@ export const evalDefaults = {
   concurrency: defaultConcurrency as GroupOptions["concurrency"],
 };
 
-/** How well a policy does on tasks it has not been trained on. The same options give the same report. */
+/**
+ * How well a policy does on tasks it has not been trained on. The same options give the same report. Throws where every attempt
+ * failed through no fault of the policy: that measures nothing.
+ */
 export async function evaluate<Data>(
   world: World<Data>,
   policy: Policy,
   options: Partial<EvalOptions> = {},
 ): Promise<EvalReport> {
+  const report = await measure(world, policy, options);
+  refuseLost(report);
+  return report;
+}
+
+/** Throws where no attempt was played to its end, unless some were stopped. */
+export function refuseLost({ rollouts, infrastructureFailures, split, stops, failures }: EvalReport): void {
+  if (rollouts.length === 0 || infrastructureFailures < rollouts.length || stops.cancelled !== undefined) return;
+  throw new LudusError("everything-crashed", {
+    got: `an evaluation on "${split}" of which all ${rollouts.length} attempts failed: ${failuresText(failures)}`,
+    expected: "attempts that are played to their end",
+    hint: "Mend the environment, tool or engine that the text names; ludus env check plays some episodes.",
+  });
+}
+
+/** The same, whatever failed. */
+export async function measure<Data>(
+  world: World<Data>,
+  policy: Policy,
+  options: Partial<EvalOptions> = {},
+): Promise<EvalReport> {
   const { split, tasks, attempts, seed, concurrency, ...rest } = { ...evalDefaults, ...options };
+  const tally = new FailureTally("evaluation");
+  const onRollout = (rollout: Rollout) => {
+    tally.add(rollout);
+    options.onRollout?.(rollout);
+  };
   const count = Math.min(tasks, world.tasks.size(split));
   if (!(Number.isInteger(tasks) && tasks >= 1)) {
     throw new LudusError("bad-eval", { got: `${tasks} tasks`, expected: "a whole number of at least 1" });
@@ -69,17 +101,19 @@ export async function evaluate<Data>(
       const task = await world.tasks.at(split, index);
       const id = `eval-${split}/${index}`;
       const own = { id, seed: seedOf(seed, id, index), size: attempts, concurrency: limit };
-      return runGroup(world, task, policy, { ...rest, ...own });
+      return runGroup(world, task, policy, { ...rest, ...own, onRollout });
     }),
   );
   return summarise(
     groups.map(({ rollouts }) => rollouts),
-    split,
-    attempts,
+    { split, attempts, failures: tally.list() },
   );
 }
 
-function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string, attempts: number): EvalReport {
+function summarise(
+  rollouts_P_G: readonly (readonly Rollout[])[],
+  { split, attempts, failures }: Pick<EvalReport, "split" | "attempts" | "failures">,
+): EvalReport {
   const sound_P_G = rollouts_P_G
     .map((group) => group.filter(({ stop }) => !isInfrastructureStop(stop)))
     .filter((group) => group.length > 0);
@@ -100,6 +134,7 @@ function summarise(rollouts_P_G: readonly (readonly Rollout[])[], split: string,
     attempts,
     rollouts,
     infrastructureFailures: rollouts.length - sound.length,
+    failures,
     success: successInterval(success_P_G),
     reward: clusteredInterval(sound_P_G.map((group) => group.map(rewardOf))),
     passAtK: rates(passAtK),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FailureFields } from "../schema/failure-json.ts";
 import type { EvalReport } from "./evaluate.ts";
 
 // the interval of a single task is as wide as can be, which z.number() refuses
@@ -15,6 +16,8 @@ const Report = z.object({
   passHatK: numbers,
   stops: numbers,
   infrastructureFailures: z.number(),
+  // reports of earlier versions have none
+  failures: z.array(FailureFields).default([]),
   turns: z.number(),
   sampledTokens: z.number(),
 });

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { failureSources } from "./failure.ts";
+import { FailureFields } from "./failure-json.ts";
 import { Real } from "./json-real.ts";
 import { parseWith } from "./parse-with.ts";
 import type { RunEvent } from "./run-event.ts";
-import { infrastructureStops } from "./stop-reason.ts";
 
 const step = z.number();
 const metrics = z.record(z.string(), Real);
@@ -19,17 +18,7 @@ const Event = z.discriminatedUnion("type", [
   z.object({ type: z.literal("step-end"), step, metrics }),
   z.object({ type: z.literal("eval-end"), step, metrics }),
   z.object({ type: z.literal("checkpoint-saved"), step, directory: z.string() }),
-  z.object({
-    type: z.literal("failure"),
-    step,
-    attempts: z.number(),
-    during: z.enum(failureSources),
-    stop: z.enum(infrastructureStops),
-    message: z.string(),
-    at: z.string().exactOptional(),
-    count: z.number(),
-    rollout: z.string(),
-  }),
+  FailureFields.extend({ type: z.literal("failure"), step, attempts: z.number() }),
   z.object({ type: z.literal("finding"), step, code: z.string(), message: z.string() }),
   z.object({ type: z.literal("warning"), message: z.string() }),
   z.object({

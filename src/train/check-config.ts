@@ -17,6 +17,7 @@ export function checkConfig<Data>(config: TrainConfig<Data>): void {
   whole("save.retain", save?.retain, 1);
   whole("eval.every", evaluation?.every, 1);
   whole("eval.tasks", evaluation?.tasks, 0);
+  whole("eval.retainEpisodes", evaluation?.retainEpisodes, 0);
   whole("earlyStop.window", earlyStop?.window, 1);
   checkAlgorithm(algorithm);
   if (algorithm.credit.needs.stateKeys === true && !env.hasStateKeys) {

@@ -86,7 +86,7 @@ export async function trainOffline(config: OfflineConfig): Promise<OfflineResult
     await recorder.end(reason);
     return { reason, steps: recorder.lastStep + 1, examples: examples.length, metrics };
   } catch (error) {
-    await recorder.fail();
+    await recorder.fail(error);
     throw error;
   } finally {
     await recorder.close();

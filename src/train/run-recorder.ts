@@ -1,16 +1,20 @@
 import { z } from "zod";
+import { bounds } from "../bounds.ts";
 import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { wallClock } from "../clock.ts";
 import { defined } from "../defined.ts";
 import type { Engine } from "../engine/engine.ts";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import type { EvalReport } from "../eval/evaluate.ts";
 import type { Monitor } from "../monitor/monitor.ts";
+import type { Failure, FailureTally } from "../schema/failure.ts";
 import type { RunEndReason, RunEvent } from "../schema/run-event.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
-import { type Advantages, type RunCatalog, type RunStore, sqliteRuns } from "../store/index.ts";
+import { type Advantages, type RunCatalog, type RunStore, sqliteRuns, trainSplit } from "../store/index.ts";
+import { defaultRetainedEpisodes, heldOutGroups, outdatedGroups } from "./held-out-episodes.ts";
 import { Monitors } from "./monitors.ts";
 import { type ConfigChange, checkConfigChange, isOutdated, type RunConfig } from "./run-config.ts";
+import type { LostStep } from "./stages/lost-step.ts";
 
 export interface RecorderOptions {
   /** The id of the run in its store: a folder, unless another store is given. */
@@ -39,6 +43,8 @@ export interface StepRecord {
   readonly advantages?: Advantages;
   /** What must survive a restart besides weights and the store's tables. */
   readonly state: unknown;
+  /** Attempts of the step that failed. */
+  readonly failures?: FailureTally;
 }
 
 const SavedStep = z.object({ step: z.int(), state: z.unknown() });
@@ -106,28 +112,69 @@ export class RunRecorder {
     await this.#store?.append(0, { config });
   }
 
-  async record(step: number, { metrics, groups, advantages, state }: StepRecord): Promise<void> {
+  async record(step: number, { metrics, groups, advantages, state, failures }: StepRecord): Promise<void> {
     this.lastStep = step;
+    const failed = failureEvents(step, failures?.list() ?? [], failures?.attempts ?? 0);
     const event: RunEvent = { type: "step-end", step, metrics };
     await this.#store?.append(step, {
       metrics,
-      groups: groups.map((group) => ({ group, split: "train", ...defined({ advantages }) })),
-      events: [{ ...event, metrics: {} }],
+      groups: groups.map((group) => ({ group, split: trainSplit, ...defined({ advantages }) })),
+      events: [...failed, { ...event, metrics: {} }],
       state: { trainer: { step, state } satisfies z.infer<typeof SavedStep> },
     });
-    this.monitors.record(event);
+    for (const each of [...failed, event]) this.monitors.record(each);
+  }
+
+  /** A step that cannot be learned from: what is there of its attempts is stored, and the steps before it are saved. */
+  async recordLostStep({ step, groups, failures }: LostStep, engine: Engine): Promise<void> {
+    const events = failureEvents(step, failures.list(), failures.attempts);
+    await this.#store?.append(step, { events, groups: groups.map((group) => ({ group, split: trainSplit })) });
+    for (const event of events) this.monitors.record(event);
+    await this.save(engine);
+  }
+
+  /** Of an evaluation after the last step, or of demonstrations. */
+  async recordFailures(failures: readonly Failure[], attempts: number): Promise<void> {
+    if (failures.length === 0) return;
+    const isEvaluation = failures[0].during === "evaluation";
+    // demonstrations are the same whenever the run is resumed
+    const step = isEvaluation ? Math.max(0, this.lastStep) : 0;
+    const named = (rollout: string) => (isEvaluation ? `${this.#evaluationName()}/${rollout}` : rollout);
+    const events = failureEvents(step, failures, attempts).map((event) => ({
+      ...event,
+      rollout: named(event.rollout),
+    }));
+    await this.#store?.append(step, { events });
+    for (const event of events) this.monitors.record(event);
+  }
+
+  /** Begins the ids of held-out episodes: an evaluation that a resumed run makes again has the same. */
+  #evaluationName(): string {
+    return this.lastStep < 0 ? "before" : `step-${this.lastStep}`;
   }
 
   /** An evaluation after the last step; `when` names it for `evaluation`. The checkpoint of the best is retained. */
-  async recordEvaluation(when: string, metrics: Readonly<Record<string, number>>, report: EvalReport): Promise<void> {
+  async recordEvaluation(
+    when: string,
+    metrics: Readonly<Record<string, number>>,
+    report: EvalReport,
+    retained = defaultRetainedEpisodes,
+  ): Promise<void> {
     const { rollouts: _rollouts, ...summary } = report;
     const success = report.success.mean;
     const step = Math.max(0, this.lastStep);
     const event: RunEvent = { type: "eval-end", step, metrics };
     const isBest = this.lastStep >= 0 && success > (this.#best?.success ?? Number.NEGATIVE_INFINITY);
+    const earlierBest = this.#best?.step;
     if (isBest) this.#best = { step, success };
     const state = { [`eval/${when}`]: summary, ...defined({ best: isBest ? this.#best : undefined }) };
-    await this.#store?.append(step, { metrics, events: [event], state });
+    const store = this.#store;
+    if (store !== undefined) {
+      const name = this.#evaluationName();
+      const outdated = { step, name, best: this.#best?.step, earlierBest, retained };
+      const removeGroups = await outdatedGroups(store, outdated);
+      await store.append(step, { metrics, events: [event], state, groups: heldOutGroups(report, name), removeGroups });
+    }
     this.#lastReport = { step: this.lastStep, report };
     this.monitors.record(event);
   }
@@ -168,18 +215,19 @@ export class RunRecorder {
     this.monitors.record({ type: "checkpoint-saved", step, directory });
   }
 
-  async end(reason: RunEndReason): Promise<void> {
-    const event: RunEvent = { type: "run-end", reason };
+  async end(reason: RunEndReason, message?: string): Promise<void> {
+    const event: RunEvent = { type: "run-end", reason, ...defined({ message }) };
     await this.#store?.append(Math.max(0, this.lastStep), { events: [event] });
     this.monitors.record(event);
   }
 
   /** After an error. A store that caused it cannot record it; monitors are told all the same. */
-  async fail(): Promise<void> {
+  async fail(error: unknown): Promise<void> {
+    const message = errorText(error).slice(0, bounds.failureText);
     try {
-      await this.end("failed");
+      await this.end("failed", message);
     } catch {
-      this.monitors.record({ type: "run-end", reason: "failed" });
+      this.monitors.record({ type: "run-end", reason: "failed", message });
     }
   }
 
@@ -190,4 +238,10 @@ export class RunRecorder {
       await this.#store?.close();
     }
   }
+}
+
+type FailureEvent = Extract<RunEvent, { type: "failure" }>;
+
+function failureEvents(step: number, failures: readonly Failure[], attempts: number): FailureEvent[] {
+  return failures.map((failure) => ({ type: "failure", step, attempts, ...failure }));
 }

@@ -1,8 +1,11 @@
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
-import type { RunReader, TrajectoryFilter } from "../store/index.ts";
+import { type RunReader, type TrajectoryFilter, trainSplit } from "../store/index.ts";
 
-/** The groups of a run, in the order they were made: whole groups, of which at least one trajectory fits the filter. */
+/**
+ * The groups of a run, in the order they were made: whole groups, of which at least one trajectory fits the filter. Those of
+ * training, unless the filter names a split.
+ */
 export async function* storedGroups(run: RunReader, filter: TrajectoryFilter = {}): AsyncGenerator<TrajectoryGroup> {
   let last = -1;
   for await (const { group: key } of summaries(run, filter)) {
@@ -13,7 +16,7 @@ export async function* storedGroups(run: RunReader, filter: TrajectoryFilter = {
   }
 }
 
-/** The trajectories of a run, one by one. */
+/** The trajectories of a run, one by one: those of training, unless the filter names a split. */
 export async function* storedTrajectories(run: RunReader, filter: TrajectoryFilter = {}): AsyncGenerator<Trajectory> {
   for await (const { key } of summaries(run, filter)) yield (await run.trajectory(key)).trajectory;
 }
@@ -21,7 +24,7 @@ export async function* storedTrajectories(run: RunReader, filter: TrajectoryFilt
 async function* summaries(run: RunReader, filter: TrajectoryFilter) {
   let after: { after?: number } = {};
   for (;;) {
-    const page = await run.trajectories(filter, { order: "oldest", limit: 200, ...after });
+    const page = await run.trajectories({ split: trainSplit, ...filter }, { order: "oldest", limit: 200, ...after });
     yield* page.trajectories;
     if (page.next === undefined) return;
     after = { after: page.next };

@@ -1,11 +1,13 @@
 import { defined } from "../defined.ts";
 import type { EvalReport } from "../eval/evaluate.ts";
+import { FailureTally } from "../schema/failure.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
 import { withNextKl } from "./kl-coefficient.ts";
 import { complete } from "./stages/complete.ts";
 import { earlierReport, evaluate } from "./stages/evaluate.ts";
 import { gather } from "./stages/gather.ts";
+import { LostStep } from "./stages/lost-step.ts";
 import { prepare } from "./stages/prepare.ts";
 import { record } from "./stages/record.ts";
 import { speedMetrics } from "./stages/rollout-metrics.ts";
@@ -35,7 +37,8 @@ export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResul
     const result = { reason, steps: recorder.lastStep + 1, metrics: run.metrics, policy: context.policy };
     return { ...result, seconds: secondsSince(run.startedMs), ...defined({ before, after }) };
   } catch (error) {
-    await recorder.fail();
+    if (error instanceof LostStep) await recorder.recordLostStep(error, context.policy.engine);
+    await recorder.fail(error);
     // nobody else will close a policy that was made here
     if (typeof config.policy === "function") await context.policy.engine.close();
     throw error;
@@ -69,7 +72,8 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
     const reason = endReason(run);
     if (reason !== undefined) return reason;
     const learningStep = step - start;
-    const isDone = await learnStep(run, { ...context, step, learningStep, progress: learningStep / steps });
+    const failures = new FailureTally("training");
+    const isDone = await learnStep(run, { ...context, step, learningStep, failures, progress: learningStep / steps });
     if (!isDone) return "stopped";
     await evaluateIfDue(run, step);
     await recorder.saveIfDue(context.policy.engine);
@@ -99,7 +103,7 @@ async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data
   const successWindow = run.config.earlyStop?.window;
   run.state = await record(
     { ...context, recorder: run.recorder, ...defined({ successWindow }) },
-    { ...gathered, step: context.step, metrics, rows: prepared.rows, state },
+    { ...gathered, step: context.step, metrics, rows: prepared.rows, state, failures: context.failures },
   );
   run.metrics = metrics;
   return true;
@@ -113,6 +117,6 @@ async function evaluateIfDue<Data>(run: TrainingRun<Data>, step: number): Promis
 }
 
 function evaluateHeldOut<Data>({ config, context, recorder }: TrainingRun<Data>, when: string) {
-  const { every: _every, ...evaluation } = config.eval ?? {};
-  return evaluate({ ...context, recorder, evaluation }, when);
+  const { every: _every, retainEpisodes, ...evaluation } = config.eval ?? {};
+  return evaluate({ ...context, recorder, evaluation, ...defined({ retainEpisodes }) }, when);
 }

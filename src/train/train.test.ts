@@ -152,7 +152,7 @@ describe("a stop", () => {
     expect(readdirSync(join(folder, "checkpoints"))).toEqual(["step-000002"]);
     const reader = await openRun(folder, { readOnly: true });
     expect(await reader.latestStep()).toBe(2);
-    expect(await reader.countTrajectories()).toBe(3 * 16);
+    expect(await reader.countTrajectories({ split: "train" })).toBe(3 * 16);
     expect(await reader.countTrajectories({ stop: "cancelled" })).toBe(0);
     await reader.close();
   });
@@ -161,7 +161,7 @@ describe("a stop", () => {
     const taskIds = async (run: string, steps: number, signal?: AbortSignal) => {
       await train({ ...easy, policy: fakePolicy(), steps, run, ...defined({ signal }) });
       const reader = await openRun(run, { readOnly: true });
-      const { trajectories } = await reader.trajectories({}, { order: "oldest", limit: 1000 });
+      const { trajectories } = await reader.trajectories({ split: "train" }, { order: "oldest", limit: 1000 });
       await reader.close();
       return trajectories.map(({ step, taskId, id }) => `${step} ${taskId} ${id}`);
     };
@@ -391,7 +391,7 @@ test("a run that fails says so, and closes the policy it made", async () => {
   await expect(train({ ...easy, policy: async () => policy, steps: 1, monitors: [monitor] })).rejects.toThrow(
     "out of memory",
   );
-  expect(all.at(-1)).toEqual({ type: "run-end", reason: "failed" });
+  expect(all.at(-1)).toEqual({ type: "run-end", reason: "failed", message: "out of memory" });
   expect(isClosed).toBe(true);
 });
 
@@ -411,7 +411,7 @@ test("a run that fails is stored as failed, and can be resumed when the cause is
     await reader.close();
     return events.map(({ event }) => event);
   };
-  expect(await ends()).toEqual([{ type: "run-end", reason: "failed" }]);
+  expect(await ends()).toEqual([{ type: "run-end", reason: "failed", message: "out of memory" }]);
   expect(await train({ ...config, policy: fakePolicy() })).toMatchObject({ reason: "finished", steps: 6 });
   expect(await ends()).toEqual([{ type: "run-end", reason: "finished" }]);
 });

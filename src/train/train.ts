@@ -48,7 +48,14 @@ export interface TrainConfig<Data = unknown> {
   /** Mixes what was done in earlier steps into each batch. Off by default: give the algorithm `corrections` with it. */
   replay?: () => Replay;
   /** Held-out tasks, before, after and every so many steps (never in between by default). No tasks, no evaluation. */
-  eval?: Partial<EvalOptions> & { every?: number };
+  eval?: Partial<EvalOptions> & {
+    every?: number;
+    /**
+     * Episodes of an evaluation that stay stored once there is a later one, tasks that failed first; 50 by default. The latest
+     * evaluation and the best one keep all of theirs.
+     */
+    retainEpisodes?: number;
+  };
   seed?: number;
   /** The run's id in its store: a folder by default. Without one nothing is stored, and the run cannot be resumed. */
   run?: string;

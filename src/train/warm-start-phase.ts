@@ -1,4 +1,5 @@
 import { defined } from "../defined.ts";
+import { FailureTally } from "../schema/failure.ts";
 import { fit } from "./fit.ts";
 import { record } from "./stages/record.ts";
 import { endReason, type TrainingRun } from "./training-run.ts";
@@ -11,7 +12,10 @@ export async function runWarmStart<Data>(run: TrainingRun<Data>): Promise<void> 
   const { policy, seed, learners } = context;
   const doneSteps = firstStep > 0 ? firstStep : undefined;
   recorder.monitors.record({ type: "phase-start", phase: plan.name, steps: plan.steps, ...defined({ doneSteps }) });
-  const batches = await plan.prepare(env, policy, seed, learners);
+  const tally = new FailureTally("demonstration");
+  const batches = await plan
+    .prepare(env, policy, seed, learners, (rollout) => tally.add(rollout))
+    .finally(() => recorder.recordFailures(tally.list(), tally.attempts));
   await fit({
     engine: policy.engine,
     loss: plan.loss,

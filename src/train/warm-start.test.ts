@@ -70,7 +70,7 @@ describe("demonstrations", () => {
     expect(metrics["imitate/expert-success"]).toBe(1);
     const hopeless = { ...broken, act: () => Promise.reject(new Error("boom")) };
     await expect(train({ ...bare, env: hopeless, policy, warmStart })).rejects.toThrow(
-      /no-demonstrations.*0 of them sound/,
+      /everything-crashed.*0 of them sound, none kept: 40 × env-crash: Error: boom/,
     );
   });
 

@@ -3,9 +3,10 @@ import { createLimiter } from "../limiter.ts";
 import { imitation } from "../loss/imitation.ts";
 import type { Loss } from "../loss/loss.ts";
 import { createRng } from "../random.ts";
-import type { RenderContext } from "../rollout/rollout.ts";
+import type { RenderContext, Rollout } from "../rollout/rollout.ts";
 import { demonstrate } from "../rollout/run-rollout.ts";
 import type { World } from "../rollout/world.ts";
+import { FailureTally, failuresText } from "../schema/failure.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
@@ -44,6 +45,8 @@ export interface WarmStart {
     renderContext: RenderContext,
     seed: number,
     learners: readonly string[],
+    /** Told of every demonstration that is played, failed ones included. */
+    onRollout?: (rollout: Rollout) => void,
   ): Promise<WarmStartBatches>;
 }
 
@@ -82,16 +85,16 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
     steps: chosen.steps,
     learningRate: chosen.learningRate,
     loss: chosen.loss,
-    async prepare(env, renderContext, seed, learners) {
-      const all = await demonstrations(env, renderContext, seed, chosen);
+    async prepare(env, renderContext, seed, learners, onRollout) {
+      const tally = new FailureTally("demonstration");
+      const all = await demonstrations(env, renderContext, seed, chosen, (rollout) => {
+        tally.add(rollout);
+        onRollout?.(rollout);
+      });
       const shown = all.filter(({ stop, weights }) => !isInfrastructureStop(stop) && learners.includes(weights));
       const kept = shown.filter((each) => each.mask_T.includes(1) && chosen.filter(each));
       if (kept.length === 0) {
-        throw new LudusError("no-demonstrations", {
-          got: `${all.length} demonstrations of ${env.name}, ${shown.length} of them sound, none kept`,
-          expected: "at least one to imitate",
-          hint: "Does the environment have an expert? Does `filter` ask too much?",
-        });
+        throw noDemonstrations(env.name, { all: all.length, sound: shown.length }, tally);
       }
       const success = shown.filter(succeeded).length / shown.length;
       return {
@@ -102,22 +105,45 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
   };
 }
 
+function noDemonstrations(
+  env: string,
+  { all, sound }: { all: number; sound: number },
+  tally: FailureTally,
+): LudusError {
+  const failures = tally.list();
+  if (failures.length === 0) {
+    return new LudusError("no-demonstrations", {
+      got: `${all} demonstrations of ${env}, ${sound} of them sound, none kept`,
+      expected: "at least one to imitate",
+      hint: "Does the environment have an expert? Does `filter` ask too much?",
+    });
+  }
+  return new LudusError(sound === 0 ? "everything-crashed" : "no-demonstrations", {
+    got: `${tally.attempts} demonstrations of ${env}, ${sound} of them sound, none kept: ${failuresText(failures)}`,
+    expected: "at least one to imitate",
+    hint: "Mend the environment, tool or expert that the text names; ludus env check plays the expert.",
+  });
+}
+
 async function demonstrations<Data>(
   env: World<Data>,
   renderContext: RenderContext,
   seed: number,
   { demonstrations: given, noise }: ImitateOptions,
+  onRollout: (rollout: Rollout) => void,
 ): Promise<readonly Trajectory[]> {
   if (typeof given !== "number") return given;
   const limit = createLimiter(concurrentDemonstrations);
   const show = async (index: number) => {
     // training tasks from far behind, so that learning meets others first
     const task = await env.tasks.at("train", 1_000_000 + index);
-    return demonstrate(env, task, renderContext, {
+    const rollout = await demonstrate(env, task, renderContext, {
       id: `demonstration/${index}`,
       seed: seedOf(seed, "show", index),
       noise,
     });
+    onRollout(rollout);
+    return rollout;
   };
   const rollouts = await Promise.all(Array.from({ length: given }, (_, index) => limit(() => show(index))));
   return rollouts.flatMap(({ trajectories }) => trajectories);

@@ -26,7 +26,7 @@ export async function complete<Data>(
  * infrastructure failure are left out: there is nothing to compare them with.
  */
 async function withBaselines<Data>(
-  { world, policy, rollout, step, limit }: StepContext<Data>,
+  { world, policy, rollout, step, limit, failures }: StepContext<Data>,
   chosen: readonly ChosenGroup[],
 ): Promise<ChosenGroup[]> {
   const anyWorld: World = world;
@@ -34,7 +34,9 @@ async function withBaselines<Data>(
   const attempts = groups.map((group, i) =>
     limit(async () => {
       const options = { ...rollout, id: `step-${step}/greedy/${i}`, seed: 0, temperature: 0 };
-      const { stop, trajectories } = await runRollout(anyWorld, group.task, policy, options);
+      const finished = await runRollout(anyWorld, group.task, policy, options);
+      failures.add(finished);
+      const { stop, trajectories } = finished;
       const rewards = Object.fromEntries(trajectories.map(({ role, score }) => [role, score.total]));
       return { group, rewards, isSound: !isInfrastructureStop(stop) };
     }),

@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import { type EvalOptions, type EvalReport, evaluate as measure } from "../../eval/evaluate.ts";
+import { type EvalOptions, type EvalReport, measure, refuseLost } from "../../eval/evaluate.ts";
 import { evalReportFromJson } from "../../eval/stored-report.ts";
 import { metric } from "../../schema/metric-names.ts";
 import type { RunRecorder } from "../run-recorder.ts";
@@ -10,6 +10,8 @@ export interface EvaluateContext<Data>
   readonly recorder: RunRecorder;
   /** Held-out tasks; no tasks, no evaluation. */
   readonly evaluation: Partial<EvalOptions>;
+  /** Episodes that stay stored once there is a later evaluation. */
+  readonly retainEpisodes?: number;
 }
 
 /** Measures the policy on held-out tasks and records the report under the name `when`. Nothing where none is wanted. */
@@ -22,8 +24,10 @@ export async function evaluate<Data>(context: EvaluateContext<Data>, when: strin
   const options = { ...rollout, concurrency: limit, ...evaluation, ...defined({ signal }) };
   const report = await measure(world, policy, options);
   if (signal?.aborted) return undefined;
+  await recorder.recordFailures(report.failures, report.rollouts.length);
+  refuseLost(report);
   const metrics = { [metric.evalSuccess]: report.success.mean, [metric.evalReward]: report.reward.mean };
-  await recorder.recordEvaluation(when, metrics, report);
+  await recorder.recordEvaluation(when, metrics, report, context.retainEpisodes);
   return report;
 }
 

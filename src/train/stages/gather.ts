@@ -3,6 +3,7 @@ import { LudusError } from "../../errors.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
 import { metric } from "../../schema/metric-names.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import { isLost, LostStep } from "./lost-step.ts";
 import { pick } from "./pick.ts";
 import { rewardStage } from "./reward.ts";
 import { type FinishedGroup, rollOut } from "./roll-out.ts";
@@ -20,7 +21,7 @@ export interface Gathered<Data = unknown> {
 }
 
 /**
- * The groups of one step: pick, roll out, reward, observe and select, again where the filter wants more. Undefined where the run was
+ * The groups of one step, of which at least one attempt was played to its end; else `LostStep` is thrown: pick, roll out, reward, observe and select, again where the filter wants more. Undefined where the run was
  * stopped meanwhile.
  */
 export async function gather<Data>(context: StepContext<Data>): Promise<Gathered<Data> | undefined> {
@@ -35,6 +36,7 @@ export async function gather<Data>(context: StepContext<Data>): Promise<Gathered
     if (context.signal?.aborted) return undefined;
     finished.sort((a, b) => a.index - b.index);
     groups.push(...finished.map(({ group }) => group));
+    if (isLost(groups)) throw new LostStep(context, groups);
     extra.push(...(await context.guide.observe(finished)));
     const selection = select(context, groups);
     if (selection.refill === 0) {

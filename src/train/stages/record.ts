@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import type { FailureTally } from "../../schema/failure.ts";
 import { metric } from "../../schema/metric-names.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { LearnRow } from "../learn-row.ts";
@@ -25,6 +26,8 @@ export interface RecordInput {
   /** The rows of the update; those of replayed groups are not this step's. */
   readonly rows: readonly LearnRow[];
   readonly state: RunState;
+  /** Attempts of the step that failed. */
+  readonly failures?: FailureTally;
 }
 
 interface RecordContext extends Pick<TrainContext, "guide" | "replay"> {
@@ -51,7 +54,9 @@ export async function record(context: RecordContext, input: RecordInput): Promis
     rows.flatMap((row) => (row.mask_T.includes(1) ? [[row.id, asSampled(row)] as const] : [])),
   );
   const saved = { guide: guide.state(), replay: replay?.state() ?? null, ...defined({ ...state }) };
-  await recorder.record(step, { metrics, groups: [...groups, ...extra], advantages, state: saved });
+  const { failures } = input;
+  const all = [...groups, ...extra];
+  await recorder.record(step, { metrics, groups: all, advantages, state: saved, ...defined({ failures }) });
   return state;
 }
 

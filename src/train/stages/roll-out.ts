@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { Lease } from "../../guide/guide.ts";
+import type { Rollout } from "../../rollout/rollout.ts";
 import { type RolloutGroup, runGroup } from "../../rollout/run-group.ts";
 import { seedOf } from "../../task/seeds.ts";
 import { scheduleAt } from "../schedule.ts";
@@ -29,8 +30,12 @@ export async function* rollOut<Data>(
   context: StepContext<Data>,
   { leases, offset, reward }: RollOutInput<Data>,
 ): AsyncGenerator<FinishedGroup<Data>> {
-  const { world, policy, algorithm, step, progress, seed, signal, onRollout, limit } = context;
+  const { world, policy, algorithm, step, progress, seed, signal, limit } = context;
   const { temperature, ...sampling } = algorithm.sampling;
+  const onRollout = (rollout: Rollout) => {
+    context.failures.add(rollout);
+    context.onRollout?.(rollout);
+  };
   const runLease = async (lease: Lease<Data>, index: number): Promise<FinishedGroup<Data>> => {
     const group = await runGroup(world, lease.task, policy, {
       ...context.rollout,
@@ -41,7 +46,8 @@ export async function* rollOut<Data>(
       size: algorithm.groupSize,
       concurrency: limit,
       score: reward.score,
-      ...defined({ signal, onRollout }),
+      onRollout,
+      ...defined({ signal }),
     });
     return { lease, index, group };
   };

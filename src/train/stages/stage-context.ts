@@ -2,6 +2,7 @@ import type { Guide } from "../../guide/guide.ts";
 import type { Limiter } from "../../limiter.ts";
 import type { Rollout, RolloutOptions } from "../../rollout/rollout.ts";
 import type { World } from "../../rollout/world.ts";
+import type { FailureTally } from "../../schema/failure.ts";
 import type { Algorithm } from "../algorithm.ts";
 import type { LearningPolicy } from "../learning-policy.ts";
 import type { Replay } from "../replay.ts";
@@ -37,6 +38,8 @@ export interface StepContext<Data = unknown> extends TrainContext<Data> {
   readonly learningStep: number;
   /** Share of the learning that is done. */
   readonly progress: number;
+  /** Counts the step's attempts that failed through no fault of the policy. */
+  readonly failures: FailureTally;
 }
 
 /** Numbers that a stage reports, by their names in `schema/metric-names.ts`. */
