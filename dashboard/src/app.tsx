@@ -74,11 +74,16 @@ export const App = () => {
 /** Whether the page follows the server. */
 const LiveNote = () => {
   const connection = useConnection();
+  if (connection === "idle") return null;
   const text = { connecting: "connecting", live: "live", lost: "offline" }[connection];
   return (
-    <span className={`live ${connection}`} role="status" title="Whether changes are shown as they happen">
+    <span
+      className={`live ${connection === "live" ? "on" : connection}`}
+      role="status"
+      title="Whether changes are shown as they happen"
+    >
       <i aria-hidden="true" />
-      {text}
+      <span>{text}</span>
     </span>
   );
 };

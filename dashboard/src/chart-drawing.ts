@@ -18,11 +18,11 @@ export function drawBoundaries(plot: UPlot, boundaries: readonly Boundary[]): vo
   const scale = devicePixelRatio;
   context.save();
   context.font = `${10 * scale}px ${font}`;
-  context.textBaseline = "bottom";
+  context.textBaseline = "top";
   for (const { step, before, after } of boundaries) {
     if (step - 0.5 <= min || step - 0.5 >= max) continue;
     const x = Math.round(plot.valToPos(step - 0.5, "x", true));
-    const bottom = bbox.top + bbox.height - 3 * scale;
+    const top = bbox.top + 2 * scale;
     context.fillStyle = context.strokeStyle = colour("muted");
     context.lineWidth = scale;
     context.beginPath();
@@ -31,9 +31,9 @@ export function drawBoundaries(plot: UPlot, boundaries: readonly Boundary[]): vo
     context.stroke();
     const gap = 4 * scale;
     context.textAlign = "right";
-    if (x - gap - context.measureText(before).width > bbox.left) context.fillText(before, x - gap, bottom);
+    if (x - gap - context.measureText(before).width > bbox.left) context.fillText(before, x - gap, top);
     context.textAlign = "left";
-    if (x + gap + context.measureText(after).width < bbox.left + bbox.width) context.fillText(after, x + gap, bottom);
+    if (x + gap + context.measureText(after).width < bbox.left + bbox.width) context.fillText(after, x + gap, top);
   }
   context.restore();
 }
@@ -96,15 +96,17 @@ export function drawClusters(plot: UPlot, clusters: readonly Cluster[]): void {
     context.globalAlpha = 1;
     context.setLineDash([]);
     context.beginPath();
-    context.moveTo(x - 5 * scale, bbox.top);
-    context.lineTo(x + 5 * scale, bbox.top);
-    context.lineTo(x, bbox.top + 8 * scale);
+    // above the plotting area, where no curve is
+    const top = bbox.top - 9 * scale;
+    context.moveTo(x - 5 * scale, top);
+    context.lineTo(x + 5 * scale, top);
+    context.lineTo(x, bbox.top - scale);
     context.fill();
     const { length } = cluster.findings;
     if (length < 2) continue;
     const isRoom = x + 20 * scale < bbox.left + bbox.width;
     context.textAlign = isRoom ? "left" : "right";
-    context.fillText(String(length), x + (isRoom ? 7 : -7) * scale, bbox.top);
+    context.fillText(String(length), x + (isRoom ? 7 : -7) * scale, top);
   }
   context.restore();
 }

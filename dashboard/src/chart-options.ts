@@ -39,7 +39,7 @@ export function chartOptions({ lines, isLog, yRange, width, latest, onCursor }: 
     width,
     height: chartHeight,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [12, 12, 0, 0],
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1, ...range } },
     axes: [
       {

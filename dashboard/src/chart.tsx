@@ -169,6 +169,7 @@ function show(plot: UPlot, data: Columns, range: Zoom | undefined): void {
   plot.setData(data, false);
   const steps = data[0];
   const [min, max] = range === undefined ? [steps[0] ?? 0, steps.at(-1) ?? 1] : [range.from, range.to];
-  // a single step is in the middle
-  plot.setScale("x", max > min ? { min, max } : { min: min - 0.5, max: min + 0.5 });
+  // room for points at either end; a single step is in the middle
+  const space = Math.max(0.5, 0.015 * (max - min));
+  plot.setScale("x", { min: min - space, max: Math.max(min, max) + space });
 }

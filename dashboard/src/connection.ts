@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether the server's events arrive: `lost` once they have stopped. */
-export type Connection = "connecting" | "live" | "lost";
+/** Whether the server's events arrive: `lost` once they have stopped, `idle` on a page that does not follow them. */
+export type Connection = "idle" | "connecting" | "live" | "lost";
 
-let now: Connection = "connecting";
+let now: Connection = "idle";
 let lostAt = 0;
 const listeners = new Set<() => void>();
 

@@ -5,10 +5,19 @@ import { setQuery } from "./router.tsx";
 const most = 100;
 const around = 10;
 
+interface FindingListProps {
+  readonly findings: readonly ShownFinding[];
+  readonly isKnown: boolean;
+  /** Attempts failed through no fault of the policy, which is said elsewhere. */
+  readonly hasFailures: boolean;
+}
+
 /** What the doctor found; each can be shown in the charts where it began. */
-export const FindingList = ({ findings, isKnown }: { findings: readonly ShownFinding[]; isKnown: boolean }) => {
+export const FindingList = ({ findings, isKnown, hasFailures }: FindingListProps) => {
   if (!isKnown) return <div className="findings quiet">Running the doctor …</div>;
-  if (findings.length === 0) return <div className="findings quiet">The doctor found no problems.</div>;
+  if (findings.length === 0) {
+    return <div className="findings quiet">The doctor found no {hasFailures ? "other " : ""}problems.</div>;
+  }
   return (
     <details className="findings" open={findings.length <= 4}>
       <summary>

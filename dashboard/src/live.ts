@@ -29,10 +29,12 @@ class Follower {
   constructor(query: string, onChange: () => void) {
     this.#query = query;
     this.#onChange = onChange;
+    setConnection("connecting");
     this.#source = this.#open();
   }
 
   close(): void {
+    setConnection("idle");
     clearTimeout(this.#changeTimer);
     clearTimeout(this.#openTimer);
     this.#source.close();

@@ -95,7 +95,7 @@ export const HeldOut = ({ run: { heldOut } }: { run: Pick<RunSummary, "heldOut">
     <>
       <b>{percent(last.success.mean)}</b> <small>{percentRange(last.success)}</small>
       {change !== undefined && (
-        <small className={change < 0 ? "fall" : "rise"} title="Percentage points since the first evaluation">
+        <small className={trendOf(change)} title="Percentage points since the first evaluation">
           {" "}
           {points(change)}
         </small>
@@ -103,6 +103,11 @@ export const HeldOut = ({ run: { heldOut } }: { run: Pick<RunSummary, "heldOut">
     </>
   );
 };
+
+/** The class of a change's colour: none where it rounds to nothing. */
+export function trendOf(change: number): string {
+  return Math.abs(change) < 0.005 ? "" : change < 0 ? "fall" : "rise";
+}
 
 export function changeOf(first: number | null, last: number | null): number | undefined {
   return first === null || last === null ? undefined : last - first;

@@ -1,6 +1,6 @@
 import type { RunAnswer, RunSummary } from "../../src/server/dashboard/answers.ts";
 import { count, percent, percentRange, points, short, whole } from "./numbers.ts";
-import { Ago, changeOf, Status, Took } from "./pieces.tsx";
+import { Ago, changeOf, Status, Took, trendOf } from "./pieces.tsx";
 import { href, Link } from "./router.tsx";
 
 /** What a run has come to: held-out success first, then training, progress and time. */
@@ -51,7 +51,7 @@ const HeldOutFigure = ({ run, summary }: { run: string; summary: RunSummary | un
         <dt>Held-out success</dt>
         <dd>–</dd>
         <dd className="quiet">
-          {summary === undefined ? "" : "Not measured yet. `eval` of the configuration sets when."}
+          {summary === undefined ? "" : isOpen(summary) ? "Not measured yet." : "Not measured."}
         </dd>
       </div>
     );
@@ -71,7 +71,7 @@ const HeldOutFigure = ({ run, summary }: { run: string; summary: RunSummary | un
         {!isOnly && change !== undefined && (
           <>
             ,{" "}
-            <span className={change < 0 ? "fall" : "rise"}>
+            <span className={trendOf(change)}>
               {points(change)} {Math.round(Math.abs(change) * 100) === 1 ? "point" : "points"}
             </span>{" "}
             from {percent(first.success.mean)} at step {whole(first.step)}

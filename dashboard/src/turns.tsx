@@ -99,6 +99,7 @@ const TurnHead = ({ turn, number }: { turn: ShownTurn; number: number }) => (
     {turn.reward !== 0 && <span className="reward">{short(turn.reward)}</span>}
     {turn.stateKey !== undefined && <bdi className="quiet">{turn.stateKey.slice(0, 80)}</bdi>}
     <span className="turn-tools">
+      <span className="quiet">copy</span>
       <CopyButton label="Text" text={() => turnText(turn, number)} what={`copy turn ${number}`} />
       <CopyButton label="JSON" text={() => JSON.stringify(turn, null, 2)} what={`copy turn ${number}`} />
       <CopyButton label="Link" text={() => turnAddress(number)} what={`copy the address of turn ${number}`} />

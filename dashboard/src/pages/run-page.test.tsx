@@ -61,6 +61,7 @@ describe("findings", () => {
     severity: "error",
     message: "Alike.",
     step: 9,
+    since: 4,
     remedy: "Go back.",
   };
 

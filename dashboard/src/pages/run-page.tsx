@@ -40,7 +40,7 @@ export const RunPage = ({ run }: { run: string }) => {
       <RunHead run={run} answer={answer} />
       <ProblemNote problem={problem} />
       <FailureBanner answer={failed} />
-      <FindingList findings={findings} isKnown={found !== undefined} />
+      <FindingList findings={findings} isKnown={found !== undefined} hasFailures={(failed?.failures.length ?? 0) > 0} />
       <FailurePanel run={run} answer={failed} />
       <div className="tools overlay">
         <RunPicker label="Overlay another run" onPick={(id) => setQuery({ with: [...runs.slice(1), id] })} />
@@ -106,7 +106,9 @@ const eventTypes: readonly RunEvent["type"][] = [
 ];
 
 function eventText(event: RunEvent): string {
-  if (event.type === "failure") return `${event.count} of ${event.attempts} × ${event.stop}: ${event.message}`;
+  if (event.type === "failure") {
+    return `${event.count} × ${event.stop} in ${event.attempts} attempts: ${event.message}`;
+  }
   if ("message" in event && event.message !== undefined) return event.message;
   if ("reason" in event) return event.reason;
   if ("metrics" in event) {

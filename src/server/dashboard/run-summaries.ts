@@ -63,7 +63,9 @@ const recentSteps = 10;
 
 async function readSummary(reader: RunReader, { id, started }: RunInfo): Promise<Kept> {
   const rewards = await reader.series(metric.reward, { maxPoints: curvePoints });
-  const latest = await reader.latestStep();
+  // an evaluation before the first step is stored with it
+  const isBegun = (await reader.metricNames()).some((name) => !name.startsWith("eval/"));
+  const latest = isBegun ? await reader.latestStep() : undefined;
   const last = rewards.at(-1)?.step ?? latest ?? 0;
   const from = Math.max(0, last - recentSteps + 1);
   const [success] = await reader.series(metric.success, { from, maxPoints: 1 });
