@@ -19,6 +19,8 @@ export function drawBoundaries(plot: UPlot, boundaries: readonly Boundary[]): vo
   context.save();
   context.font = `${10 * scale}px ${font}`;
   context.textBaseline = "top";
+  // a dashed series leaves its dashes behind
+  context.setLineDash([]);
   for (const { step, before, after } of boundaries) {
     if (step - 0.5 <= min || step - 0.5 >= max) continue;
     const x = Math.round(plot.valToPos(step - 0.5, "x", true));
@@ -45,6 +47,7 @@ export function drawBars(plot: UPlot, lines: readonly ChartLine[]): void {
   const cap = 3.5 * devicePixelRatio;
   context.save();
   context.lineWidth = 1.25 * devicePixelRatio;
+  context.setLineDash([]);
   for (const line of lines) {
     context.strokeStyle = seriesColour(line);
     for (const { step, low, high } of line.bars ?? []) {

@@ -17,14 +17,14 @@ export async function photograph(executablePath: string, address: string, folder
   } finally {
     await browser.close();
   }
-  return `![The page of a run: curves of reward and success, the doctor's findings](dashboard-run.png)
+  return `![The page of a run: held-out success with its interval, the doctor's findings, curves](dashboard-run.png)
 
 ![An episode among its group, every token coloured by its advantage](dashboard-episode.png)`;
 }
 
 async function photographRun(page: Page, path: string): Promise<void> {
   await page.goto(new URL(`/runs/${run}`, page.url()).href);
-  await page.getByRole("img", { name: /^Reward: .* [\d.]+/ }).waitFor();
+  await page.getByRole("img", { name: /^Training reward: .* [\d.]+/ }).waitFor();
   await page.getByText("Running the doctor").waitFor({ state: "hidden" });
   await page.screenshot({ path });
 }

@@ -131,7 +131,7 @@ describe("runs", () => {
       await page.getByLabel("Select second for comparison").check();
       await page.getByRole("button", { name: "Compare 2" }).click();
       await page.waitForURL("**/compare?run=first&run=second");
-      await page.getByRole("img", { name: /^Reward: first [\d.]+, second [\d.]+/ }).waitFor();
+      await page.getByRole("img", { name: /^Training reward: first [\d.]+, second [\d.]+/ }).waitFor();
       await page.getByRole("row", { name: /rollout\/reward/ }).waitFor();
     }));
 
@@ -161,7 +161,7 @@ describe("runs", () => {
 describe("curves", () => {
   test("show rewards, stacks and findings, and keep their settings in the address", () =>
     open("/runs/first?smooth=0.9&log=true&with=second", async ({ page }) => {
-      await page.getByRole("img", { name: /^Reward: first/ }).waitFor();
+      await page.getByRole("img", { name: /^Training reward: first/ }).waitFor();
       await page.getByRole("img", { name: /^Stop reasons \(first\): .*completed [\d.]+/ }).waitFor();
       await page.getByText(/\d+ findings/).waitFor();
       expect(await page.getByLabel("Smoothing").inputValue()).toBe("0.9");
@@ -218,16 +218,16 @@ describe("curves", () => {
 
   test("follow a run while it is written, and nothing moves", () =>
     open("/runs/live", async ({ page }) => {
-      await page.getByText("step 5 / 100").waitFor();
+      await page.getByText("5 / 100", { exact: true }).waitFor();
       await page.evaluate(`window.shift = 0; new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) window.shift += entry.value;
       }).observe({ type: "layout-shift" })`);
       const run = await openRun(join(folder, "runs/live"), { now: Date.now });
       for (let step = 5; step < 12; step++) {
         await run.append(step, fakeStep(step, createRng(step), sizes));
-        if (step === 5) await page.getByText("step 6 / 100").waitFor();
+        if (step === 5) await page.getByText("6 / 100", { exact: true }).waitFor();
       }
-      await page.getByText("step 12 / 100").waitFor();
+      await page.getByText("12 / 100", { exact: true }).waitFor();
       await run.close();
       expect(Number(await page.evaluate("window.shift"))).toBeLessThan(0.02);
     }));
