@@ -1,3 +1,4 @@
+import { useRef } from "react";
 import type { ShownFinding } from "../../src/server/dashboard/answers.ts";
 import { whole } from "./numbers.ts";
 import { setQuery } from "./router.tsx";
@@ -14,12 +15,15 @@ interface FindingListProps {
 
 /** What the doctor found; each can be shown in the charts where it began. */
 export const FindingList = ({ findings, isKnown, hasFailures }: FindingListProps) => {
+  // those of a run that goes on come folded: what is read must not jump
+  const first = useRef<number>(undefined);
+  if (isKnown) first.current ??= findings.length;
   if (!isKnown) return <div className="findings quiet">Running the doctor …</div>;
   if (findings.length === 0) {
     return <div className="findings quiet">The doctor found no {hasFailures ? "other " : ""}problems.</div>;
   }
   return (
-    <details className="findings" open={findings.length <= 4}>
+    <details className="findings" open={first.current !== 0 && findings.length <= 4}>
       <summary>
         {findings.length} {findings.length === 1 ? "finding" : "findings"}
       </summary>

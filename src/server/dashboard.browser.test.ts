@@ -135,12 +135,13 @@ describe("runs", () => {
       await page.getByRole("row", { name: /rollout\/reward/ }).waitFor();
     }));
 
-  test("j, k and Enter go to one, Escape back", () =>
+  test("are sorted with the keyboard; j, k and Enter go to one, Escape back", () =>
     open("/", async ({ page }) => {
       await page.locator(".runs .row").nth(3).waitFor();
-      await page.keyboard.press("j");
-      await page.keyboard.press("j");
-      await page.keyboard.press("k");
+      await page.getByRole("button", { name: "Steps" }).press("Enter");
+      await page.locator("th[aria-sort=descending]", { hasText: "Steps" }).waitFor();
+      await expect.poll(() => page.locator(".runs .name").first().textContent()).toBe("first");
+      for (const key of ["j", "j", "k"]) await page.keyboard.press(key);
       const name = await page.locator(".runs .name").first().textContent();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: name! }).waitFor();
@@ -163,7 +164,7 @@ describe("curves", () => {
     open("/runs/first?smooth=0.9&log=true&with=second", async ({ page }) => {
       await page.getByRole("img", { name: /^Training reward: first/ }).waitFor();
       await page.getByRole("img", { name: /^Stop reasons \(first\): .*completed [\d.]+/ }).waitFor();
-      await page.getByText(/\d+ findings/).waitFor();
+      await page.getByText(/\d+ findings?$/).waitFor();
       expect(await page.getByLabel("Smoothing").inputValue()).toBe("0.9");
       expect(await page.getByLabel("Log scale").isChecked()).toBe(true);
       const plot = page.locator(".u-over").first();
@@ -297,7 +298,7 @@ describe("trajectories", () => {
   test("a turn has a link that leads to it", () =>
     open("/runs/first/trajectories?success=true", async ({ page }) => {
       await page.locator(".trajectories .row:has-text('4 turns')").first().click();
-      await page.getByRole("button", { name: "Turn 4" }).click();
+      await page.getByRole("button", { name: "Turn 4", exact: true }).click();
       await page.waitForURL(/turn=4/);
       await page.reload();
       await page.locator(".turn.linked").getByText("Turn 4").waitFor();

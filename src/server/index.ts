@@ -3,6 +3,7 @@ export { type AgentDefinition, type AgentExpertContext, agentEnv } from "./agent
 export type { AgentGatewayOptions } from "./agent-gateway.ts";
 export { type Capture, type Captured, createCapture } from "./capture.ts";
 export type { Environments } from "./dashboard/play-routes.ts";
+export type { LoadEnv } from "./dashboard/run-environments.ts";
 export { type Dashboard, type DashboardOptions, serveDashboard } from "./dashboard-server.ts";
 export { type LoadOptions, loadServedModel } from "./load-served-model.ts";
 export type { RecordedRollouts, RecordOptions } from "./model/recorded-rollouts.ts";
