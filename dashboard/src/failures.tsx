@@ -11,9 +11,9 @@ interface FailuresProps {
 }
 
 /** Said before everything else: the run ended with an error, or there are steps in which every attempt failed. */
-export const FailureBanner = ({ answer }: Pick<FailuresProps, "answer">) => {
-  if (answer === undefined || (answer.lost.length === 0 && answer.endMessage === undefined)) return null;
-  const { lost, endMessage, failures } = answer;
+export const FailureBanner = ({ answer, error }: Pick<FailuresProps, "answer"> & { error: string | undefined }) => {
+  const { lost = [], failures = [] } = answer ?? {};
+  if (lost.length === 0 && error === undefined) return null;
   return (
     <div className="banner" role="alert">
       {lost.length > 0 && (
@@ -22,10 +22,10 @@ export const FailureBanner = ({ answer }: Pick<FailuresProps, "answer">) => {
           {failures[0] !== undefined && <> {visible(firstLine(failures[0].message))}</>}
         </p>
       )}
-      {endMessage !== undefined && (
+      {error !== undefined && (
         <p>
-          <strong>The run ended with an error:</strong> <span className="preserved">{visible(endMessage)}</span>{" "}
-          <CopyButton label="Copy" text={endMessage} what="the error" />
+          <strong>The run ended with an error:</strong> <span className="preserved">{visible(error)}</span>{" "}
+          <CopyButton label="Copy" text={error} what="the error" />
         </p>
       )}
     </div>
@@ -73,7 +73,9 @@ const FailureItem = ({ run, failure }: { run: string; failure: ShownFailure }) =
         ) : (
           <Link href={href(["runs", run, "trajectories", example])}>Example episode</Link>
         )}
-        <Link href={href(["runs", run, "trajectories"], { stop, from: firstStep, to: lastStep })}>All {stop}</Link>
+        <Link href={href(["runs", run, "trajectories"], { split: "any", stop, from: firstStep, to: lastStep })}>
+          All {stop}
+        </Link>
         <CopyButton label="Copy" text={text} what="the failure" />
       </p>
       <div className="text failure" dir="auto">

@@ -109,9 +109,9 @@ const RunLinks = ({ run, answer }: { run: string; answer: RunAnswer | undefined 
     <Link className="button" href={href(["runs", run, "trajectories"])}>
       Trajectories {answer === undefined ? "" : whole(answer.trajectories)}
     </Link>
-    {answer?.summary.heldOut !== undefined && (
+    {answer !== undefined && answer.heldOut > 0 && (
       <Link className="button" href={heldOutHref(run)}>
-        Held-out episodes
+        Held-out episodes {whole(answer.heldOut)}
       </Link>
     )}
     <Link className="button" href={href(["compare"], { run: [run] })}>

@@ -1,6 +1,7 @@
 import type { EvalReport } from "../eval/index.ts";
+import { failureText } from "../schema/failure.ts";
 import { figure, interval } from "./number-text.ts";
-import type { Paint } from "./paint.ts";
+import { harmless, type Paint } from "./paint.ts";
 import { textTable } from "./text-table.ts";
 
 /** A report as JSON holds it: the rollouts are many and are left out. */
@@ -17,7 +18,7 @@ export function evalTable(reports: Readonly<Record<string, EvalReport>>, paint: 
   const powers = Object.keys(first.passAtK).filter((k) => k !== "1");
   const stops = [...new Set(columns.flatMap((report) => Object.keys(report.stops)))];
   const attempts = first.attempts === 1 ? "" : `, ${first.attempts} attempts each`;
-  return textTable([
+  const table = textTable([
     [`${first.tasks} tasks of ${first.split}${attempts}`, ...Object.keys(reports)].map((head) => paint("bold", head)),
     row("success (95 %)", ({ success }) => interval(success)),
     row("reward", ({ reward }) => figure(reward.mean)),
@@ -30,4 +31,13 @@ export function evalTable(reports: Readonly<Record<string, EvalReport>>, paint: 
       ? [row("infrastructure failures", (column) => String(column.infrastructureFailures))]
       : []),
   ]);
+  return `${table}${failureLines(columns)}`;
+}
+
+const shownFailures = 5;
+
+/** What failed through no fault of the policy, in all reports together. */
+function failureLines(reports: readonly EvalReport[]): string {
+  const failures = reports.flatMap((report) => report.failures).slice(0, shownFailures);
+  return failures.map((failure) => `${harmless(failureText(failure))}\n`).join("");
 }

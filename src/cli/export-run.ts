@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { replaceFolder } from "../atomic-folder.ts";
-import type { RunCatalog, RunReader, StepRange, TrajectoryFilter } from "../store/index.ts";
+import { type RunCatalog, type RunReader, type StepRange, type TrajectoryFilter, trainSplit } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
 import { writeEpisodes } from "./export-episodes.ts";
 import { exportModel } from "./export-model.ts";
@@ -63,7 +63,8 @@ async function write(format: ExportFormat, work: Work): Promise<string> {
     case "trajectories":
     case "chat":
     case "sharegpt": {
-      const episodes = { ...work, out: options.out, file: options.file };
+      const filter = { split: trainSplit, ...work.filter };
+      const episodes = { ...work, filter, out: options.out, file: options.file };
       return `${await writeEpisodes(format, episodes, terminal, signal)} episodes`;
     }
     case "csv-metrics":

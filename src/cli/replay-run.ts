@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { collect, trajectoryToJson } from "../schema/index.ts";
-import type { RunCatalog, RunReader, TrajectorySummary } from "../store/index.ts";
+import { heldOutSplit, type RunCatalog, type RunReader, type TrajectorySummary, trainSplit } from "../store/index.ts";
 import type { Terminal } from "./command.ts";
 import { figure } from "./number-text.ts";
 import { withRun } from "./opened-run.ts";
@@ -13,6 +13,7 @@ import { textTable } from "./text-table.ts";
 
 export interface ReplayOptions {
   readonly step?: number;
+  readonly split?: string;
   readonly tokens?: boolean;
   readonly speed?: number;
   readonly json?: boolean;
@@ -32,12 +33,12 @@ export async function replayRun(
   }
   return withRun(runs, id, async ({ reader, checkpoints }) => {
     if (which === undefined) {
-      const episodes = await stepEpisodes(reader, id, options.step);
+      const episodes = await stepEpisodes(reader, id, options);
       const list = options.json ? `${JSON.stringify(episodes)}\n` : listText(id, episodes, paintFor(stdout));
       stdout.write(list);
       return 0;
     }
-    const stored = await reader.trajectory(await findKey(reader, id, which, options.step));
+    const stored = await reader.trajectory(await findKey(reader, id, which, options));
     if (options.json) {
       const { summary, task, trajectory, advantages_T } = stored;
       const advantages = advantages_T === undefined ? {} : { advantages_T: Array.from(advantages_T) };
@@ -60,7 +61,7 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
 }
 
-async function findKey(reader: RunReader, run: string, which: string, step: number | undefined): Promise<number> {
+async function findKey(reader: RunReader, run: string, which: string, options: ReplayOptions): Promise<number> {
   if (/^\d+$/.test(which)) return Number(which);
   if (which !== "best" && which !== "worst" && which !== "last") {
     throw usageError("bad-usage", {
@@ -69,7 +70,7 @@ async function findKey(reader: RunReader, run: string, which: string, step: numb
       hint: `ludus replay ${run} lists keys.`,
     });
   }
-  const episodes = await stepEpisodes(reader, run, step);
+  const episodes = await stepEpisodes(reader, run, options);
   if (which === "last") return episodes.at(-1)!.key;
   const sign = which === "best" ? 1 : -1;
   // a reward that is no number is nobody's best
@@ -78,18 +79,26 @@ async function findKey(reader: RunReader, run: string, which: string, step: numb
 }
 
 /** All of a step, in order: there is at least one. */
-async function stepEpisodes(reader: RunReader, run: string, wanted: number | undefined): Promise<TrajectorySummary[]> {
-  const newest = await reader.trajectories({}, { limit: 1 });
+async function stepEpisodes(
+  reader: RunReader,
+  run: string,
+  { step: wanted, split = trainSplit }: ReplayOptions,
+): Promise<TrajectorySummary[]> {
+  const newest = await reader.trajectories({ split }, { limit: 1 });
   const step = wanted ?? newest.trajectories[0]?.step;
   const episodes =
-    step === undefined ? [] : await collect(episodeSummaries(reader, { steps: { from: step, to: step } }));
+    step === undefined ? [] : await collect(episodeSummaries(reader, { split, steps: { from: step, to: step } }));
   if (episodes.length > 0) return episodes;
-  const [oldest] = (await reader.trajectories({}, { limit: 1, order: "oldest" })).trajectories;
+  const [oldest] = (await reader.trajectories({ split }, { limit: 1, order: "oldest" })).trajectories;
+  const kind = split === trainSplit ? "episodes" : `${split} episodes`;
   throw usageError("no-episodes", {
-    got: wanted === undefined ? `${run}, a run without episodes yet` : `step ${wanted} of ${run}, which has none`,
+    got: wanted === undefined ? `${run}, a run without ${kind} yet` : `step ${wanted} of ${run}, which has no ${kind}`,
     expected:
       oldest === undefined ? "a step of rollouts" : `--step from ${oldest.step} to ${newest.trajectories[0].step}`,
-    hint: "Steps of a warm start have no rollouts.",
+    hint:
+      split === trainSplit
+        ? "Steps of a warm start have no rollouts. --split held-out shows evaluations."
+        : `Splits: ${trainSplit}, ${heldOutSplit}; evaluations are made before, after and every eval.every steps.`,
   });
 }
 
@@ -99,6 +108,7 @@ function listText(run: string, episodes: readonly TrajectorySummary[], paint: Pa
     ...[String(turns), String(tokens), harmless(tools.join(", "))],
   ]);
   const heads = ["key", "task", "role", "reward", "success", "stop", "turns", "tokens", "tools"];
-  const title = paint("bold", `${harmless(run)}, step ${episodes[0].step}`);
+  const [{ step, split }] = episodes;
+  const title = paint("bold", `${harmless(run)}, step ${step}${split === trainSplit ? "" : `, ${harmless(split)}`}`);
   return `${title}\n${textTable([heads.map((head) => paint("bold", head)), ...rows], [0, 3, 6, 7])}`;
 }

@@ -2,6 +2,7 @@ import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import type { Command, Terminal } from "./command.ts";
 import { commandHelp, helpText } from "./help-text.ts";
+import { harmless } from "./paint.ts";
 import { UsageError } from "./parse-options.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 failed, 2 not understood. */
@@ -37,7 +38,7 @@ function asksForHelp(args: readonly string[]): boolean {
 }
 
 function report(error: LudusError, status: number, terminal: Terminal): number {
-  terminal.stderr.write(`${error.message}\n`);
+  terminal.stderr.write(`${harmless(error.message)}\n`);
   return status;
 }
 

@@ -35,6 +35,7 @@ export async function checkEnv<Data, State>(
   options: Partial<CheckEnvOptions> = {},
 ): Promise<EnvReport> {
   const chosen = { ...defaults, ...options };
+  if (typeof env.start !== "function") throw notOurs(env.name);
   const check = new EnvCheck(env as Env, chosen);
   await check.run();
   const report = { env: env.name, episodes: check.episodes, findings: check.findings.list() };
@@ -44,6 +45,14 @@ export async function checkEnv<Data, State>(
     got: `${broken.length} broken promises of ${env.name}`,
     expected: "none",
     hint: `\n${describeFindings(broken)}`,
+  });
+}
+
+function notOurs(name: string): LudusError {
+  return new LudusError("not-an-env", {
+    got: `${name}, which has no \`start\``,
+    expected: "an environment made by defineEnv",
+    hint: "checkAgent of ludus/server checks those of agentEnv; worldContract of ludus/testing checks any world.",
   });
 }
 

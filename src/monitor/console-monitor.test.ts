@@ -146,3 +146,53 @@ test("a resumed run goes on counting, and its remaining time is that of the step
     "grpo 62/64  3 s, 6 s left",
   ]);
 });
+
+describe("attempts that failed", () => {
+  const rollout = (id: string, failure: string) => {
+    return {
+      id,
+      task: { id: "t", seed: 0, data: 0 },
+      trajectories: [],
+      stop: "env-crash",
+      failure,
+      timing: { totalMs: 1 },
+    } as const;
+  };
+  const event = (step: number, count: number) => ({
+    type: "failure" as const,
+    ...{ step, count, attempts: 32, at: "at run (env.ts:3:9)", rollout: `step-${step}/0/0` },
+    ...({ during: "training", stop: "env-crash" } as const),
+    message: `Error: order ${step} is gone`,
+  });
+
+  test("are told with their text as soon as the first one ends, then counted", () => {
+    const stream = screen(false);
+    const monitor = consoleMonitor({ stream, everySeconds: 0, now: () => 0 });
+    monitor.record({ type: "phase-start", phase: "grpo", steps: 2 });
+    for (let i = 0; i < 3; i++)
+      monitor.recordRollout!(rollout(`step-0/0/${i}`, `Error: order ${i} is gone\n    at run (env.ts:3:9)\n    at x`));
+    monitor.record(event(0, 3));
+    monitor.record({ type: "step-end", step: 0, metrics: {} });
+    monitor.record(event(1, 5));
+    monitor.record({ type: "step-end", step: 1, metrics: {} });
+    monitor.record({ type: "run-end", reason: "finished" });
+    expect(stream.text().split("\n")).toEqual([
+      "phase grpo, 2 steps",
+      "failed: env-crash in step-0/0/0: Error: order 0 is gone",
+      "  at run (env.ts:3:9)",
+      "grpo 1/2  failed 3 of 32  0 s, 0 s left",
+      "grpo 2/2  failed 5 of 32  0 s",
+      "failed in training: 8 × env-crash: Error: order 1 is gone (at run (env.ts:3:9))",
+      "ended: finished",
+      "",
+    ]);
+  });
+
+  test("of evaluations and demonstrations are told when they are over; what was stopped did not fail", () => {
+    const stream = screen(false);
+    const monitor = consoleMonitor({ stream });
+    monitor.recordRollout!({ ...rollout("a", "x"), stop: "cancelled" });
+    monitor.record({ ...event(0, 2), during: "evaluation", message: "\u001b[2Jhostile\nlines" });
+    expect(stream.text()).toBe("failed: env-crash in step-0/0/0: \\u001b[2Jhostile lines\n  at run (env.ts:3:9)\n");
+  });
+});

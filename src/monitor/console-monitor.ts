@@ -1,6 +1,6 @@
-import { failureText } from "../schema/failure.ts";
 import { metric } from "../schema/metric-names.ts";
 import type { RunEvent } from "../schema/run-event.ts";
+import { FailureNotes } from "./failure-notes.ts";
 import type { Monitor } from "./monitor.ts";
 import { sparkline } from "./sparkline.ts";
 
@@ -21,7 +21,8 @@ export interface ConsoleMonitorOptions {
 
 /**
  * Shows the progress of a run. On a terminal, three lines are redrawn at every step; elsewhere a plain line is written every few
- * seconds. Phases, evaluations, findings and warnings have lines of their own, which are not redrawn. Uses no colours.
+ * seconds. Phases, evaluations, findings, warnings and the first of each failure have lines of their own, which are not redrawn;
+ * further failures are counted. Uses no colours.
  *
  *     grpo ━━━━━━━━━━━━────────────────── 41/100   12 s, 17 s left   5120 tokens/s
  *     reward  0.62 ▁▂▃▄▆▇
@@ -31,20 +32,28 @@ export function consoleMonitor({ stream, everySeconds = 10, now = clock }: Conso
   const progress = new Progress(now);
   const isLive = stream.isTTY === true;
   const live = new LiveLines(stream);
+  const failures = new FailureNotes();
+  const print = (lines: readonly string[]) => {
+    for (const line of lines) live.print(harmless(line));
+  };
   let lastLine = Number.NEGATIVE_INFINITY;
   return {
     name: "console",
     record(event) {
       progress.add(event);
+      if (event.type === "failure") print(failures.ofEvent(event));
+      if (event.type === "run-end") print(failures.summary());
       const line = lineOf(event);
-      if (line !== undefined) live.print(harmless(line));
+      if (line !== undefined) print([line]);
       if (event.type !== "step-end") return;
+      progress.failed = failures.takeStep();
       if (isLive) live.draw(progress.view(stream.columns || 80));
       else if (now() - lastLine >= 1000 * everySeconds || progress.isLastStep) {
         lastLine = now();
         stream.write(`${progress.line()}\n`);
       }
     },
+    recordRollout: (rollout) => print(failures.ofRollout(rollout)),
     close: () => live.end(),
   };
 }
@@ -62,14 +71,13 @@ function lineOf(event: RunEvent): string | undefined {
       return `phase ${event.phase}, ${event.steps} steps${event.doneSteps === undefined ? "" : `, ${event.doneSteps} done`}`;
     case "eval-end":
       return `step ${event.step}: held-out success ${shown(event.metrics[metric.evalSuccess])}, reward ${shown(event.metrics[metric.evalReward])}`;
-    case "failure":
-      return `step ${event.step}: ${failureText(event)}`;
     case "finding":
       return `step ${event.step}: ${event.code}: ${event.message}`;
     case "warning":
       return `warning: ${event.message}`;
     case "run-end":
       return `ended: ${event.reason}`;
+    case "failure":
     case "step-end":
     case "checkpoint-saved":
       return undefined;
@@ -92,6 +100,8 @@ class Progress {
   #lastStep: number;
   #stepMs = 0;
   #metrics: Readonly<Record<string, number>> = {};
+  /** Attempts of the last step that failed, in words. */
+  failed = "";
 
   constructor(now: () => number) {
     this.#now = now;
@@ -135,7 +145,8 @@ class Progress {
       values.length === 0 ? [] : [`${name.padEnd(7)} ${shown(values.at(-1)).padStart(6)} ${sparkline(values, room)}`];
     const loss = `loss    ${shown(this.#metrics[metric.loss]).padStart(6)}`;
     const curves = [...curve("reward", this.#rewards), ...curve("success", this.#successes)];
-    return [head.join("   "), ...(curves.length === 0 ? [loss] : curves)].map((line) =>
+    const failed = this.failed === "" ? [] : [this.failed];
+    return [head.join("   "), ...(curves.length === 0 ? [loss] : curves), ...failed].map((line) =>
       // a line that wraps would be cleared as one and leave the rest behind
       harmless(line).slice(0, Math.max(1, columns - 1)),
     );
@@ -152,7 +163,13 @@ class Progress {
     )
       .filter(([, name]) => this.#metrics[name] !== undefined)
       .map(([label, name]) => `${label} ${shown(this.#metrics[name])}`);
-    const parts = [`${harmless(this.#phase)} ${this.#done}/${this.#steps}`, ...figures, this.#speed(), this.#time()];
+    const parts = [
+      `${harmless(this.#phase)} ${this.#done}/${this.#steps}`,
+      ...figures,
+      this.failed,
+      this.#speed(),
+      this.#time(),
+    ];
     return parts.filter(Boolean).join("  ");
   }
 

@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import type { ScoreParts } from "../env/env.ts";
 import { withTurnRewards } from "../env/episode-score.ts";
-import { errorStack, LudusError } from "../errors.ts";
+import { errorStack, errorText, LudusError } from "../errors.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { DeadlineSignal } from "../rollout/deadline-signal.ts";
 import type { Limits } from "../rollout/limits.ts";
@@ -35,16 +35,27 @@ export interface AgentAttempt {
   readonly signal: AbortSignal;
 }
 
-interface Agent<Data> {
+export interface Agent<Data> {
   /** What it calls the model. */
   readonly model: string;
   run(task: Data, attempt: AgentAttempt): Promise<ScoreParts | undefined> | ScoreParts | undefined;
   readonly gateway: AgentGateway | undefined;
 }
 
-interface AttemptOptions extends RolloutOptions {
+/** Sees what an attempt does, for checks. */
+export interface AttemptWatch {
+  /** A request that was answered with an error. */
+  onRefusal(error: unknown): void;
+  /** `run` has returned. */
+  onReturn(score: ScoreParts | undefined): void;
+  /** The attempt is over. */
+  onEnd(rollout: RecordedRollout): void;
+}
+
+export interface AttemptOptions extends RolloutOptions {
   readonly limits: Limits;
   readonly format: CallFormat;
+  readonly watch?: AttemptWatch;
 }
 
 type Speaking = Pick<Policy, "renderer" | "tokenizer" | "weights"> & { readonly engine: ServedModel["engine"] };
@@ -71,10 +82,15 @@ export async function runAttempt<Data>(
   try {
     const base = (await agent.gateway?.open(id, app)) ?? nowhere;
     const attempt = { id, url: `${base}/v1`, rewardUrl: `${base}/reward`, seed: options.seed, signal };
-    const run = async () => (await agent.run(task.data, attempt)) ?? (await call.posted);
+    const run = async () => {
+      const score = await agent.run(task.data, attempt);
+      options.watch?.onReturn(score);
+      return score ?? (await call.posted);
+    };
     const within = { parent: signal, own: lazySignal(), timeoutMs: Number.POSITIVE_INFINITY };
     const ended = await runWithin(() => runInScope({ rollout: id, app }, run), within);
     const end = call.end(ended, deadline.isTimeUp);
+    options.watch?.onEnd(call.rollout);
     const domain = task.domain === undefined ? {} : { domain: task.domain };
     const trajectories =
       call.rollout.calls === 0 ? [] : call.rollout.trajectories({ ...end, ...domain, taskId: task.id });
@@ -104,6 +120,8 @@ class Attempt {
   /** Why the policy was not asked any more. */
   #over: PolicyStop | undefined;
   #engineError: unknown;
+  /** The first request that was answered with an error. */
+  #refusal: unknown;
 
   constructor(agent: Pick<Agent<never>, "model">, policy: Speaking, options: AttemptOptions) {
     const { renderer, tokenizer, weights, engine } = policy;
@@ -130,6 +148,8 @@ class Attempt {
     this.rollout = rollouts.open(options.id);
     const onError = (error: unknown) => {
       if (error instanceof LudusError && error.code === "context-too-long") this.#over ??= "context-full";
+      this.#refusal ??= error;
+      options.watch?.onRefusal(error);
     };
     this.handler = { model, rollouts, onError, sampling: (asked: ChatSampling) => this.#sampling(asked) };
   }
@@ -138,13 +158,13 @@ class Attempt {
   #sampling(asked: ChatSampling): ChatSampling {
     const { limits, seed, temperature = 1, topP, topK } = this.#options;
     const left = limits.tokens - this.rollout.sampledTokens;
-    if (this.#turns >= limits.turns) throw this.#refusal("max-turns", `call ${limits.turns + 1} of the model`);
-    if (left <= 0) throw this.#refusal("max-tokens", `a call after ${limits.tokens} tokens`);
+    if (this.#turns >= limits.turns) throw this.#ended("max-turns", `call ${limits.turns + 1} of the model`);
+    if (left <= 0) throw this.#ended("max-tokens", `a call after ${limits.tokens} tokens`);
     const maxTokens = Math.min(asked.maxTokens ?? left, limits.turnTokens, left);
     return { ...asked, temperature, topP, topK, maxTokens, seed: seedOf(seed, "turn", this.#turns++) };
   }
 
-  #refusal(stop: PolicyStop, got: string): LudusError {
+  #ended(stop: PolicyStop, got: string): LudusError {
     this.#over = stop;
     return new LudusError("attempt-over", { got, expected: "no more than the limits of the environment" });
   }
@@ -173,7 +193,7 @@ class Attempt {
       if (this.#over !== undefined) return { score: noScore, stop: this.#over };
       return failed("env-crash", ended.error);
     }
-    if (this.rollout.calls === 0) return failed("env-crash", notAsked);
+    if (this.rollout.calls === 0) return failed("env-crash", notAsked(this.#refusal));
     try {
       return { score: withTurnRewards(ended.value, []), stop: "completed" };
     } catch (error) {
@@ -182,8 +202,11 @@ class Attempt {
   }
 }
 
-const notAsked =
-  "The agent asked no model in this attempt. Were its clients made before agentEnv? Does it ask without fetch? Then serve it.";
+function notAsked(refusal: unknown): string {
+  return refusal === undefined
+    ? "The agent asked no model in this attempt. Were its clients made before agentEnv? Does it ask without fetch? Then serve it."
+    : `No request of the agent was answered in this attempt: ${errorText(refusal)}`;
+}
 
 function failed(stop: "engine-error" | "env-crash", error: unknown): AttemptEnd {
   const failure = errorStack(error);

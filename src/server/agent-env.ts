@@ -15,7 +15,7 @@ import type { Message, ToolSpec } from "../schema/message.ts";
 import type { Task } from "../schema/task.ts";
 import { seedOf } from "../task/seeds.ts";
 import type { TaskSource } from "../task/task-source.ts";
-import { type AgentAttempt, runAttempt } from "./agent-attempt.ts";
+import { type Agent, type AgentAttempt, runAttempt } from "./agent-attempt.ts";
 import { AgentGateway, type AgentGatewayOptions } from "./agent-gateway.ts";
 import { patchFetch } from "./captured-fetch.ts";
 import type { ChatTurn } from "./model/chat-turn.ts";
@@ -90,7 +90,7 @@ export function agentEnv<Data>(definition: AgentDefinition<Data>): World<Data> {
           return runAttempt(agent, task, { ...renderContext, engine: silent }, chosen, words);
         };
   patchFetch();
-  return {
+  const world: World<Data> = {
     name,
     description,
     tasks,
@@ -104,6 +104,17 @@ export function agentEnv<Data>(definition: AgentDefinition<Data>): World<Data> {
       return sampleDemonstrations(this, episodes, seed);
     },
   };
+  agents.set(world, { ...agent, ...defined({ expert, actions }) });
+  return world;
+}
+
+/** What `checkAgent` needs of the agent behind a world. */
+export type KnownAgent = Agent<never> & Pick<AgentDefinition<never>, "expert">;
+const agents = new WeakMap<object, KnownAgent>();
+
+/** The agent of a world that `agentEnv` made. */
+export function agentOf(world: object): KnownAgent | undefined {
+  return agents.get(world);
 }
 
 /** What the expert read and said; a tokenizer of bytes will do to write it down. */

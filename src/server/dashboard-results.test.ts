@@ -164,11 +164,11 @@ describe("the list", () => {
 
 describe("failures", () => {
   test("are counted by what they say, and steps that lost everything are named", async () => {
-    const { failures, lost, endMessage } = await get<FailuresAnswer>("/runs/none/failures");
+    const { failures, lost } = await get<FailuresAnswer>("/runs/none/failures");
     expect(failures).toMatchObject([{ count: 11, firstStep: 1, lastStep: 2, stop: "env-crash" }]);
     expect(failures[0].example).toBeUndefined();
     expect(lost).toEqual([{ during: "training", step: 1, attempts: 8 }]);
-    expect(endMessage).toBe("everything-crashed");
+    expect((await get<RunAnswer>("/runs/none")).error).toBe("everything-crashed");
     expect(await get<FailuresAnswer>("/runs/good/failures")).toEqual({ failures: [], lost: [] });
   });
 

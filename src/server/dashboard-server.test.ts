@@ -7,10 +7,12 @@ import { defineEnv } from "../env/define-env.ts";
 import type { Env } from "../env/env.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { createRng } from "../random.ts";
-import { memoryRuns } from "../store/index.ts";
+import { fakeTask, fakeTrajectory } from "../schema/fake-trajectory.ts";
+import { memoryRuns, openRun } from "../store/index.ts";
 import { generated } from "../task/generated.ts";
 import type {
   EventsAnswer,
+  FailuresAnswer,
   GroupAnswer,
   PlayAnswer,
   RunAnswer,
@@ -53,6 +55,7 @@ beforeAll(async () => {
   const fields = { failure: "x".repeat(50_000) };
   await writeFakeRun(join(folder, "runs/first"), rng, { fields, annotations: { hint } });
   await writeFakeRun(join(folder, "runs/sweep/lr 1e-3"), rng, { steps: 3, isEnded: false });
+  await writeCrashedRun(join(folder, "runs/crashed"));
   await mkdir(join(folder, "runs/empty"));
   await mkdir(join(folder, "runs/broken"));
   await writeFile(join(folder, "runs/broken/run.sqlite"), "no database");
@@ -73,6 +76,31 @@ beforeAll(async () => {
     loadEngine: async () => fakeEngine({ vocabularySize: tokenizer.vocabularySize, distribution }),
   });
 });
+
+async function writeCrashedRun(directory: string): Promise<void> {
+  await mkdir(directory);
+  const store = await openRun(directory, { now: () => 5 });
+  const rng = createRng(3);
+  const groupOf = (id: string, size: number) => ({
+    task: fakeTask(rng, id),
+    trajectories: Array.from({ length: size }, () => fakeTrajectory(rng, { taskId: id })),
+  });
+  for (const step of [0, 1]) {
+    const failure = { during: "training", stop: "env-crash", message: `Error: order ${step + 1} is gone` } as const;
+    const rollout = `step-${step}/0/0`;
+    await store.append(step, {
+      events: [{ type: "failure", step, attempts: 8, count: 3 + step, rollout, ...failure }],
+    });
+  }
+  await store.append(1, {
+    groups: [
+      { group: groupOf("a", 2), split: "train" },
+      { group: groupOf("b", 3), split: "held-out" },
+    ],
+    events: [{ type: "run-end", reason: "failed", message: "everything-crashed: …" }],
+  });
+  await store.close();
+}
 
 afterAll(async () => {
   await dashboard.close();
@@ -148,9 +176,9 @@ describe("who may look", () => {
 describe("runs", () => {
   test("are found at any depth, and a damaged one hides no other", async () => {
     const { runs, total } = await get<RunsAnswer>("/runs");
-    expect(total).toBe(3);
+    expect(total).toBe(4);
     const byId = new Map(runs.map((run) => [run.id, run]));
-    expect([...byId.keys()].sort()).toEqual(["broken", "first", "sweep/lr 1e-3"]);
+    expect([...byId.keys()].sort()).toEqual(["broken", "crashed", "first", "sweep/lr 1e-3"]);
     expect(byId.get("first")).toMatchObject({ status: "finished", steps: 20, plannedSteps: 100, env: "guess" });
     expect(byId.get("first")!.curve).toHaveLength(20);
     expect(byId.get("sweep/lr 1e-3")).toMatchObject({ status: "running", steps: 3 });
@@ -160,7 +188,7 @@ describe("runs", () => {
   test("are searched by words and paged", async () => {
     expect((await get<RunsAnswer>("/runs?search=1E-3%20sweep")).runs.map(({ id }) => id)).toEqual(["sweep/lr 1e-3"]);
     const [a, b] = [await get<RunsAnswer>("/runs?limit=2"), await get<RunsAnswer>("/runs?limit=2&skip=2")];
-    expect([a.runs.length, b.runs.length, b.total]).toEqual([2, 1, 3]);
+    expect([a.runs.length, b.runs.length, b.total]).toEqual([2, 2, 4]);
   });
 
   test("tell their metrics, configuration and checkpoints", async () => {
@@ -199,6 +227,29 @@ describe("runs", () => {
     };
     expect(await kinds("")).toEqual(new Set(["step-end", "finding", "run-end"]));
     expect(await kinds("&type=finding&type=run-end")).toEqual(new Set(["finding", "run-end"]));
+  });
+
+  test("tell what failed, by what it says", async () => {
+    const { failures } = await get<FailuresAnswer>("/runs/crashed/failures");
+    expect(failures).toMatchObject([{ message: "Error: order 1 is gone", count: 7, firstStep: 0, lastStep: 1 }]);
+    expect(failures[0].steps.map(({ count }) => count)).toEqual([3, 4]);
+    expect((await get<FailuresAnswer>("/runs/first/failures")).failures).toEqual([]);
+    expect(await get<RunAnswer>("/runs/crashed")).toMatchObject({
+      error: "everything-crashed: …",
+      summary: { status: "failed" },
+    });
+  });
+
+  test("keep held-out episodes apart from those of training", async () => {
+    expect(await get<RunAnswer>("/runs/crashed")).toMatchObject({ trajectories: 2, heldOut: 3 });
+    const list = async (query: string) => {
+      const { trajectories } = await get<TrajectoriesAnswer>(`/runs/crashed/trajectories?order=oldest${query}`);
+      return trajectories.map(({ split }) => split);
+    };
+    expect(await list("")).toEqual(["train", "train"]);
+    expect(await list("&split=held-out")).toEqual(["held-out", "held-out", "held-out"]);
+    expect(await list("&split=any")).toHaveLength(5);
+    expect(await get("/runs/crashed/count?split=held-out")).toEqual({ count: 3 });
   });
 
   test("a request that does not fit is refused in words", async () => {

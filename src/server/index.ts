@@ -2,6 +2,7 @@ export type { AgentAttempt } from "./agent-attempt.ts";
 export { type AgentDefinition, type AgentExpertContext, agentEnv } from "./agent-env.ts";
 export type { AgentGatewayOptions } from "./agent-gateway.ts";
 export { type Capture, type Captured, createCapture } from "./capture.ts";
+export { type CheckAgentOptions, checkAgent } from "./check-agent.ts";
 export type { Environments } from "./dashboard/play-routes.ts";
 export type { LoadEnv } from "./dashboard/run-environments.ts";
 export { type Dashboard, type DashboardOptions, serveDashboard } from "./dashboard-server.ts";

@@ -86,7 +86,7 @@ describe("the headline", () => {
 describe("failures", () => {
   const failure: ShownFailure = {
     ...{ during: "training", stop: "env-crash", message: "Error: <b>down</b>", at: "at start (env.ts:3:1)" },
-    ...{ count: 64, rollout: "r", firstStep: 3, lastStep: 5, example: 12 },
+    ...{ count: 64, rollout: "r", firstStep: 3, lastStep: 5, example: 12, steps: [] },
   };
 
   test("are listed with their counts, steps and an example", async () => {
@@ -104,7 +104,8 @@ describe("failures", () => {
     const lost = [3, 4].map((step) => ({ during: "training", step, attempts: 64 }));
     const { example: _example, ...unseen } = failure;
     await show("/runs/first", {
-      "/runs/first/failures": { failures: [unseen], lost, endMessage: "everything-crashed: <i>" },
+      "/runs/first": runAnswer({ error: "everything-crashed: <i>" }),
+      "/runs/first/failures": { failures: [unseen], lost },
     });
     expect(find(".banner").getAttribute("role")).toBe("alert");
     expect(texts(".banner p")).toEqual([

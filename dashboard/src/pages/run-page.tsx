@@ -39,7 +39,7 @@ export const RunPage = ({ run }: { run: string }) => {
     <>
       <RunHead run={run} answer={answer} />
       <ProblemNote problem={problem} />
-      <FailureBanner answer={failed} />
+      <FailureBanner answer={failed} error={answer?.error} />
       <FindingList findings={findings} isKnown={found !== undefined} hasFailures={(failed?.failures.length ?? 0) > 0} />
       <FailurePanel run={run} answer={failed} />
       <div className="tools overlay">

@@ -23,7 +23,12 @@ export const filterNames = [
   "rollout",
 ] as const;
 
-const splitLabels: Readonly<Record<string, string>> = { train: "training", "held-out": "held-out" };
+/** How many there are without filters. */
+function totalOf(about: RunAnswer | undefined, split: string | null): number | undefined {
+  if (about === undefined) return undefined;
+  if (split === "any") return about.trajectories + about.heldOut;
+  return split === "held-out" ? about.heldOut : about.trajectories;
+}
 
 /** Trajectories of a run, newest first or worst first. The filters are in the address, so that a link keeps them. */
 export const TrajectoriesPage = ({ run }: { run: string }) => {
@@ -53,7 +58,9 @@ export const TrajectoriesPage = ({ run }: { run: string }) => {
           {isHeldOut ? "held-out episodes" : "trajectories"}
         </h1>
         <p className="quiet">
-          {counted === undefined ? " " : `${whole(counted.count)} of ${whole(about?.trajectories ?? counted.count)}`}
+          {counted === undefined
+            ? " "
+            : `${whole(counted.count)} of ${whole(totalOf(about, query.get("split")) ?? counted.count)}`}
         </p>
       </div>
       <Filters />
@@ -136,12 +143,9 @@ const Filters = () => {
         {...field("text")}
       />
       <select aria-label="Split" {...field("split")}>
-        <option value="">training and held-out</option>
-        {Object.entries(splitLabels).map(([split, label]) => (
-          <option key={split} value={split}>
-            {label}
-          </option>
-        ))}
+        <option value="">training</option>
+        <option value="held-out">held-out</option>
+        <option value="any">training and held-out</option>
       </select>
       <select aria-label="Order" {...field("order")}>
         <option value="">newest first</option>

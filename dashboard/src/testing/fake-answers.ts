@@ -40,6 +40,7 @@ export function runAnswer(fields: Partial<RunAnswer> = {}): RunAnswer {
     config: { algorithm: { name: "grpo", groupSize: 8 }, seed: 1 },
     checkpoints: [],
     trajectories: 320,
+    heldOut: 0,
     ...fields,
   };
 }

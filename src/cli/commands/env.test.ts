@@ -47,6 +47,13 @@ describe("check", () => {
     expect(status).toBe(0);
   });
 
+  test("an agent, which is played with a model that is not there", async () => {
+    const { status, stdout } = await run("check", fixture("agent-env.ts"), "--tasks", "1");
+    expect(stdout).toMatch(/error agent-unknown-model: .*the model "helper", which is called "helper-model"/);
+    expect(stdout).toMatch(/helper breaks \d of its promises/);
+    expect(status).toBe(1);
+  });
+
   test("one that does not", async () => {
     const { status, stdout } = await run("check", fixture("broken-env.ts"));
     expect(stdout).toMatch(/^error expert-never-succeeds: at none of 8 tasks.*\n {2}Is the score right\?/);

@@ -16,7 +16,8 @@ export const env: Command = {
   usage: "list | check <name|file.ts>",
   options,
   details: `list   Names, descriptions, splits and limits of the shipped environments
-check  Plays an environment with its expert and with random, malformed and hostile actions, and reports violations`,
+check  Plays an environment with its expert and with random, malformed and hostile actions, and reports violations.
+       An agent (agentEnv) is played with a model that is not there: does it ask it, by its name, and return a reward?`,
   example: "ludus env check ./my-env.ts",
   async run(args, terminal) {
     const parsed = parseOptions(args, options);
@@ -55,9 +56,12 @@ async function list({ values: { json, style } }: Parsed<typeof options>, { stdou
 async function check({ values, positionals }: Parsed<typeof options>, { stdout }: Terminal): Promise<number> {
   const { json, style, tasks } = values;
   const { checkEnv, describeFindings } = await import("../../env/check-env.ts");
-  const { loadEnv } = await import("../load-env.ts");
-  const checked = await loadEnv(positionals[1], style && { style });
-  const report = await checkEnv(checked, { throw: false, ...defined({ tasks }) });
+  const { isEnv, loadWorld } = await import("../load-env.ts");
+  const checked = await loadWorld(positionals[1], style && { style });
+  const options = { throw: false, ...defined({ tasks }) };
+  const report = isEnv(checked)
+    ? await checkEnv(checked, options)
+    : await (await import("../../server/check-agent.ts")).checkAgent(checked, options);
   const broken = report.findings.filter(({ isWarning }) => !isWarning).length;
   if (json) stdout.write(`${JSON.stringify(report)}\n`);
   else {

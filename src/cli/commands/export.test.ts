@@ -28,10 +28,23 @@ test("trajectories come out as they went in", async () => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: "32 episodes\n" });
   const read = await collect(readTrajectoryJsonl(stdout.split("\n")));
   const store = await openRun(run, { readOnly: true });
-  const { trajectories } = await store.trajectories({}, { order: "oldest" });
+  const { trajectories } = await store.trajectories({ split: "train" }, { order: "oldest" });
   const stored = await Promise.all(trajectories.map(async ({ key }) => (await store.trajectory(key)).trajectory));
   await store.close();
   expect(read).toEqual(stored);
+});
+
+test("held-out episodes are exported where they are asked for, failed ones first", async () => {
+  const { stderr } = await runCommand(["export", run, "--where", "split=held-out", "--quiet"]);
+  expect(stderr).toBe("");
+  const episodes = (await exported(run, "--where", "split=held-out")).map((line) => JSON.parse(line));
+  // before and after
+  expect(episodes).toHaveLength(16);
+  expect(episodes.every(({ rollout }) => /^step-\d+\/eval-test\//.test(rollout))).toBe(true);
+  const before = episodes.slice(0, 8).map(({ score }) => score.success);
+  expect(before).toEqual(before.toSorted());
+  const failed = await exported(run, "--where", "split=held-out", "--where", "success=false");
+  expect(failed.filter((line) => line !== "")).toHaveLength(episodes.filter(({ score }) => !score.success).length);
 });
 
 test("--where chooses episodes", async () => {
@@ -106,7 +119,7 @@ describe("Parquet", () => {
   test("has all of each episode in columns", async () => {
     const rows = await read(fakeRun, "all.parquet");
     const store = await openRun(fakeRun, { readOnly: true });
-    const { trajectories } = await store.trajectories({}, { order: "oldest" });
+    const { trajectories } = await store.trajectories({ split: "train" }, { order: "oldest" });
     expect(rows).toHaveLength(trajectories.length);
     for (const [i, { key }] of trajectories.entries()) {
       const { summary, trajectory, task, advantages_T } = await store.trajectory(key);

@@ -44,7 +44,8 @@ onnx          the same with onnx/model.onnx, for ONNX Runtime in Node, Python or
 
 Conditions for --where, all of which must match:
 success=true  stop=max-turns  reward=0.5..1  step=10..20  tool=search  task=<id>  rollout=<id>
-role=<name>  split=<name>  guided=true  text="whole words". Ranges may be open, as in reward=0.5.. and step=..9.`,
+role=<name>  split=held-out  guided=true  text="whole words". Ranges may be open, as in reward=0.5.. and step=..9.
+Episodes are those of training, unless split=held-out asks for those of evaluations, failed ones first.`,
   example: "ludus export runs/key-hunt-1 --format chat --where success=true --where step=50.. --out solved.jsonl",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

@@ -116,6 +116,19 @@ test("without a checkpoint tokens are numbers, and what could take over a termin
   expect(stdout).not.toContain("\u001b");
 });
 
+test("held-out episodes are listed and shown, failed ones first", async () => {
+  const { stdout } = await runCommand(["replay", run, "--split", "held-out"]);
+  expect(stdout).toMatch(/run, step 9, held-out\n/);
+  const success = stdout.split("\n").flatMap((line) => /agent +[\d.]+ +(yes|no)/.exec(line)?.[1] ?? []);
+  expect(success).toHaveLength(8);
+  expect(success).toEqual(success.toSorted());
+  const worst = await runCommand(["replay", run, "worst", "--split", "held-out", "--json"]);
+  expect(JSON.parse(worst.stdout).summary).toMatchObject({ split: "held-out", step: 9 });
+  // without it, a step has the episodes it was learned from
+  const { summary } = JSON.parse((await runCommand(["replay", run, "worst", "--json"])).stdout);
+  expect(summary.split).toBe("train");
+});
+
 test("--speed waits between turns, and Ctrl-C ends the wait", async () => {
   const started = performance.now();
   const slow = await runCommand(["replay", written, "last", "--speed", "20"]);
@@ -128,6 +141,7 @@ test.each([
   [["WRITTEN", "bets"], 2, /expected the key of an episode, best, worst or last.*lists keys/],
   [["WRITTEN", "best", "--step", "7"], 2, /^no-episodes: .*expected --step from 0 to 1/],
   [["RUN", "best", "--step", "0"], 2, /^no-episodes: .*--step from 8 to 9.*warm start/],
+  [["WRITTEN", "best", "--split", "held-out"], 2, /^no-episodes: .*without held-out episodes yet/],
   [["WRITTEN", "999"], 1, /^no-such-trajectory/],
   [["nowhere", "best"], 1, /^no-such-run: got "nowhere"/],
 ])("replay %j is refused", async (args, status, message) => {

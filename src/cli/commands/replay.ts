@@ -4,6 +4,12 @@ import { stoppable } from "../stoppable.ts";
 
 const options = {
   step: { type: "number", summary: "Step to list or to choose best, worst and last from; the last step by default" },
+  split: {
+    type: "string",
+    value: "train|held-out",
+    choices: ["train", "held-out"],
+    summary: "Episodes of training, or of evaluations, failed ones first; train by default",
+  },
   tokens: {
     type: "boolean",
     summary: "Also show every token: id, whether it was sampled, log-probability, advantage, text",
@@ -19,7 +25,7 @@ export const replay: Command = {
   options,
   details: `best and worst are by reward. Without a key, lists the episodes of a step with their keys.
 The first prompt and the text of tokens need a checkpoint, which has the tokenizer.`,
-  example: "ludus replay runs/key-hunt-1 worst --step 40 --tokens",
+  example: "ludus replay runs/key-hunt-1 worst --split held-out --tokens",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);
     const expected = "a run folder, and which episode";

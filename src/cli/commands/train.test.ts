@@ -36,6 +36,30 @@ test("trains as the file says, shows progress and prints what changed", async ()
   expect(existsSync(join(run, "run.sqlite"))).toBe(true);
 });
 
+test("an environment that always fails ends the run with its text and status 1, and everything says so afterwards", async () => {
+  const [run, events] = [join(folder, "down"), join(folder, "down.jsonl")];
+  const args = ["train", fixture("down-config.ts"), "--run", run, "--events", events];
+  const { status, stdout, stderr } = await runCommand(args);
+  expect(status).toBe(1);
+  expect(stdout).toBe("");
+  expect(stderr).toMatch(/^failed: env-crash in step-0\/\d\/\d: Error: database is down \(request \d+\)\n {2}at /m);
+  expect(stderr).toMatch(
+    /\nended: failed\neverything-crashed: got step 0, in which all 32 attempts failed: 32 × env-crash/,
+  );
+  const told = readFileSync(events, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  expect(told.filter(({ type }) => type === "failure")).toMatchObject([{ count: 32, attempts: 32, stop: "env-crash" }]);
+  expect((await runCommand(["runs", folder])).stdout).toMatch(/down.*failed/);
+});
+
+test("an evaluation whose attempts all fail is an error with the text", async () => {
+  const { status, stdout, stderr } = await runCommand(["eval", fixture("down-config.ts"), "--tasks", "3", "--quiet"]);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect(stderr).toMatch(/^everything-crashed: .*6 × env-crash: Error: database is down/);
+});
+
 test("--json prints the result alone, --events keeps what happened", async () => {
   const [run, events] = [join(folder, "json"), join(folder, "events.jsonl")];
   const args = ["train", fakeConfigFile, "--run", run, "--json", "--quiet", "--events", events, "--set", "seed=4"];

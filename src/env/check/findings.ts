@@ -67,6 +67,42 @@ export const remedies = {
     isWarning: true,
     remedy: "Have `score` look at the whole answer: a policy finds such a way before any other.",
   },
+  "agent-asks-no-model": {
+    isWarning: false,
+    remedy:
+      "Ask `attempt.url` with fetch, or a client that uses it and is made inside `run` or after `agentEnv`; else serve the policy: `serve: {}`.",
+  },
+  "agent-unknown-model": {
+    isWarning: false,
+    remedy: "Have the agent ask for the expected name, or say what it calls the model: `agentEnv({ model: … })`.",
+  },
+  "agent-throws": {
+    isWarning: false,
+    remedy: "Catch what the policy's words can cause and give a low score: what `run` throws is never learned from.",
+  },
+  "agent-no-reward": {
+    isWarning: false,
+    remedy: "Return the score from `run`, or have the agent post it to `attempt.rewardUrl`.",
+  },
+  "agent-hangs": {
+    isWarning: false,
+    remedy:
+      "Settle every promise, heed `attempt.signal`, and bound the agent's loop; `limits.episodeMs` ends it in training.",
+  },
+  "agent-refused": { isWarning: true, remedy: "Raise `limits`, or send requests that the text does not object to." },
+  "agent-rewrites-context": {
+    isWarning: true,
+    remedy:
+      "Append to the messages of the call before, and send the model's words back as they came: each other call begins a trajectory of its own.",
+  },
+  "agent-nondeterministic": {
+    isWarning: true,
+    remedy: "Take all randomness from `attempt.seed` and use no clock: a group compares attempts at the same task.",
+  },
+  "agent-state-leaks": {
+    isWarning: false,
+    remedy: "Make everything that changes anew in `run`: attempts run at the same time in one process.",
+  },
 } as const satisfies Record<string, { isWarning: boolean; remedy: string }>;
 
 export type EnvFindingCode = keyof typeof remedies;

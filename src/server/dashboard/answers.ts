@@ -100,7 +100,12 @@ export interface RunAnswer {
   readonly config: unknown;
   /** Steps with a checkpoint. */
   readonly checkpoints: readonly number[];
+  /** Trajectories of training. */
   readonly trajectories: number;
+  /** Trajectories of evaluations. */
+  readonly heldOut: number;
+  /** Of a run that failed: the error. */
+  readonly error?: string;
   /** The run's folder; absent where it has none. */
   readonly directory?: string;
 }
@@ -146,11 +151,9 @@ export interface FailuresAnswer {
   readonly failures: readonly ShownFailure[];
   /** Where every attempt failed: nothing could be learned or measured there. */
   readonly lost: readonly LostStep[];
-  /** The error that ended the run. */
-  readonly endMessage?: string;
 }
 
-export interface ShownFailure extends Omit<StoredFailure, "steps"> {
+export interface ShownFailure extends StoredFailure {
   /** The key of an episode that failed so; absent where none was stored. */
   readonly example?: number;
 }

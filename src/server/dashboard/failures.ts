@@ -4,22 +4,18 @@ import type { FailuresAnswer, LostStep, ShownFailure } from "./answers.ts";
 
 const maxFailures = 200;
 
-/** What failed in a run through no fault of the policy, the steps that lost every attempt, and what ended it. */
+/** What failed in a run through no fault of the policy, and the steps that lost every attempt. */
 export async function readFailures(reader: RunReader): Promise<FailuresAnswer> {
   const stored = await storedFailures(reader);
   const failures: ShownFailure[] = [];
   for (const failure of stored.slice(0, maxFailures)) failures.push(await shownFailure(reader, failure));
-  const ends = await reader.events({ types: ["run-end"] });
-  const end = ends.at(-1)?.event;
-  const endMessage = end?.type === "run-end" ? end.message : undefined;
-  return { failures, lost: lostSteps(stored), ...defined({ endMessage }) };
+  return { failures, lost: lostSteps(stored) };
 }
 
 /** An attempt that failed before its first word has no trajectory to show. */
 async function shownFailure(reader: RunReader, failure: StoredFailure): Promise<ShownFailure> {
-  const { steps: _steps, ...rest } = failure;
   const { trajectories } = await reader.trajectories({ rollout: failure.rollout }, { limit: 1 });
-  return { ...rest, ...defined({ example: trajectories[0]?.key }) };
+  return { ...failure, ...defined({ example: trajectories[0]?.key }) };
 }
 
 function lostSteps(failures: readonly StoredFailure[]): LostStep[] {

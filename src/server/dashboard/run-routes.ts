@@ -5,7 +5,7 @@ import { z } from "zod";
 import { Checkpoints } from "../../checkpoint/checkpoints.ts";
 import { defined } from "../../defined.ts";
 import type { RunEvent } from "../../schema/index.ts";
-import type { MetricPoint, RunReader } from "../../store/index.ts";
+import { heldOutSplit, type MetricPoint, type RunReader, trainSplit } from "../../store/index.ts";
 import type {
   EvaluationsAnswer,
   EventsAnswer,
@@ -84,9 +84,11 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
       const [metricNames, config] = [await reader.metricNames(), (await reader.config()) ?? null];
       const folder = runs.catalog.checkpointDirectory(id);
       const checkpoints = new Checkpoints(folder).steps();
-      const trajectories = await reader.countTrajectories();
+      const trajectories = await reader.countTrajectories({ split: trainSplit });
+      const heldOut = await reader.countTrajectories({ split: heldOutSplit });
       const directory = existsSync(folder) ? resolve(folder) : undefined;
-      return { summary, metricNames, config, checkpoints, trajectories, ...defined({ directory }) };
+      const more = defined({ directory, error: await errorOf(reader) });
+      return { summary, metricNames, config, checkpoints, trajectories, heldOut, ...more };
     });
     return context.json(answer);
   });
@@ -108,6 +110,12 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     context.json({ findings: await findings.of(await runs.find(pathText(context, "run"))) }),
   );
   return routes;
+}
+
+/** Why a run failed. */
+async function errorOf(reader: RunReader): Promise<string | undefined> {
+  const last = (await reader.events({ types: ["run-end"] })).at(-1)?.event;
+  return last?.type === "run-end" ? last.message : undefined;
 }
 
 interface SeriesRange {

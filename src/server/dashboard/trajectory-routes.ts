@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { defined } from "../../defined.ts";
 import { hintOf, infrastructureStops, policyStops, toLosslessJson } from "../../schema/index.ts";
-import type { StoredTrajectory, TrajectoryFilter, TrajectorySummary } from "../../store/index.ts";
+import { type StoredTrajectory, type TrajectoryFilter, type TrajectorySummary, trainSplit } from "../../store/index.ts";
 import type {
   GroupAnswer,
   LongText,
@@ -101,19 +101,26 @@ export function trajectoryRoutes(runs: OpenRuns, policies: CheckpointPolicies): 
 }
 
 function filterOf(query: z.infer<typeof Filter>): TrajectoryFilter {
-  const { from, to, task, min, max, hint, ...rest } = query;
+  const { from, to, task, min, max, hint, split, ...rest } = query;
   const given = <Value>(name: string, value: Value | undefined) => (value === undefined ? {} : { [name]: value });
   const steps = { ...given("from", from), ...given("to", to) };
   const reward = { ...given("min", min), ...given("max", max) };
   return {
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined && value !== "")),
     ...given("taskId", task),
+    ...splitOf(split, rest.rollout),
     ...defined({
       steps: Object.keys(steps).length === 0 ? undefined : steps,
       annotations: hint === undefined ? undefined : { hint },
       reward: Object.keys(reward).length === 0 ? undefined : reward,
     }),
   };
+}
+
+/** Training's, unless another one or `any` is asked for; a rollout is of one split alone. */
+function splitOf(split: string | undefined, rollout: string | undefined): TrajectoryFilter {
+  if (split === "any" || (rollout !== undefined && rollout !== "" && !split)) return {};
+  return { split: split === undefined || split === "" ? trainSplit : split };
 }
 
 function shown(summary: TrajectorySummary): ShownSummary {

@@ -50,6 +50,12 @@ export class RecordedRollout {
     return this.#nodes.length;
   }
 
+  /** What the policy read in all calls, and how many of them went on from no other. */
+  get asked(): { readonly prompts: readonly (readonly string[])[]; readonly beginnings: number } {
+    const prompts = this.#nodes.map(({ keys }) => keys.slice(0, -1));
+    return { prompts, beginnings: this.#nodes.filter(({ parent }) => parent === undefined).length };
+  }
+
   /** Tokens that the policy has sampled. */
   get sampledTokens(): number {
     return this.#nodes.reduce((sum, { reply }) => sum + sampledOf(reply), 0);
