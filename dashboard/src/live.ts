@@ -22,6 +22,7 @@ class Follower {
   readonly #onChange: () => void;
   #source: EventSource;
   #isFirst = true;
+  #wasOpen = false;
   #wasLost = false;
   #changeTimer: ReturnType<typeof setTimeout> | undefined;
   #openTimer: ReturnType<typeof setTimeout> | undefined;
@@ -47,12 +48,14 @@ class Follower {
     source.addEventListener("list", hear);
     source.addEventListener("open", () => {
       setConnection("live");
+      this.#wasOpen = true;
       if (this.#wasLost) this.#onChange();
       this.#wasLost = false;
     });
     source.addEventListener("error", () => {
-      setConnection("lost");
-      this.#wasLost = true;
+      // one that was never there is told by what the page asked for
+      if (this.#wasOpen) setConnection("lost");
+      this.#wasLost = this.#wasOpen;
       if (source.readyState !== closed) return;
       this.#openTimer = setTimeout(() => {
         this.#source = this.#open();

@@ -11,7 +11,7 @@ export async function photograph(executablePath: string, address: string, folder
   try {
     const page = await browser.newPage({ viewport: { width: 1200, height: 820 }, colorScheme: "light" });
     await page.goto(address);
-    await page.getByText("runs, newest first").waitFor();
+    await page.getByText(/runs?, newest first/).waitFor();
     await photographRun(page, join(folder, "dashboard-run.png"));
     await photographEpisode(page, join(folder, "dashboard-episode.png"));
   } finally {
