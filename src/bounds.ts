@@ -80,4 +80,10 @@ export const bounds = {
   tokenizerSteps: 64,
   /** Tokens of a vocabulary. */
   vocabulary: 2 ** 22,
+
+  // dashboard
+  /** Episodes that the dashboard puts in the order of their rewards: the newest so many. */
+  sortedEpisodes: 20_000,
+  /** Runs that the dashboard's list puts in another order than the newest first. */
+  sortedRuns: 5_000,
 } as const;

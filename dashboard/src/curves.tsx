@@ -1,17 +1,19 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { Series, SeriesAnswer, ShownFinding } from "../../src/server/dashboard/answers.ts";
-import { useAnswer } from "./api.ts";
-import { Chart, type ChartLine, type Zoom } from "./chart.tsx";
+import type {
+  Evaluation,
+  EvaluationsAnswer,
+  Series,
+  SeriesAnswer,
+  ShownFinding,
+  SpansAnswer,
+} from "../../src/server/dashboard/answers.ts";
+import { type Problem, useAnswer } from "./api.ts";
+import { Chart, type ChartLine } from "./chart.tsx";
+import { type Axis, axisOf, type CurveSettings, CurveTools, useCurveSettings } from "./curve-settings.tsx";
 import { align, type Columns, onGrid, smooth, stacked } from "./lines.ts";
 import { ProblemNote } from "./pieces.tsx";
 import { type ChartPlan, planCharts } from "./plan-charts.ts";
-import { setQuery, usePlace } from "./router.tsx";
-
-export interface CurveSettings {
-  readonly smoothing: number;
-  readonly isLog: boolean;
-  readonly zoom?: Zoom | undefined;
-}
+import { setQuery } from "./router.tsx";
 
 interface CurvesProps {
   readonly runs: readonly string[];
@@ -20,35 +22,22 @@ interface CurvesProps {
   readonly version: number;
 }
 
-export function useCurveSettings(): CurveSettings {
-  const { query } = usePlace();
-  const [from, to, smoothing, log] = ["from", "to", "smooth", "log"].map((name) => query.get(name));
-  return useMemo(() => {
-    return { smoothing: smoothingOf(smoothing), isLog: log === "true", zoom: zoomOf(from, to) };
-  }, [from, to, smoothing, log]);
-}
-
-function smoothingOf(text: string | null): number {
-  const value = Number(text ?? Number.NaN);
-  return Number.isFinite(value) ? Math.min(0.98, Math.max(0, value)) : 0.6;
-}
-
-function zoomOf(from: string | null, to: string | null): Zoom | undefined {
-  if (from === null || to === null) return undefined;
-  const zoom = { from: Number(from), to: Number(to) };
-  return Number.isFinite(zoom.from) && Number.isFinite(zoom.to) ? zoom : undefined;
-}
-
 /** All charts of one run, or of several runs overlaid. */
 export const Curves = ({ runs, metricNames, findings, version }: CurvesProps) => {
   const settings = useCurveSettings();
+  const path = `/spans?${runs.map((run) => `run=${encodeURIComponent(run)}`).join("&")}`;
+  const { answer, problem } = useAnswer<SpansAnswer>(path, version);
+  const spans = answer?.spans;
+  const axis = useMemo(() => axisOf(spans ?? [], settings), [spans, settings]);
+  // with another axis in between, every chart would be asked for twice
+  const isReady = answer !== undefined || problem !== undefined;
   const { sections, others } = useMemo(() => planCharts(metricNames), [metricNames]);
   const [search, setSearch] = useState("");
-  const shared = { runs, findings, version, settings };
+  const shared = { runs, findings, version, settings, axis, isReady };
   const found = others.filter(({ title }) => title.includes(search));
   return (
     <>
-      <CurveTools settings={settings} />
+      <CurveTools settings={settings} axis={axis} />
       {sections.map(({ title, charts }) => (
         <section key={title} className="section">
           <h2>{title}</h2>
@@ -80,92 +69,21 @@ export const Curves = ({ runs, metricNames, findings, version }: CurvesProps) =>
   );
 };
 
-const CurveTools = ({ settings: { smoothing, isLog, zoom } }: { settings: CurveSettings }) => (
-  <div className="tools">
-    <label>
-      Smoothing
-      <input
-        type="range"
-        min="0"
-        max="0.98"
-        step="0.02"
-        value={smoothing}
-        onChange={(event) => setQuery({ smooth: event.target.value })}
-      />
-      <output>{smoothing.toFixed(2)}</output>
-    </label>
-    <label>
-      <input
-        type="checkbox"
-        checked={isLog}
-        onChange={(event) => setQuery({ log: event.target.checked ? "true" : undefined })}
-      />
-      Log scale
-    </label>
-    <ZoomTools zoom={zoom} />
-  </div>
-);
-
-const ZoomTools = ({ zoom }: { zoom: Zoom | undefined }) => {
-  const change = (name: "from" | "to", text: string) => {
-    const other = name === "from" ? { to: zoom?.to ?? 1_000_000 } : { from: zoom?.from ?? 0 };
-    setQuery(text === "" ? { from: undefined, to: undefined } : { ...other, [name]: text });
-  };
-  return (
-    <span className="zoom">
-      <label>
-        Steps
-        <input
-          type="number"
-          min="0"
-          aria-label="From step"
-          placeholder="first"
-          value={zoom?.from ?? ""}
-          onChange={(event) => change("from", event.target.value)}
-        />
-      </label>
-      –
-      <input
-        type="number"
-        min="1"
-        aria-label="To step"
-        placeholder="last"
-        value={zoom?.to ?? ""}
-        onChange={(event) => change("to", event.target.value)}
-      />
-      <button type="button" disabled={zoom === undefined} onClick={() => setQuery({ from: undefined, to: undefined })}>
-        Show all
-      </button>
-    </span>
-  );
-};
-
 interface CardProps {
   readonly runs: readonly string[];
   readonly plan: ChartPlan;
   readonly findings: readonly ShownFinding[];
   readonly version: number;
   readonly settings: CurveSettings;
+  readonly axis: Axis;
+  readonly isReady: boolean;
 }
 
-/** Loads its series once it scrolls into view. */
-const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
+/** Loads its values once it scrolls into view. */
+const ChartCard = ({ runs, plan, findings, version, settings, axis, isReady }: CardProps) => {
   const place = useRef<HTMLDivElement>(null);
-  const isSeen = useSeen(place);
-  const { zoom } = settings;
-  const query = new URLSearchParams({ points: "400" });
-  for (const run of runs) query.append("run", run);
-  for (const name of new Set(plan.isStacked ? [plan.grid!, ...plan.names] : plan.names)) query.append("name", name);
-  if (zoom !== undefined) {
-    query.set("from", String(zoom.from));
-    query.set("to", String(Math.max(zoom.from, zoom.to)));
-  }
-  const { answer, problem } = useAnswer<SeriesAnswer>(isSeen ? `/series?${query}` : undefined, version);
-  const { lines, data } = useMemo(
-    () =>
-      plan.isStacked ? stackedChart(plan, answer?.series ?? []) : lineChart(plan, runs, answer?.series ?? [], settings),
-    [plan, runs, answer, settings],
-  );
+  const isSeen = useSeen(place) && isReady;
+  const { lines, data, yRange, problem } = useLines(plan, runs, version, settings, axis, isSeen);
   return (
     <div ref={place} className="card">
       <Chart
@@ -173,15 +91,56 @@ const ChartCard = ({ runs, plan, findings, version, settings }: CardProps) => {
         title={plan.isStacked && runs.length > 1 ? `${plan.title} (${runs[0]})` : plan.title}
         lines={lines}
         data={data}
-        zoom={zoom}
+        range={axis.range}
         marks={findings}
-        isLog={settings.isLog && !plan.isStacked}
+        boundaries={axis.boundaries}
+        isLog={settings.isLog && !plan.isStacked && plan.evaluated === undefined}
+        yRange={yRange}
         onZoom={(next) => setQuery({ from: next?.from, to: next?.to })}
       />
       <ProblemNote problem={problem} />
     </div>
   );
 };
+
+interface Drawn {
+  readonly lines: readonly ChartLine[];
+  readonly data: Columns;
+  readonly yRange?: readonly [number, number];
+}
+
+/** A little more than 0 to 1, so that points at either end are whole. */
+const shareRange = [-0.03, 1.03] as const;
+
+function useLines(
+  plan: ChartPlan,
+  runs: readonly string[],
+  version: number,
+  settings: CurveSettings,
+  { from, to }: Axis,
+  isSeen: boolean,
+): Drawn & { problem: Problem | undefined } {
+  const query = new URLSearchParams(runs.map((run) => ["run", run]));
+  const evaluations = useAnswer<EvaluationsAnswer>(
+    isSeen && plan.evaluated !== undefined ? `/evaluations?${query}` : undefined,
+    version,
+  );
+  query.set("points", "400");
+  for (const name of new Set(plan.isStacked ? [plan.grid!, ...plan.names] : plan.names)) query.append("name", name);
+  if (from !== undefined) query.set("from", String(from));
+  if (to !== undefined) query.set("to", String(to));
+  const series = useAnswer<SeriesAnswer>(
+    isSeen && plan.evaluated === undefined ? `/series?${query}` : undefined,
+    version,
+  );
+  const drawn = useMemo((): Drawn => {
+    if (plan.evaluated !== undefined) return evaluatedChart(plan, runs, evaluations.answer?.runs ?? []);
+    const values = series.answer?.series ?? [];
+    if (plan.isStacked) return stackedChart(plan, values);
+    return { ...lineChart(plan, runs, values, settings), ...(plan.isShare && { yRange: shareRange }) };
+  }, [plan, runs, evaluations.answer, series.answer, settings]);
+  return { ...drawn, problem: evaluations.problem ?? series.problem };
+}
 
 function useSeen(place: { readonly current: HTMLElement | null }): boolean {
   const [isSeen, setSeen] = useState(false);
@@ -193,6 +152,34 @@ function useSeen(place: { readonly current: HTMLElement | null }): boolean {
     return () => observer.disconnect();
   }, [place]);
   return isSeen;
+}
+
+const fewPoints = 12;
+
+/** Evaluations are means over tasks, and there are few of them: points with their intervals, never smoothed. */
+function evaluatedChart(
+  plan: ChartPlan,
+  runs: readonly string[],
+  answered: readonly { readonly run: string; readonly evaluations: readonly Evaluation[] }[],
+): Drawn {
+  const of = plan.evaluated!;
+  const known = answered.filter(({ run, evaluations }) => evaluations.length > 0 && runs.includes(run));
+  const intervals = known.map(({ evaluations }) =>
+    evaluations.flatMap(({ step, [of]: interval }) => (interval === undefined ? [] : [{ step, ...interval }])),
+  );
+  const lines = known.map(({ run }, i): ChartLine => {
+    const colour = runs.length > 1 ? runs.indexOf(run) : 0;
+    return { label: runs.length > 1 ? run : of, colour, hasPoints: true, bars: intervals[i] };
+  });
+  const data = align(
+    intervals.map((points) => ({ steps: points.map(({ step }) => step), values: points.map(({ mean }) => mean) })),
+  );
+  if (plan.isShare) return { lines, data, yRange: shareRange };
+  const ends = intervals.flat().flatMap(({ mean, low, high }) => [mean, low, high].filter((value) => value !== null));
+  if (ends.length === 0) return { lines, data };
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const space = 0.06 * (high - low) || 0.5;
+  return { lines, data, yRange: [low - space, high + space] };
 }
 
 /** One colour per run when there are several, else per metric. The second metric of several runs is dashed. */
@@ -208,9 +195,8 @@ function lineChart(plan: ChartPlan, runs: readonly string[], series: readonly Se
     const label = isMany ? `${run} ${metric}`.trim() : metric || name;
     const colour = isMany ? runs.indexOf(run) : plan.colour + at;
     const shown = values.map((value) => (settings.isLog && value !== null && value <= 0 ? null : value));
-    const line = { label, colour, isDashed: isMany && at > 0 };
-    // an evaluation is a mean over tasks already, and there are few of them
-    const smoothing = name.startsWith("eval/") ? 0 : settings.smoothing;
+    const line = { label, colour, isDashed: isMany && at > 0, hasPoints: steps.length <= fewPoints };
+    const { smoothing } = settings;
     if (smoothing > 0 && steps.length > 2) {
       lines.push({ ...line, label: `${label} raw`, isFaint: true });
       columns.push({ steps, values: shown });
@@ -229,7 +215,12 @@ function stackedChart(plan: ChartPlan, series: readonly Series[]): { lines: Char
   if (grid === undefined || grid.steps.length === 0) return { lines: [], data: [[]] };
   const areas = stacked(onGrid(grid, parts));
   const lines = parts.map(({ name }, i): ChartLine => {
-    return { label: name.slice(plan.prefix.length), colour: i, isFilled: true };
+    return {
+      label: name.slice(plan.prefix.length),
+      colour: i,
+      isFilled: true,
+      hasPoints: grid.steps.length <= fewPoints,
+    };
   });
   return { lines: lines.reverse(), data: [[...grid.steps], ...areas.reverse()] };
 }

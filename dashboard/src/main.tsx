@@ -5,6 +5,8 @@ import "./style/theme.css";
 import "./style/layout.css";
 import "./style/charts.css";
 import "./style/lists.css";
+import "./style/runs.css";
+import "./style/run.css";
 import "./style/trajectories.css";
 import "./style/play.css";
 import "./style/phone.css";

@@ -44,3 +44,32 @@ export function ago(time: number, now: number = Date.now()): string {
   const [size, unit] = spans.find(([each]) => seconds >= each) ?? [1, "s"];
   return `${Math.floor(seconds / size)} ${unit} ago`;
 }
+
+/** A length of time in its two largest units. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ];
+  if (days > 0) return `${days} d ${hours} h`;
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+interface Bounds {
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** The bounds of a share, or nothing where there are none. */
+export function percentRange({ low, high }: Bounds): string {
+  return low === null || high === null ? "" : `${Math.round(low * 100)}–${Math.round(high * 100)}%`;
+}
+
+/** A change of a share, in percentage points. */
+export function points(change: number): string {
+  const rounded = Math.round(change * 100);
+  return `${rounded > 0 ? "+" : rounded < 0 ? "−" : "±"}${Math.abs(rounded)}`;
+}

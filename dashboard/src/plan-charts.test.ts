@@ -10,7 +10,7 @@ describe("charts", () => {
 
   test("are grouped, and sections without a metric are left out", () => {
     expect(titles([metric.loss, metric.reward, metric.entropy])).toEqual([
-      ["Learning", "Reward"],
+      ["Learning", "Training reward"],
       ["Health", "Entropy"],
       ["Update", "Loss"],
     ]);

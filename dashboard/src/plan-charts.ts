@@ -7,6 +7,10 @@ export interface ChartPlan {
   readonly isStacked: boolean;
   /** Stacked charts only: the metric that defines their steps. */
   readonly grid?: string;
+  /** The values are shares: the axis is from 0 to 1, so that charts can be compared at a glance. */
+  readonly isShare?: boolean;
+  /** Drawn as points with the intervals of the evaluations' reports. */
+  readonly evaluated?: "success" | "reward";
   /** Left out of labels. */
   readonly prefix: string;
 }
@@ -25,6 +29,7 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
   const known = new Set(metricNames);
   const used = new Set<string>();
   const line = (title: string, ...names: string[]) => ({ title, names, colour: 0, isStacked: false, prefix: "" });
+  const share = (title: string, ...names: string[]) => ({ ...line(title, ...names), isShare: true });
   const stack = (title: string, prefix: string, grid: string) => {
     return {
       title,
@@ -39,9 +44,10 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
   const wanted = [
     section(
       "Learning",
-      line("Reward", metric.reward),
-      line("Success", metric.success),
-      line("Held-out tasks", metric.evalSuccess, metric.evalReward),
+      { ...share("Held-out success", metric.evalSuccess), evaluated: "success" },
+      line("Training reward", metric.reward),
+      share("Training success", metric.success),
+      { ...line("Held-out reward", metric.evalReward), evaluated: "reward" },
       stack("Reward parts", partPrefix, metric.reward),
       stack("Stop reasons", stopPrefix, metric.reward),
       line("Turns", metric.turns),
@@ -49,14 +55,14 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
     section(
       "Health",
       line("Reward std within groups", metric.rewardStd),
-      line("Groups with equal rewards", metric.uniform, metric.uniformFail, metric.uniformPass),
+      share("Groups with equal rewards", metric.uniform, metric.uniformFail, metric.uniformPass),
       line("Entropy", metric.entropy),
       line("KL per update", metric.klOldNew),
       line("KL to the reference", metric.klReference),
       line("Clip fraction", metric.clipLow, metric.clipHigh),
       line("Gradient norm", metric.gradientNorm),
       line("Log-probability mismatch, sampler and trainer", metric.mismatchMean, metric.mismatchMax),
-      line("Repeated turns, failed and unknown tool calls", metric.repeats, metric.toolErrors, metric.toolUnknown),
+      share("Repeated turns, failed and unknown tool calls", metric.repeats, metric.toolErrors, metric.toolUnknown),
     ),
     section(
       "Update",

@@ -11,20 +11,20 @@ export async function photograph(executablePath: string, address: string, folder
   try {
     const page = await browser.newPage({ viewport: { width: 1200, height: 820 }, colorScheme: "light" });
     await page.goto(address);
-    await page.getByText("runs, newest first").waitFor();
+    await page.getByText(/runs?, newest first/).waitFor();
     await photographRun(page, join(folder, "dashboard-run.png"));
     await photographEpisode(page, join(folder, "dashboard-episode.png"));
   } finally {
     await browser.close();
   }
-  return `![The page of a run: curves of reward and success, the doctor's findings](dashboard-run.png)
+  return `![The page of a run: held-out success with its interval, the doctor's findings, curves](dashboard-run.png)
 
 ![An episode among its group, every token coloured by its advantage](dashboard-episode.png)`;
 }
 
 async function photographRun(page: Page, path: string): Promise<void> {
   await page.goto(new URL(`/runs/${run}`, page.url()).href);
-  await page.getByRole("img", { name: /^Reward: .* [\d.]+/ }).waitFor();
+  await page.getByRole("img", { name: /^Training reward: .* [\d.]+/ }).waitFor();
   await page.getByText("Running the doctor").waitFor({ state: "hidden" });
   await page.screenshot({ path });
 }

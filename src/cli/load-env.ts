@@ -1,15 +1,18 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { defined } from "../defined.ts";
 import type { Env } from "../env/env.ts";
 import { type ShippedOptions, shippedEnvs } from "../env/environments/index.ts";
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import type { World } from "../rollout/world.ts";
+import { loadModule } from "./load-module.ts";
 import { usageError } from "./parse-options.ts";
 
-/** A shipped environment by its name, or what a module exports as `env`; not an agent, which nobody can play by hand. */
+/**
+ * A shipped environment by its name, or what a module exports as `env`, or the one of its `config`; not an agent, which nobody can
+ * play by hand.
+ */
 export async function loadEnv(nameOrFile: string | undefined, options: ShippedOptions = {}): Promise<Env> {
   const world = await loadWorld(nameOrFile, options);
   if (isEnv(world)) return world;
@@ -38,17 +41,19 @@ export async function loadWorld(nameOrFile: string | undefined, options: Shipped
 }
 
 async function loadFile(file: string, { style }: ShippedOptions): Promise<Env | World> {
-  const path = resolve(file);
-  if (!existsSync(path)) throw usageError("no-env-file", { got: `"${file}"`, expected: `a file at ${path}` });
+  if (!existsSync(resolve(file)))
+    throw usageError("no-env-file", { got: `"${file}"`, expected: `a file at ${resolve(file)}` });
   if (style !== undefined) {
     throw usageError("bad-option", { got: `--style ${style}`, expected: "an environment that comes with ludus" });
   }
-  // what is wrong in the file is told with its own stack
-  const exported: Record<string, unknown> = await import(pathToFileURL(path).href);
+  const exported = await loadModule(file);
   if (isEnv(exported.env) || isWorld(exported.env)) return exported.env;
+  const config: unknown = typeof exported.config === "function" ? await exported.config() : exported.config;
+  const own = typeof config === "object" && config !== null && "env" in config ? config.env : undefined;
+  if (isEnv(own) || isWorld(own)) return own;
   throw new LudusError("no-env-in-file", {
     got: `${file} with ${Object.keys(exported).join(", ") || "no exports"}`,
-    expected: "an environment, exported as `env`",
+    expected: "an environment, exported as `env`, or a `config` with one",
     hint: "export const env = defineEnv({ … }); or agentEnv({ … });",
   });
 }

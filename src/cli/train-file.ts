@@ -1,4 +1,4 @@
-import { dirname, join, normalize, sep } from "node:path";
+import { dirname, join, normalize, resolve, sep } from "node:path";
 import { defined } from "../defined.ts";
 import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
 import { sqliteRuns } from "../store/index.ts";
@@ -40,7 +40,14 @@ export async function trainFile(
   const config = cached(await withStart(given, options, isResumed ? { runs, run } : undefined), run, options);
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
   const accept = [...(config.accept ?? []), ...(options.accept ?? []).flatMap((paths) => paths.split(","))];
-  const result = await train({ ...config, run, accept, signal, monitors: monitorsOf(config, options, terminal) });
+  const result = await train({
+    ...config,
+    source: resolve(file),
+    run,
+    accept,
+    signal,
+    monitors: monitorsOf(config, options, terminal),
+  });
   await result.policy.engine.close();
   if (options.json) terminal.stdout.write(`${JSON.stringify(resultJson(run, result))}\n`);
   else terminal.stdout.write(resultText(file, run, result, terminal));

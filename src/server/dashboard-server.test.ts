@@ -212,12 +212,11 @@ describe("runs", () => {
     expect(series[0].steps).toEqual([3, 7, 11, 15, 19]);
   });
 
-  test("tell what was found, marked at its step", async () => {
+  test("tell what was found, from the step where it began to the last", async () => {
     const { findings } = await get<{ findings: unknown[] }>("/runs/first/findings");
     expect(findings).toMatchObject([
-      { code: "flat", severity: "error", remedy: "Look.", step: 9 },
-      { code: "uniform-groups", step: 5 },
-      { code: "uniform-groups", step: 15 },
+      { code: "flat", severity: "error", remedy: "Look.", step: 9, since: 9 },
+      { code: "uniform-groups", since: 5, step: 15 },
     ]);
   });
 

@@ -12,6 +12,7 @@ import { liveRoutes } from "./dashboard/live-routes.ts";
 import { OpenRuns } from "./dashboard/open-runs.ts";
 import { type Environments, PlayRoom } from "./dashboard/play-routes.ts";
 import { statusOf } from "./dashboard/request.ts";
+import { type LoadEnv, RunEnvironments } from "./dashboard/run-environments.ts";
 import { runRoutes } from "./dashboard/run-routes.ts";
 import { RunSummaries } from "./dashboard/run-summaries.ts";
 import { staticFiles } from "./dashboard/static-files.ts";
@@ -29,6 +30,8 @@ export interface DashboardOptions {
   token: string;
   /** What can be played by hand. */
   environments: Environments;
+  /** Loads the environment of the file that a run was made from, to play it. Without it only `environments` are played. */
+  loadEnv: LoadEnv;
   /** The doctor that is asked about a run besides what the run said itself. */
   diagnose: Diagnose;
   loadEngine: LoadEngine;
@@ -76,7 +79,7 @@ export async function serveDashboard(
 type Parts = ReturnType<typeof openParts>;
 
 function openParts(catalog: RunCatalog, options: Partial<DashboardOptions>) {
-  const { environments = {}, diagnose = lookBriefly, loadEngine = loadEmbedded, now = wallClock } = options;
+  const { environments = {}, loadEnv, diagnose = lookBriefly, loadEngine = loadEmbedded, now = wallClock } = options;
   const runs = new OpenRuns(catalog);
   const policies = new CheckpointPolicies(loadEngine);
   return {
@@ -84,7 +87,7 @@ function openParts(catalog: RunCatalog, options: Partial<DashboardOptions>) {
     policies,
     summaries: new RunSummaries(runs, now),
     findings: new Findings(runs, diagnose, clock),
-    room: new PlayRoom(environments, runs, policies),
+    room: new PlayRoom(environments, runs, policies, new RunEnvironments(runs, loadEnv)),
   };
 }
 

@@ -131,16 +131,17 @@ describe("runs", () => {
       await page.getByLabel("Select second for comparison").check();
       await page.getByRole("button", { name: "Compare 2" }).click();
       await page.waitForURL("**/compare?run=first&run=second");
-      await page.getByRole("img", { name: /^Reward: first [\d.]+, second [\d.]+/ }).waitFor();
+      await page.getByRole("img", { name: /^Training reward: first [\d.]+, second [\d.]+/ }).waitFor();
       await page.getByRole("row", { name: /rollout\/reward/ }).waitFor();
     }));
 
-  test("j, k and Enter go to one, Escape back", () =>
+  test("are sorted with the keyboard; j, k and Enter go to one, Escape back", () =>
     open("/", async ({ page }) => {
       await page.locator(".runs .row").nth(3).waitFor();
-      await page.keyboard.press("j");
-      await page.keyboard.press("j");
-      await page.keyboard.press("k");
+      await page.getByRole("button", { name: "Steps" }).press("Enter");
+      await page.locator("th[aria-sort=descending]", { hasText: "Steps" }).waitFor();
+      await expect.poll(() => page.locator(".runs .name").first().textContent()).toBe("first");
+      for (const key of ["j", "j", "k"]) await page.keyboard.press(key);
       const name = await page.locator(".runs .name").first().textContent();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: name! }).waitFor();
@@ -161,9 +162,9 @@ describe("runs", () => {
 describe("curves", () => {
   test("show rewards, stacks and findings, and keep their settings in the address", () =>
     open("/runs/first?smooth=0.9&log=true&with=second", async ({ page }) => {
-      await page.getByRole("img", { name: /^Reward: first/ }).waitFor();
+      await page.getByRole("img", { name: /^Training reward: first/ }).waitFor();
       await page.getByRole("img", { name: /^Stop reasons \(first\): .*completed [\d.]+/ }).waitFor();
-      await page.getByText(/\d+ findings/).waitFor();
+      await page.getByText(/\d+ findings?$/).waitFor();
       expect(await page.getByLabel("Smoothing").inputValue()).toBe("0.9");
       expect(await page.getByLabel("Log scale").isChecked()).toBe(true);
       const plot = page.locator(".u-over").first();
@@ -218,16 +219,16 @@ describe("curves", () => {
 
   test("follow a run while it is written, and nothing moves", () =>
     open("/runs/live", async ({ page }) => {
-      await page.getByText("step 5 / 100").waitFor();
+      await page.getByText("5 / 100", { exact: true }).waitFor();
       await page.evaluate(`window.shift = 0; new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) window.shift += entry.value;
       }).observe({ type: "layout-shift" })`);
       const run = await openRun(join(folder, "runs/live"), { now: Date.now });
       for (let step = 5; step < 12; step++) {
         await run.append(step, fakeStep(step, createRng(step), sizes));
-        if (step === 5) await page.getByText("step 6 / 100").waitFor();
+        if (step === 5) await page.getByText("6 / 100", { exact: true }).waitFor();
       }
-      await page.getByText("step 12 / 100").waitFor();
+      await page.getByText("12 / 100", { exact: true }).waitFor();
       await run.close();
       expect(Number(await page.evaluate("window.shift"))).toBeLessThan(0.02);
     }));
@@ -297,7 +298,7 @@ describe("trajectories", () => {
   test("a turn has a link that leads to it", () =>
     open("/runs/first/trajectories?success=true", async ({ page }) => {
       await page.locator(".trajectories .row:has-text('4 turns')").first().click();
-      await page.getByRole("button", { name: "Turn 4" }).click();
+      await page.getByRole("button", { name: "Turn 4", exact: true }).click();
       await page.waitForURL(/turn=4/);
       await page.reload();
       await page.locator(".turn.linked").getByText("Turn 4").waitFor();

@@ -4,6 +4,7 @@ export type { AgentGatewayOptions } from "./agent-gateway.ts";
 export { type Capture, type Captured, createCapture } from "./capture.ts";
 export { type CheckAgentOptions, checkAgent } from "./check-agent.ts";
 export type { Environments } from "./dashboard/play-routes.ts";
+export type { LoadEnv } from "./dashboard/run-environments.ts";
 export { type Dashboard, type DashboardOptions, serveDashboard } from "./dashboard-server.ts";
 export { type LoadOptions, loadServedModel } from "./load-served-model.ts";
 export type { RecordedRollouts, RecordOptions } from "./model/recorded-rollouts.ts";

@@ -18,7 +18,18 @@ export interface ConfigChange {
 export const configVersion = 2;
 
 // how long a run is, how it is watched and saved: these change no step that is made, `steps` aside, which schedules depend on
-const free = ["steps", "budget", "earlyStop", "eval", "save", "concurrency", "accept", "configVersion", "description"];
+const free = [
+  "source",
+  "steps",
+  "budget",
+  "earlyStop",
+  "eval",
+  "save",
+  "concurrency",
+  "accept",
+  "configVersion",
+  "description",
+];
 const ofTheMoment = ["policy.policyVersion", "policy.weights", "policy.device", "policy.name", "env.description"];
 // with another one of these, steps of one run would be two different experiments
 const fixed = [

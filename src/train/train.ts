@@ -79,6 +79,8 @@ export interface TrainConfig<Data = unknown> {
   /** Ends the run when the mean success of so many steps has reached a value. */
   earlyStop?: { success: number; window?: number };
   monitors?: readonly Monitor[];
+  /** The file that exports this configuration; `ludus train` fills it in. Stored with the run, so that `ludus dashboard` finds its environment. */
+  source?: string;
   /** The clock of events in the store. */
   now?: () => number;
   /** Abort it to stop, with the last whole step saved. Rollouts in progress are broken off, an update is finished. */

@@ -8,6 +8,7 @@ import { short } from "../numbers.ts";
 import { Empty, Panel, ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
 import { RunPicker } from "../run-picker.tsx";
+import { useTitle } from "../title.ts";
 
 const maxRuns = 8;
 
@@ -18,6 +19,7 @@ export const ComparePage = () => {
   const shownIds = ids.slice(0, maxRuns).join("\n");
   const runs = useMemo(() => (shownIds === "" ? [] : shownIds.split("\n")), [shownIds]);
   const version = useLive(runs);
+  useTitle("Compare", ...runs.slice(0, 2));
   return (
     <>
       <div className="head">

@@ -35,6 +35,25 @@ describe("starting", () => {
     expect(address()).toBe("/play?env=shelf&index=7");
   });
 
+  test("takes the own environment of the run it came from, or the one of that name", async () => {
+    const own = { name: "bandit", description: "Mine." };
+    const server = await show("?of=first", { "/environments": { environments, own, runEnv: "bandit" } });
+    expect(server.requests).toContain("/environments?run=first");
+    await click(button("Start"));
+    await fill(find("select"), "bandit");
+    await click(button("Start"));
+    expect(server.posted).toEqual([
+      { envOf: "first", index: 0 },
+      { env: "bandit", index: 0 },
+    ]);
+    const named = await show("?of=first", { "/environments": { environments, runEnv: "shelf", problem: "no file" } });
+    await click(button("Start"));
+    expect(named.posted).toEqual([{ env: "shelf", index: 0 }]);
+    expect(texts(".quiet")).not.toContain("no file");
+    await show("?of=first", { "/environments": { environments, runEnv: "mine", problem: "no file" } });
+    expect(texts(".quiet")).toContain("no file");
+  });
+
   test("with a task number that is none takes the first task", async () => {
     const server = await show("?index=abc");
     await click(button("Start"));

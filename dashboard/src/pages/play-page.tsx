@@ -8,12 +8,16 @@ import { queryNumber, setQuery, usePlace } from "../router.tsx";
 import { RunPicker } from "../run-picker.tsx";
 import { visible } from "../shown-text.tsx";
 import { Suggestion } from "../suggestion.tsx";
+import { useTitle } from "../title.ts";
 
 /** Playing an environment by hand, with the policy's prompt and, optionally, samples of a checkpoint. */
 export const PlayPage = () => {
   const { query } = usePlace();
-  const { answer: known, problem: listProblem } = useAnswer<EnvironmentsAnswer>("/environments");
-  const [env, run] = [query.get("env") ?? known?.environments[0]?.name ?? "", query.get("run") ?? ""];
+  const [of, run] = [query.get("of") ?? "", query.get("run") ?? ""];
+  const { answer: known, problem: listProblem } = useAnswer<EnvironmentsAnswer>(
+    of === "" ? "/environments" : `/environments?run=${encodeURIComponent(of)}`,
+  );
+  const choice = chosenEnv(known, query.get("env"));
   const index = queryNumber(query, "index", 0);
   const [game, setGame] = useState<PlayAnswer>();
   const [problem, setProblem] = useState<Problem>();
@@ -28,14 +32,23 @@ export const PlayPage = () => {
       .catch((error: unknown) => setProblem(toProblem(error)))
       .finally(() => setBusy(false));
   };
-  const start = () => tell("/play", { env, index, ...defined({ run: run || undefined }) });
+  const start = () => {
+    const env = choice === own ? { envOf: of } : { env: choice };
+    tell("/play", { ...env, index, ...defined({ run: run || undefined }) });
+  };
+  useTitle(game === undefined ? undefined : game.env, "Play");
   return (
     <>
       <div className="head">
         <h1>Play</h1>
       </div>
       <div className="tools">
-        <select aria-label="Environment" value={env} onChange={(event) => setQuery({ env: event.target.value })}>
+        <select aria-label="Environment" value={choice} onChange={(event) => setQuery({ env: event.target.value })}>
+          {known?.own !== undefined && (
+            <option value={own}>
+              {known.own.name} – of the run {of}
+            </option>
+          )}
           {known?.environments.map(({ name, description }) => (
             <option key={name} value={name}>
               {name} – {description.slice(0, 60)}
@@ -58,12 +71,15 @@ export const PlayPage = () => {
             <bdi>{run}</bdi> ×
           </button>
         )}
-        <button type="button" className="main" disabled={env === "" || isBusy} onClick={start}>
+        <button type="button" className="main" disabled={choice === "" || isBusy} onClick={start}>
           Start
         </button>
       </div>
       <ProblemNote problem={problem ?? listProblem} />
-      {known?.environments.length === 0 && <Empty>This server has no environments to play.</Empty>}
+      {known?.problem !== undefined && !isListed(known, known.runEnv) && <p className="quiet">{known.problem}</p>}
+      {known?.environments.length === 0 && known.own === undefined && (
+        <Empty>This server has no environments to play.</Empty>
+      )}
       {game !== undefined && (
         <Game
           game={game}
@@ -75,6 +91,22 @@ export const PlayPage = () => {
     </>
   );
 };
+
+/** The choice that is the run's own environment, which may share its name with a shipped one. */
+const own = "own:";
+
+/** What the address names, else the environment of the run, else the first. */
+function chosenEnv(known: EnvironmentsAnswer | undefined, wanted: string | null): string {
+  if (known === undefined) return wanted ?? "";
+  if (known.own !== undefined && (wanted === null || wanted === own)) return own;
+  if (isListed(known, wanted)) return wanted!;
+  if (isListed(known, known.runEnv)) return known.runEnv!;
+  return known.environments[0]?.name ?? "";
+}
+
+function isListed({ environments }: EnvironmentsAnswer, name: string | null | undefined): boolean {
+  return environments.some((each) => each.name === name);
+}
 
 interface GameProps {
   readonly game: PlayAnswer;

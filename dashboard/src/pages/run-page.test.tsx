@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { ShownFinding } from "../../../src/server/dashboard/answers.ts";
-import { anySeries, runAnswer, runSummary } from "../testing/fake-answers.ts";
+import type { ShownFailure, ShownFinding } from "../../../src/server/dashboard/answers.ts";
+import { anySeries, evaluation, runAnswer, runSummary } from "../testing/fake-answers.ts";
 import { FakeEventSource } from "../testing/fake-event-source.ts";
 import { fakeServer } from "../testing/fake-server.ts";
 import { address, button, click, closePage, fill, find, showPage, texts } from "../testing/show-page.tsx";
@@ -25,15 +25,15 @@ describe("a run", () => {
   test("has its state, links and configuration at hand", async () => {
     await show();
     expect(texts("h1")).toEqual(["first finished"]);
-    expect(texts(".facts span")).toEqual(["shelf · grpo", "step 40 / 100", "reward 0.5", "success 25%"]);
+    expect(texts(".headline dd:not(.quiet)")).toEqual(["–", "0.5", "25%", "40 / 100", "–"]);
     const links = [...document.querySelectorAll(".links a")].map((link) => link.getAttribute("href"));
-    expect(links).toEqual(["/runs/first/trajectories", "/compare?run=first", "/play?env=shelf"]);
+    expect(links).toEqual(["/runs/first/trajectories", "/compare?run=first", "/play?of=first"]);
     expect(find(".config").textContent).toContain('"groupSize": 8');
   });
 
   test("with checkpoints can be played beside one", async () => {
     await show("/runs/first", { "/runs/first": runAnswer({ checkpoints: [10] }) });
-    expect(find(".links a:last-child").getAttribute("href")).toBe("/play?env=shelf&run=first");
+    expect(find(".links a:last-child").getAttribute("href")).toBe("/play?of=first&run=first");
   });
 
   test("without metrics says so", async () => {
@@ -55,12 +55,74 @@ describe("a run", () => {
   });
 });
 
+describe("the headline", () => {
+  const of = (...evaluations: ReturnType<typeof evaluation>[]) =>
+    show("/runs/first", {
+      "/runs/first": runAnswer({
+        summary: runSummary({ heldOut: { first: evaluations[0], last: evaluations.at(-1)! } }),
+      }),
+    });
+
+  test("is held-out success with its interval, its step and the change since the start", async () => {
+    await of(evaluation(19, 0.25), evaluation(39, 0.75));
+    expect(texts(".main-figure dd")).toEqual(["75% 70–80%", "200 tasks, step 39, +50 points from 25% at step 19"]);
+    expect(document.title).toBe("75% · first · finished · Ludus");
+    expect(find(".main-figure a").getAttribute("href")).toBe(
+      "/runs/first/trajectories?split=held-out&order=worst&from=39&to=39",
+    );
+  });
+
+  test("of a single evaluation has no change", async () => {
+    await of(evaluation(19, 0.25));
+    expect(texts(".main-figure dd")).toEqual(["25% 20–30%", "200 tasks, step 19"]);
+  });
+
+  test("says that nothing was measured, and shows training beside it", async () => {
+    await show();
+    expect(texts(".main-figure dd")).toEqual(["–", "Not measured."]);
+  });
+});
+
+describe("failures", () => {
+  const failure: ShownFailure = {
+    ...{ during: "training", stop: "env-crash", message: "Error: <b>down</b>", at: "at start (env.ts:3:1)" },
+    ...{ count: 64, rollout: "r", firstStep: 3, lastStep: 5, example: 12, steps: [] },
+  };
+
+  test("are listed with their counts, steps and an example", async () => {
+    await show("/runs/first", { "/runs/first/failures": { failures: [failure], lost: [] } });
+    expect(document.querySelector(".banner")).toBeNull();
+    expect(texts(".failures .facts > *").slice(0, 6)).toEqual([
+      ...["64 ×", "env-crash", "training", "steps 3–5", "Example episode", "All env-crash"],
+    ]);
+    expect(texts(".failures .text")).toEqual(["Error: <b>down</b>\n    at start (env.ts:3:1)"]);
+    expect(find(".failures a").getAttribute("href")).toBe("/runs/first/trajectories/12");
+    expect(texts(".findings")).toEqual(["The doctor found no other problems."]);
+  });
+
+  test("that took whole steps, or ended the run, are a banner", async () => {
+    const lost = [3, 4].map((step) => ({ during: "training", step, attempts: 64 }));
+    const { example: _example, ...unseen } = failure;
+    await show("/runs/first", {
+      "/runs/first": runAnswer({ error: "everything-crashed: <i>" }),
+      "/runs/first/failures": { failures: [unseen], lost },
+    });
+    expect(find(".banner").getAttribute("role")).toBe("alert");
+    expect(texts(".banner p")).toEqual([
+      "Every attempt failed in training at 2 steps, from step 3 to 4: nothing could be learned or measured there. Error: <b>down</b>",
+      "The run ended with an error: everything-crashed: <i> Copy",
+    ]);
+    expect(texts(".failures .facts .quiet")).toEqual(["ended before its first message: no episode to show"]);
+  });
+});
+
 describe("findings", () => {
   const finding: ShownFinding = {
     code: "echo-trap",
     severity: "error",
     message: "Alike.",
     step: 9,
+    since: 4,
     remedy: "Go back.",
   };
 
@@ -76,9 +138,9 @@ describe("findings", () => {
 
   test("have code, step, message and remedy; a few are open, many are folded", async () => {
     await show("/runs/first", { "/runs/first/findings": { findings: [finding] } });
-    expect(texts(".findings li")).toEqual(["echo-trap step 9 Alike. Go back."]);
+    expect(texts(".findings li")).toEqual(["echo-trap steps 4–9 Alike. Go back."]);
     expect(find(".findings").hasAttribute("open")).toBe(true);
-    const many = Array.from({ length: 150 }, (_, step) => ({ ...finding, step }));
+    const many = Array.from({ length: 150 }, (_, step) => ({ ...finding, step, since: step }));
     await show("/runs/first", { "/runs/first/findings": { findings: many } });
     expect(texts(".findings summary")).toEqual(["150 findings"]);
     expect(find(".findings").hasAttribute("open")).toBe(false);
@@ -91,17 +153,21 @@ describe("curves", () => {
     await show();
     expect(texts(".section h2, .section summary")).toEqual(["Learning", "All other metrics (1)"]);
     expect(charts()).toEqual([
-      "Reward: rollout/reward 2.1",
-      "Success: rollout/success 2.1",
+      "Training reward: rollout/reward 2.1",
+      "Training success: rollout/success 2.1",
       "own/metric: own/metric 2.1",
     ]);
   });
 
-  test("are smoothed by the share in the address, and evaluations never", async () => {
+  test("are smoothed by the share in the address, and evaluations never: they have their intervals", async () => {
     const names = ["rollout/reward", "eval/success"];
-    await show("/runs/first?smooth=0.5", { "/runs/first": runAnswer({ metricNames: names }) });
+    const runs = [{ run: "first", evaluations: [evaluation(0, 0.25), evaluation(39, 0.75)] }];
+    await show("/runs/first?smooth=0.5", {
+      "/runs/first": runAnswer({ metricNames: names }),
+      "/evaluations": { runs },
+    });
     // weights 1/16 to 1/2 of 0 to 3, divided by their sum
-    expect(charts()).toEqual(["Reward: rollout/reward 2.27", "Held-out tasks: eval/success 3"]);
+    expect(charts()).toEqual(["Held-out success: success 0.75 (0.7 to 0.8)", "Training reward: rollout/reward 2.27"]);
     expect(find("output").textContent).toBe("0.50");
   });
 
@@ -132,12 +198,12 @@ describe("curves", () => {
 
   test("on a log scale leave out what is not positive", async () => {
     await show("/runs/first?log=true&smooth=0");
-    expect(charts()[0]).toBe("Reward: rollout/reward 3");
+    expect(charts()[0]).toBe("Training reward: rollout/reward 3");
   });
 
   test("of several runs have one line each", async () => {
     await show("/runs/first?with=other&smooth=0");
-    expect(charts()[0]).toBe("Reward: first 3, other 3");
+    expect(charts()[0]).toBe("Training reward: first 3, other 3");
   });
 
   test("of parts are stacked, and say the part's own value", async () => {
@@ -148,7 +214,7 @@ describe("curves", () => {
 
   test("without numbers say that there are none", async () => {
     await show("/runs/first", { "/series": { series: [] } });
-    expect(charts()[0]).toBe("Reward: no data");
+    expect(charts()[0]).toBe("Training reward: no data");
   });
 
   test("that fail say so under the chart", async () => {
@@ -189,6 +255,29 @@ describe("events", () => {
     const asked = server.requests.find((path) => path.includes("/events"));
     expect(asked).toContain("type=run-end");
     expect(asked).not.toContain("step-end");
+  });
+});
+
+describe("the axis", () => {
+  const spans = (...given: object[]) => ({ "/spans": { spans: given } });
+  const warm = { run: "first", steps: 560, warmStart: { name: "imitate", steps: 500 } };
+  const asked = (requests: readonly string[]) => requests.find((path) => path.startsWith("/series"))!;
+
+  test("is that of learning in all charts, from the last step of the warm start on", async () => {
+    const server = await show("/runs/first", spans(warm));
+    expect(asked(server.requests)).toContain("&from=499");
+    expect(asked(server.requests)).not.toContain("&to=");
+    await click(find("label:has(input):nth-of-type(3) input"));
+    expect(address()).toBe("/runs/first?phase=all");
+    expect(server.requests.findLast((path) => path.startsWith("/series"))).not.toContain("from");
+  });
+
+  test("has no warm start to show where there is none, or where nothing came after it yet", async () => {
+    await show("/runs/first", spans({ run: "first", steps: 40 }));
+    expect(texts(".tools label").join()).not.toContain("warm start");
+    const server = await show("/runs/first", spans({ ...warm, steps: 200 }));
+    expect(texts(".tools label").join()).not.toContain("warm start");
+    expect(asked(server.requests)).not.toContain("from");
   });
 });
 

@@ -1,13 +1,25 @@
 import { useMemo } from "react";
 import type { RunEvent } from "../../../src/schema/run-event.ts";
-import type { EventsAnswer, FindingsAnswer, RunAnswer, ShownFinding } from "../../../src/server/dashboard/answers.ts";
+import type {
+  EventsAnswer,
+  FailuresAnswer,
+  FindingsAnswer,
+  RunAnswer,
+  ShownFinding,
+} from "../../../src/server/dashboard/answers.ts";
 import { useAnswer } from "../api.ts";
+import { Copyable, CopyButton } from "../copy.tsx";
 import { Curves } from "../curves.tsx";
+import { FailureBanner, FailurePanel } from "../failures.tsx";
+import { FindingList } from "../finding-list.tsx";
 import { useLive } from "../live.ts";
-import { percent, short, whole } from "../numbers.ts";
-import { Empty, Panel, ProblemNote, Status } from "../pieces.tsx";
-import { href, Link, queryNumber, setQuery, usePlace } from "../router.tsx";
+import { percent, short } from "../numbers.ts";
+import { Empty, Panel, ProblemNote } from "../pieces.tsx";
+import { queryNumber, setQuery, usePlace } from "../router.tsx";
+import { RunHead } from "../run-head.tsx";
 import { RunPicker } from "../run-picker.tsx";
+import { visible } from "../shown-text.tsx";
+import { useTitle } from "../title.ts";
 
 export const RunPage = ({ run }: { run: string }) => {
   const { query } = usePlace();
@@ -17,14 +29,19 @@ export const RunPage = ({ run }: { run: string }) => {
   const path = `/runs/${encodeURIComponent(run)}`;
   const { answer, problem } = useAnswer<RunAnswer>(path, version);
   const { answer: found } = useAnswer<FindingsAnswer>(`${path}/findings`, version);
+  const { answer: failed } = useAnswer<FailuresAnswer>(`${path}/failures`, version);
   const findings = found?.findings ?? none;
   const names = answer?.metricNames.join("\n");
   const metricNames = useMemo(() => (names === undefined || names === "" ? [] : names.split("\n")), [names]);
+  const heldOut = answer?.summary.heldOut?.last.success.mean;
+  useTitle(heldOut === undefined ? undefined : percent(heldOut), run, answer?.summary.status);
   return (
     <>
       <RunHead run={run} answer={answer} />
       <ProblemNote problem={problem} />
-      <FindingList findings={findings} isKnown={found !== undefined} />
+      <FailureBanner answer={failed} error={answer?.error} />
+      <FindingList findings={findings} isKnown={found !== undefined} hasFailures={(failed?.failures.length ?? 0) > 0} />
+      <FailurePanel run={run} answer={failed} />
       <div className="tools overlay">
         <RunPicker label="Overlay another run" onPick={(id) => setQuery({ with: [...runs.slice(1), id] })} />
         {runs.slice(1).map((id) => (
@@ -41,72 +58,40 @@ export const RunPage = ({ run }: { run: string }) => {
       {answer !== undefined && metricNames.length === 0 && <Empty>No metrics yet.</Empty>}
       <Curves runs={runs} metricNames={metricNames} findings={findings} version={version} />
       <EventList path={path} version={version} />
-      <Panel title="Configuration">
-        <pre className="config">{answer === undefined ? "" : JSON.stringify(answer.config, null, 2)}</pre>
-      </Panel>
+      <Configuration answer={answer} />
+      <Commands directory={answer?.directory} />
     </>
   );
 };
 
-const none: readonly ShownFinding[] = [];
-
-const RunHead = ({ run, answer }: { run: string; answer: RunAnswer | undefined }) => {
-  const summary = answer?.summary;
+const Configuration = ({ answer }: { answer: RunAnswer | undefined }) => {
+  const text = answer === undefined ? "" : JSON.stringify(answer.config, null, 2);
   return (
-    <div className="head">
-      <h1>
-        <bdi>{run}</bdi> {summary && <Status status={summary.status} />}
-      </h1>
-      <p className="facts">
-        <span>{[summary?.env, summary?.algorithm].filter(Boolean).join(" · ") || " "}</span>
-        <span>
-          <i>step</i> {summary === undefined ? "–" : whole(summary.steps)}
-          {summary?.plannedSteps === undefined ? "" : ` / ${whole(summary.plannedSteps)}`}
-        </span>
-        <span>
-          <i>reward</i> {short(summary?.reward)}
-        </span>
-        <span>
-          <i>success</i> {percent(summary?.success)}
-        </span>
-      </p>
-      <p className="links">
-        <Link className="button" href={href(["runs", run, "trajectories"])}>
-          Trajectories {answer === undefined ? "" : whole(answer.trajectories)}
-        </Link>
-        <Link className="button" href={href(["compare"], { run: [run] })}>
-          Compare
-        </Link>
-        <Link
-          className="button"
-          href={href(["play"], { env: summary?.env, run: answer?.checkpoints.length ? run : undefined })}
-        >
-          Play
-        </Link>
-      </p>
-    </div>
+    <Panel title="Configuration" aside={<CopyButton label="Copy JSON" text={text} />}>
+      <pre className="config">{visible(text)}</pre>
+    </Panel>
   );
 };
 
-const FindingList = ({ findings, isKnown }: { findings: readonly ShownFinding[]; isKnown: boolean }) => {
-  if (!isKnown) return <div className="findings quiet">Running the doctor …</div>;
-  if (findings.length === 0) return <div className="findings quiet">The doctor found no problems.</div>;
+/** What else can be done with the run, where it has a folder. */
+const Commands = ({ directory }: { directory: string | undefined }) => {
+  if (directory === undefined) return null;
+  const folder = /^[\w./-]+$/.test(directory) ? directory : `'${directory.replaceAll("'", "'\\''")}'`;
+  const commands = ["doctor", "replay", "export", "serve"].map((command) => `npx ludus ${command} ${folder}`);
   return (
-    <details className="findings" open={findings.length <= 4}>
-      <summary>
-        {findings.length} {findings.length === 1 ? "finding" : "findings"}
-      </summary>
-      <ul>
-        {findings.slice(0, 100).map((finding) => (
-          <li key={`${finding.code} ${finding.step} ${finding.message}`} className={finding.severity}>
-            <b>{finding.code}</b> <span className="quiet">step {finding.step}</span> {finding.message}{" "}
-            {finding.remedy && <em>{finding.remedy}</em>}
+    <Panel title="Folder and commands">
+      <ul className="commands">
+        {[directory, ...commands].map((text) => (
+          <li key={text}>
+            <Copyable text={text} label={text} />
           </li>
         ))}
       </ul>
-    </details>
+    </Panel>
   );
 };
+
+const none: readonly ShownFinding[] = [];
 
 /** Without `step-end`: the curves show its metrics. */
 const eventTypes: readonly RunEvent["type"][] = [
@@ -114,13 +99,17 @@ const eventTypes: readonly RunEvent["type"][] = [
   "phase-start",
   "eval-end",
   "checkpoint-saved",
+  "failure",
   "finding",
   "warning",
   "run-end",
 ];
 
 function eventText(event: RunEvent): string {
-  if ("message" in event) return event.message;
+  if (event.type === "failure") {
+    return `${event.count} × ${event.stop} in ${event.attempts} attempts: ${event.message}`;
+  }
+  if ("message" in event && event.message !== undefined) return event.message;
   if ("reason" in event) return event.reason;
   if ("metrics" in event) {
     return Object.entries(event.metrics)
@@ -140,7 +129,8 @@ const EventList = ({ path, version }: { path: string; version: number }) => {
       <ol className="events">
         {answer?.events.map(({ order, step, time, event }) => (
           <li key={order}>
-            <time>{new Date(time).toISOString().slice(11, 19)}</time> <b>{event.type}</b> step {step} {eventText(event)}
+            <time>{new Date(time).toISOString().slice(11, 19)}</time> <b>{event.type}</b> step {step}{" "}
+            {visible(eventText(event).slice(0, 500))}
           </li>
         ))}
       </ol>

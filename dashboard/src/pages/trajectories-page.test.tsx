@@ -22,7 +22,7 @@ describe("trajectories", () => {
     await show();
     expect(texts(".row > *")).toEqual([
       "step 12",
-      "",
+      "solved",
       "reward 1",
       "train/0",
       "completed",
@@ -32,6 +32,15 @@ describe("trajectories", () => {
     ]);
     expect(find(".row").getAttribute("href")).toBe("/runs/first/trajectories/7");
     expect(texts(".head .quiet")).toEqual(["17 of 320"]);
+  });
+
+  test("of held-out tasks can be asked for, those that failed first", async () => {
+    const server = await show("?split=held-out&order=worst");
+    expect(texts("h1")).toEqual(["first held-out episodes"]);
+    expect(server.requests).toContain("/runs/first/trajectories?limit=50&split=held-out&order=worst");
+    expect(server.requests).toContain("/runs/first/count?split=held-out");
+    await click(button("Next"));
+    expect(address()).toBe("/runs/first/trajectories?split=held-out&order=worst&after=99");
   });
 
   test("that ended through the infrastructure are marked, and those of the policy are not", async () => {

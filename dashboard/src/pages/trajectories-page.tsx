@@ -5,6 +5,7 @@ import { useLive } from "../live.ts";
 import { count, short, whole } from "../numbers.ts";
 import { Empty, ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
+import { useTitle } from "../title.ts";
 
 export const filterNames = [
   "text",
@@ -17,11 +18,19 @@ export const filterNames = [
   "from",
   "to",
   "split",
+  "order",
   "task",
   "rollout",
 ] as const;
 
-/** Trajectories of a run, newest first. The filters are in the address, so that a link keeps them. */
+/** How many there are without filters. */
+function totalOf(about: RunAnswer | undefined, split: string | null): number | undefined {
+  if (about === undefined) return undefined;
+  if (split === "any") return about.trajectories + about.heldOut;
+  return split === "held-out" ? about.heldOut : about.trajectories;
+}
+
+/** Trajectories of a run, newest first or worst first. The filters are in the address, so that a link keeps them. */
 export const TrajectoriesPage = ({ run }: { run: string }) => {
   const { query } = usePlace();
   const version = useLive([run]);
@@ -34,8 +43,11 @@ export const TrajectoriesPage = ({ run }: { run: string }) => {
   const shownVersion = after === "" ? version : 0;
   const list = `${base}/trajectories?limit=50&${filter}${after === "" ? "" : `&after=${after}`}`;
   const { answer, problem, isLoading } = useAnswer<TrajectoriesAnswer>(list, shownVersion);
-  const { answer: counted } = useAnswer<{ count: number }>(`${base}/count?${filter}`, shownVersion);
+  const { answer: counted } = useAnswer<{ count: number }>(`${base}/count?${withoutOrder(filter)}`, shownVersion);
   const { answer: about } = useAnswer<RunAnswer>(base);
+  const isHeldOut = query.get("split") === "held-out";
+  const isWorst = query.get("order") === "worst";
+  useTitle(isHeldOut ? "Held-out episodes" : "Trajectories", run);
   return (
     <>
       <div className="head">
@@ -43,10 +55,12 @@ export const TrajectoriesPage = ({ run }: { run: string }) => {
           <Link href={href(["runs", run])}>
             <bdi>{run}</bdi>
           </Link>{" "}
-          trajectories
+          {isHeldOut ? "held-out episodes" : "trajectories"}
         </h1>
         <p className="quiet">
-          {counted === undefined ? " " : `${whole(counted.count)} of ${whole(about?.trajectories ?? counted.count)}`}
+          {counted === undefined
+            ? " "
+            : `${whole(counted.count)} of ${whole(totalOf(about, query.get("split")) ?? counted.count)}`}
         </p>
       </div>
       <Filters />
@@ -56,25 +70,47 @@ export const TrajectoriesPage = ({ run }: { run: string }) => {
           <TrajectoryRow key={summary.key} run={run} summary={summary} />
         ))}
       </div>
-      {answer?.trajectories.length === 0 && <Empty>No trajectory matches these filters.</Empty>}
+      {answer?.trajectories.length === 0 && (
+        <Empty>
+          {isHeldOut
+            ? "No held-out episode is stored, or none matches these filters."
+            : "No trajectory matches these filters."}
+        </Empty>
+      )}
       <div className="tools">
         <button type="button" disabled={after === ""} onClick={() => setQuery({ after: undefined })}>
-          Newest
+          {isWorst ? "First" : "Newest"}
         </button>
         <button type="button" disabled={answer?.next === undefined} onClick={() => setQuery({ after: answer?.next })}>
-          Older
+          {isWorst ? "Next" : "Older"}
         </button>
       </div>
     </>
   );
 };
 
+/** The number of episodes does not depend on their order. */
+function withoutOrder(filter: URLSearchParams): URLSearchParams {
+  const rest = new URLSearchParams(filter);
+  rest.delete("order");
+  return rest;
+}
+
+const Outcome = ({ success }: { success: boolean }) => (
+  <>
+    <span className={`dot ${success ? "good" : "bad"}`} aria-hidden="true" title={success ? "solved" : "not solved"} />
+    <span className="unseen">{success ? "solved" : "not solved"}</span>
+  </>
+);
+
 const TrajectoryRow = ({ run, summary }: { run: string; summary: ShownSummary }) => (
   <Link data-row className="row" href={href(["runs", run, "trajectories", summary.key])}>
     <span className="number">
       <i>step</i> {summary.step}
     </span>
-    <span className={`dot ${summary.success ? "good" : "bad"}`} title={summary.success ? "solved" : "not solved"} />
+    <span className="outcome">
+      <Outcome success={summary.success} />
+    </span>
     <span className="number">
       <i>reward</i> {short(summary.reward)}
     </span>
@@ -106,6 +142,16 @@ const Filters = () => {
         aria-label="Search in text"
         {...field("text")}
       />
+      <select aria-label="Split" {...field("split")}>
+        <option value="">training</option>
+        <option value="held-out">held-out</option>
+        <option value="any">training and held-out</option>
+      </select>
+      <select aria-label="Order" {...field("order")}>
+        <option value="">newest first</option>
+        <option value="oldest">oldest first</option>
+        <option value="worst">failed first</option>
+      </select>
       <select aria-label="Success" {...field("success")}>
         <option value="">any outcome</option>
         <option value="true">solved</option>

@@ -43,7 +43,7 @@ describe("an episode", () => {
 
   test("shows context before what was sampled", async () => {
     await show();
-    expect(texts(".turn h4")).toEqual(["context", "sampled"]);
+    expect(texts(".turn summary, .turn h4")).toEqual(["context", "sampled"]);
     expect(texts(".turn .tokens")).toEqual(["Q:", "hi!"]);
   });
 
@@ -66,10 +66,55 @@ describe("an episode", () => {
     await show("", {
       turns: [shownTurn({ calls: [call], stateKey: "s1", reward: -0.5, info: { cost: 2, ok: true } })],
     });
-    expect(texts(".call")).toEqual(["tool call search unknown-tool{}no such tool"]);
+    expect(texts(".call")).toEqual(["tool call search unknown-tool{}resultno such tool"]);
     expect(find(".call").className).toContain("broken");
-    expect(texts(".turn h3")).toEqual(["Turn 1-0.5s1"]);
+    expect(texts(".turn h3")).toEqual(["Turn 1-0.5s1copyTextJSONLink"]);
     expect(texts(".turn .facts span")).toEqual(["cost 2", "ok true"]);
+  });
+
+  test("shows an observation once: the context that repeats it is folded, and what it says besides is not", async () => {
+    const text = (words: string) => ({ text: words, length: words.length });
+    const said = ["Q", "a", "cold", "<|im_start|>", "b", "cold", " also", "c"];
+    const own = said.map((_, i) => i);
+    const many = {
+      ...columns,
+      total: 8,
+      ids: own,
+      texts: said,
+      mask: [0, 1, 0, 0, 1, 0, 0, 1],
+      versions: own,
+      logprobs: own,
+    };
+    const turns = [1, 4, 7].map((start) => shownTurn({ start, end: start + 1, observation: text("cold") }));
+    await show("", { turns, tokens: many });
+    const folds = [...document.querySelectorAll(".turn details")].map(
+      (fold) => `${fold.hasAttribute("open") ? "open" : "shut"} ${fold.querySelector("summary")!.textContent}`,
+    );
+    expect(folds).toEqual([
+      "open context",
+      "open observation",
+      "shut context: the observation of turn 1, 2 tokens",
+      "shut observation, the same as in turn 1",
+      "open context",
+      "shut observation, the same as in turn 1",
+    ]);
+  });
+
+  test("is copied as text, as JSON, and turn by turn", async () => {
+    const copied: string[] = [];
+    Object.assign(navigator, { clipboard: { writeText: async (words: string) => void copied.push(words) } });
+    const server = await show();
+    await click(button("Copy text"));
+    await click(button("Copy JSON"));
+    await click(button("Text"));
+    await click(button("JSON"));
+    await click(button("Link"));
+    expect(server.requests).toContain("/runs/first/trajectories/7?full=true&tokens=50000");
+    expect(copied[0]).toBe("train/0: reward 1, completed, step 12\n\n[context]\nQ:\n\n[turn 1]\nhi!");
+    expect(JSON.parse(copied[1])).toMatchObject({ task: { id: "train/0" }, tokens: { total: 6 } });
+    expect(copied[2]).toBe("[turn 1]\nhi!");
+    expect(JSON.parse(copied[3])).toMatchObject({ text: { text: "hi!" } });
+    expect(copied[4]).toMatch(/\/runs\/first\/trajectories\/7\?turn=1$/);
   });
 
   test("without turns shows all of its tokens", async () => {

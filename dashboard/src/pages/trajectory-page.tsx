@@ -1,10 +1,13 @@
 import { useEffect, useState } from "react";
 import type { GroupAnswer, LookAnswer, ShownSummary, TrajectoryAnswer } from "../../../src/server/dashboard/answers.ts";
-import { type Problem, post, toProblem, useAnswer } from "../api.ts";
+import { get, type Problem, post, toProblem, useAnswer } from "../api.ts";
+import { CopyButton } from "../copy.tsx";
+import { episodeText } from "../episode-text.ts";
 import { count, short, whole } from "../numbers.ts";
 import { ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
 import { ShownText } from "../shown-text.tsx";
+import { useTitle } from "../title.ts";
 import { type Colouring, ColourKey, colourings, TokenNote, type TokenView } from "../tokens.tsx";
 import { Turns } from "../turns.tsx";
 
@@ -29,7 +32,10 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
   const colouring = colouringOf(query.get("colour"));
   const { look, lookProblem } = useLook(`${base}/trajectories/${encodeURIComponent(trajectory)}/look`, colouring);
   const isWide = query.get("group") === "true";
+  useTitle(answer?.summary.taskId, run);
   if (answer === undefined) return <ProblemNote problem={problem} />;
+  const whole = () =>
+    get<TrajectoryAnswer>(`${base}/trajectories/${encodeURIComponent(trajectory)}?full=true&tokens=50000`);
   const view: TokenView = { tokens: answer.tokens, colouring, look, relativeReward: relativeReward(answer, group) };
   return (
     <>
@@ -55,6 +61,12 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
           Group side by side
         </label>
         <ColourKey colouring={colouring} />
+        <CopyButton label="Copy text" text={() => whole().then(episodeText)} what="the episode" />
+        <CopyButton
+          label="Copy JSON"
+          text={() => whole().then((all) => JSON.stringify(all, null, 2))}
+          what="the episode"
+        />
         <TokenPages answer={answer} />
       </div>
       {colouring === "advantage" && answer.tokens.advantages === undefined && (
@@ -105,8 +117,17 @@ const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer
   return (
     <div className="head">
       <h1>
-        <Link href={href(["runs", run, "trajectories"])}>
+        <Link href={href(["runs", run])}>
           <bdi>{run}</bdi>
+        </Link>{" "}
+        <Link
+          className="crumb"
+          href={href(
+            ["runs", run, "trajectories"],
+            summary.split === "train" ? {} : { split: summary.split, order: "worst" },
+          )}
+        >
+          trajectories
         </Link>{" "}
         <bdi>{summary.taskId}</bdi>
       </h1>
@@ -120,6 +141,7 @@ const TrajectoryHead = ({ run, answer }: { run: string; answer: TrajectoryAnswer
             <i>{name}</i> {short(part)}
           </span>
         ))}
+        {summary.split !== "train" && <span className="status over">{summary.split}</span>}
         <span>
           <i>step</i> {summary.step}
         </span>

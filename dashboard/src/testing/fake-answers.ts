@@ -1,4 +1,5 @@
 import type {
+  Evaluation,
   GroupAnswer,
   PlayAnswer,
   RunAnswer,
@@ -25,6 +26,11 @@ export function runSummary(fields: Partial<RunSummary> = {}): RunSummary {
     curve: [0, 0.25, 0.5],
     ...fields,
   };
+}
+
+export function evaluation(step: number, mean: number, fields: Partial<Evaluation> = {}): Evaluation {
+  const success = { mean, low: mean - 0.05, high: mean + 0.05 };
+  return { step, success, tasks: 200, attempts: 1, split: "test", ...fields };
 }
 
 export function runAnswer(fields: Partial<RunAnswer> = {}): RunAnswer {

@@ -2,6 +2,7 @@
 export class FakeEventSource {
   static readonly open = new Set<FakeEventSource>();
   readonly url: string;
+  readyState = 1;
   readonly #listeners = new Map<string, () => void>();
 
   constructor(url: string) {
@@ -17,7 +18,7 @@ export class FakeEventSource {
     FakeEventSource.open.delete(this);
   }
 
-  static send(type: "change" | "list"): void {
+  static send(type: "change" | "list" | "open" | "error"): void {
     for (const source of FakeEventSource.open) source.#listeners.get(type)?.();
   }
 }

@@ -6,6 +6,12 @@ import { stoppable } from "../stoppable.ts";
 const options = {
   port: { type: "number", summary: "Port; any free one by default", value: "number" },
   host: { type: "string", summary: "Address to listen on; 127.0.0.1 by default", value: "address" },
+  env: {
+    type: "string",
+    value: "file.ts",
+    isMany: true,
+    summary: "File with an environment of yours (`env`, or a `config`) to play by hand; may be repeated",
+  },
   open: { type: "boolean", summary: "Open the page in the browser" },
 } as const satisfies OptionTable;
 
@@ -15,8 +21,10 @@ export const dashboard: Command = {
   usage: "[folder]",
   options,
   details: `The folder holds runs, or is one; \`runs\` by default. The server is reachable from this machine only, with the token in the
-printed address; --host makes it reachable from the network. Ctrl-C stops it.`,
-  example: "ludus dashboard runs --open",
+printed address; --host makes it reachable from the network. Ctrl-C stops it.
+
+Play lists the shipped environments, those of --env, and the one of a run that ludus train made from a file in this folder.`,
+  example: "ludus dashboard runs --open --env ./my-env.ts",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);
     const [runs = "runs", ...others] = positionals;
@@ -26,10 +34,11 @@ printed address; --host makes it reachable from the network. Ctrl-C stops it.`,
       throw usageError("bad-port", { got: `--port ${port}`, expected: "a whole number from 0 to 65535" });
     }
     const { serveDashboard } = await import("../../server/dashboard-server.ts");
-    const { shippedEnvs } = await import("../../env/environments/index.ts");
+    const { playable, envInFolder } = await import("../playable-envs.ts");
+    const environments = await playable(values.env ?? []);
     return stoppable(terminal, async (signal) => {
       const { stdout, stderr } = terminal;
-      const served = await serveDashboard({ runs, host, port, environments: shippedEnvs });
+      const served = await serveDashboard({ runs, host, port, environments, loadEnv: envInFolder });
       stdout.write(`${served.url}\n`);
       if (values.open) openInBrowser(served.url, () => stderr.write("No browser could be opened; open the address.\n"));
       if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));

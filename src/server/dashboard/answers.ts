@@ -7,6 +7,8 @@ export interface RunsAnswer {
   readonly runs: readonly RunSummary[];
   /** Runs that fit the search, on all pages together. */
   readonly total: number;
+  /** Sorted by findings: runs that the doctor has not looked at yet, which are the last. Ask again. */
+  readonly unexamined?: number;
 }
 
 /** `silent`: nothing was written for a while, and nobody said that it is over. */
@@ -24,14 +26,74 @@ export interface RunSummary {
   /** How many are done. */
   readonly steps: number;
   readonly plannedSteps?: number;
+  /** Steps of the warm start, which come before all others. */
+  readonly warmStart?: { readonly name: string; readonly steps: number };
+  /** Means over the last ten steps of learning. */
   readonly reward?: number | null;
   readonly success?: number | null;
+  /** The first and the last evaluation on held-out tasks; absent where there was none. */
+  readonly heldOut?: { readonly first: Evaluation; readonly last: Evaluation };
   /** The mean reward over the run, in few points. */
   readonly curve: readonly (number | null)[];
   /** The run whose checkpoint it started from. */
   readonly parent?: ParentRun & { readonly uid?: string; readonly weights?: string };
   /** Why the run cannot be read. */
   readonly problem?: string;
+}
+
+/** A mean with its 95 % interval; bounds are null where they are not known. */
+export interface ShownInterval {
+  readonly mean: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** Held-out tasks, after a step. */
+export interface Evaluation {
+  readonly step: number;
+  readonly success: ShownInterval;
+  readonly reward?: ShownInterval;
+  readonly tasks?: number;
+  readonly attempts?: number;
+  readonly split?: string;
+}
+
+export interface EvaluationsAnswer {
+  readonly runs: readonly { readonly run: string; readonly evaluations: readonly Evaluation[] }[];
+}
+
+/** How far runs are: what charts that show several of them share as their axis. */
+export interface SpansAnswer {
+  readonly spans: readonly RunSpan[];
+}
+
+export interface RunSpan {
+  readonly run: string;
+  readonly steps: number;
+  readonly warmStart?: { readonly name: string; readonly steps: number };
+}
+
+export const runSorts = [
+  "changed",
+  "name",
+  "status",
+  "env",
+  "heldOut",
+  "reward",
+  "steps",
+  "duration",
+  "findings",
+] as const;
+export type RunSort = (typeof runSorts)[number];
+
+export interface FindingCountsAnswer {
+  readonly runs: readonly FindingCounts[];
+}
+
+export interface FindingCounts {
+  readonly run: string;
+  readonly errors: number;
+  readonly warnings: number;
 }
 
 export interface RunAnswer {
@@ -46,11 +108,8 @@ export interface RunAnswer {
   readonly heldOut: number;
   /** Of a run that failed: the error. */
   readonly error?: string;
-}
-
-export interface FailuresAnswer {
-  /** The most frequent first. */
-  readonly failures: readonly StoredFailure[];
+  /** The run's folder; absent where it has none. */
+  readonly directory?: string;
 }
 
 export interface SeriesAnswer {
@@ -82,8 +141,29 @@ export interface ShownFinding {
   readonly code: string;
   readonly severity: "error" | "warning" | "info";
   readonly message: string;
+  /** The last step it was seen at. */
   readonly step: number;
+  /** The first step of those at which it was seen without a break. */
+  readonly since: number;
   readonly remedy?: string;
+}
+
+export interface FailuresAnswer {
+  /** The most frequent first. */
+  readonly failures: readonly ShownFailure[];
+  /** Where every attempt failed: nothing could be learned or measured there. */
+  readonly lost: readonly LostStep[];
+}
+
+export interface ShownFailure extends StoredFailure {
+  /** The key of an episode that failed so; absent where none was stored. */
+  readonly example?: number;
+}
+
+export interface LostStep {
+  readonly during: StoredFailure["during"];
+  readonly step: number;
+  readonly attempts: number;
 }
 
 export interface TrajectoriesAnswer {
@@ -162,6 +242,12 @@ export interface LookAnswer {
 
 export interface EnvironmentsAnswer {
   readonly environments: readonly { readonly name: string; readonly description: string }[];
+  /** The name of the environment of the run that was asked about. */
+  readonly runEnv?: string;
+  /** The same, where it can be loaded from the file that the run was made from. */
+  readonly own?: { readonly name: string; readonly description: string };
+  /** Why the run that was asked about cannot be played in its own environment. */
+  readonly problem?: string;
 }
 
 export interface PlayAnswer {

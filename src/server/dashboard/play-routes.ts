@@ -10,10 +10,13 @@ import type { EnvironmentsAnswer } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { type PlayContext, PlaySession } from "./play-session.ts";
-import { pathText, readBody } from "./request.ts";
+import { pathText, readBody, readQuery } from "./request.ts";
+import type { RunEnvironments } from "./run-environments.ts";
 
 const StartBody = z.object({
-  env: z.string(),
+  env: z.string().default(""),
+  /** The run in whose own environment to play, instead of a listed one. */
+  envOf: z.string().optional(),
   split: z.string().default("train"),
   index: z.int().min(0).default(0),
   /** Whose newest checkpoint sits beside. */
@@ -42,11 +45,11 @@ export class PlayRoom {
   readonly #environments: Environments;
   readonly #runs: OpenRuns;
   readonly #policies: CheckpointPolicies;
-  /** Descriptions may have to be made. */
-  #listed: EnvironmentsAnswer | undefined;
+  readonly #own: RunEnvironments;
 
-  constructor(environments: Environments, runs: OpenRuns, policies: CheckpointPolicies) {
+  constructor(environments: Environments, runs: OpenRuns, policies: CheckpointPolicies, own: RunEnvironments) {
     this.#environments = environments;
+    this.#own = own;
     this.#runs = runs;
     this.#policies = policies;
     this.routes = this.#makeRoutes();
@@ -59,10 +62,12 @@ export class PlayRoom {
 
   #makeRoutes(): Hono {
     const routes = new Hono();
-    routes.get("/environments", (context) => {
-      const environments = Object.entries(this.#environments);
-      this.#listed ??= { environments: environments.map(([name, { description }]) => ({ name, description })) };
-      return context.json(this.#listed);
+    routes.get("/environments", async (context) => {
+      const { run } = readQuery(context, z.object({ run: z.string().optional() }));
+      const listed = Object.entries(this.#environments);
+      const environments = listed.map(([name, { description }]) => ({ name, description }));
+      const own = run === undefined ? {} : await this.#own.describe(run);
+      return context.json({ environments, ...own } satisfies EnvironmentsAnswer);
     });
     routes.post("/play", async (context) => {
       const id = await this.#start(await readBody(context, StartBody));
@@ -104,13 +109,20 @@ export class PlayRoom {
     });
   }
 
-  async #start({ env: name, split, index, run, renderer }: z.infer<typeof StartBody>): Promise<string> {
+  #env(name: string): Env {
     const known = Object.hasOwn(this.#environments, name) ? this.#environments[name] : undefined;
     if (known === undefined) {
       const expected = `one of ${Object.keys(this.#environments).join(", ")}`;
       throw new LudusError("no-such-environment", { got: `"${name}"`, expected });
     }
-    const env = known.make();
+    return known.make();
+  }
+
+  async #start({ env: name, envOf, split, index, run, renderer }: z.infer<typeof StartBody>): Promise<string> {
+    const env = envOf === undefined ? this.#env(name) : await this.#own.load(envOf);
+    if (!env.tasks.splits.includes(split)) {
+      throw new LudusError("bad-split", { got: `"${split}"`, expected: `one of ${env.tasks.splits.join(", ")}` });
+    }
     const context = await this.#contextOf(run, renderer);
     const session = new PlaySession(env, await env.tasks.at(split, index), context);
     await session.start();

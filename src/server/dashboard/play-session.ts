@@ -10,7 +10,7 @@ import { Conversation } from "../../rollout/conversation.ts";
 import type { Message, Task } from "../../schema/index.ts";
 import type { PlayAnswer, SuggestedToken, SuggestionAnswer } from "./answers.ts";
 import type { CheckpointPolicy } from "./checkpoint-policies.ts";
-import { finite } from "./run-summaries.ts";
+import { finite } from "./finite.ts";
 import { tokenTexts } from "./token-texts.ts";
 
 export interface PlayContext {

@@ -1,20 +1,29 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
 import { Checkpoints } from "../../checkpoint/checkpoints.ts";
 import { defined } from "../../defined.ts";
-import { collect, type RunEvent } from "../../schema/index.ts";
-import { heldOutSplit, type MetricPoint, type RunReader, storedFailures, trainSplit } from "../../store/index.ts";
-import type { EventsAnswer, FailuresAnswer, RunAnswer, RunsAnswer, Series, SeriesAnswer } from "./answers.ts";
-import type { Findings } from "./findings.ts";
+import type { RunEvent } from "../../schema/index.ts";
+import { heldOutSplit, type MetricPoint, type RunReader, trainSplit } from "../../store/index.ts";
+import type {
+  EvaluationsAnswer,
+  EventsAnswer,
+  FindingCountsAnswer,
+  RunAnswer,
+  RunSpan,
+  Series,
+  SeriesAnswer,
+  SpansAnswer,
+} from "./answers.ts";
+import { readEvaluations } from "./evaluations.ts";
+import { readFailures } from "./failures.ts";
+import { finite } from "./finite.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { pathText, readQuery, step } from "./request.ts";
-import { finite, type RunSummaries } from "./run-summaries.ts";
+import { inTurn, listRuns, type RunParts, RunsQuery } from "./run-list.ts";
 
-const RunsQuery = z.object({
-  search: z.string().max(200).default(""),
-  skip: z.coerce.number().int().min(0).default(0),
-  limit: z.coerce.number().int().min(1).max(100).default(25),
-});
+const RunIds = z.object({ run: z.array(z.string()).min(1).max(100) });
 
 const SeriesQuery = z.object({
   run: z.array(z.string()).min(1).max(16),
@@ -35,20 +44,32 @@ const EventsQuery = z.object({
   type: z.array(z.enum(eventTypes)).optional(),
 });
 
-interface RunParts {
-  readonly runs: OpenRuns;
-  readonly summaries: RunSummaries;
-  readonly findings: Findings;
-}
-
 /** Runs, their curves, events and findings. */
 export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
   const routes = new Hono();
   routes.get("/runs", async (context) => {
-    const { search, skip, limit } = readQuery(context, RunsQuery);
-    const total = await runs.catalog.count({ search });
-    const page = await collect(runs.catalog.list({ search, skip, limit }));
-    const answer: RunsAnswer = { runs: await inTurn(page, (run) => summaries.of(run)), total };
+    return context.json(await listRuns({ runs, summaries, findings }, readQuery(context, RunsQuery)));
+  });
+  routes.get("/findings", async (context) => {
+    const { run: ids } = readQuery(context, RunIds, ["run"]);
+    const answer: FindingCountsAnswer = {
+      runs: await inTurn(ids, async (id) => ({ run: id, ...(await findings.counts(await runs.find(id))) })),
+    };
+    return context.json(answer);
+  });
+  routes.get("/spans", async (context) => {
+    const { run: ids } = readQuery(context, RunIds, ["run"]);
+    const spans = await inTurn(ids, async (id): Promise<RunSpan> => {
+      const { steps, warmStart } = await summaries.of(await runs.find(id));
+      return { run: id, steps, ...defined({ warmStart }) };
+    });
+    return context.json({ spans } satisfies SpansAnswer);
+  });
+  routes.get("/evaluations", async (context) => {
+    const { run: ids } = readQuery(context, RunIds, ["run"]);
+    const answer: EvaluationsAnswer = {
+      runs: await inTurn(ids, async (run) => ({ run, evaluations: await runs.read(run, readEvaluations) })),
+    };
     return context.json(answer);
   });
   routes.get("/series", async (context) => {
@@ -61,11 +82,13 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     const summary = await summaries.of(await runs.find(id));
     const answer = await runs.read(id, async (reader): Promise<RunAnswer> => {
       const [metricNames, config] = [await reader.metricNames(), (await reader.config()) ?? null];
-      const checkpoints = new Checkpoints(runs.catalog.checkpointDirectory(id)).steps();
+      const folder = runs.catalog.checkpointDirectory(id);
+      const checkpoints = new Checkpoints(folder).steps();
       const trajectories = await reader.countTrajectories({ split: trainSplit });
       const heldOut = await reader.countTrajectories({ split: heldOutSplit });
-      const error = await errorOf(reader);
-      return { summary, metricNames, config, checkpoints, trajectories, heldOut, ...defined({ error }) };
+      const directory = existsSync(folder) ? resolve(folder) : undefined;
+      const more = defined({ directory, error: await errorOf(reader) });
+      return { summary, metricNames, config, checkpoints, trajectories, heldOut, ...more };
     });
     return context.json(answer);
   });
@@ -80,10 +103,9 @@ export function runRoutes({ runs, summaries, findings }: RunParts): Hono {
     };
     return context.json(answer);
   });
-  routes.get("/runs/:run/failures", async (context) => {
-    const failures = await runs.read(pathText(context, "run"), storedFailures);
-    return context.json({ failures } satisfies FailuresAnswer);
-  });
+  routes.get("/runs/:run/failures", async (context) =>
+    context.json(await runs.read(pathText(context, "run"), readFailures)),
+  );
   routes.get("/runs/:run/findings", async (context) =>
     context.json({ findings: await findings.of(await runs.find(pathText(context, "run"))) }),
   );
@@ -123,11 +145,4 @@ function columns(run: string, name: string, points: readonly MetricPoint[]): Ser
     max: points.map(({ max }) => finite(max)),
     counts: points.map(({ count }) => count),
   };
-}
-
-/** One after the other: a page must not open all its runs at once. */
-async function inTurn<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
-  const values: Value[] = [];
-  for (const item of items) values.push(await work(item));
-  return values;
 }

@@ -4,6 +4,8 @@ import { errorText } from "../../errors.ts";
 import { metric } from "../../schema/metric-names.ts";
 import type { RunInfo, RunReader } from "../../store/index.ts";
 import type { RunStatus, RunSummary } from "./answers.ts";
+import { readEvaluations } from "./evaluations.ts";
+import { finite } from "./finite.ts";
 import type { OpenRuns } from "./open-runs.ts";
 
 const curvePoints = 40;
@@ -13,7 +15,7 @@ const maxKept = 5000;
 const Described = z.object({
   env: z.object({ name: z.string().optional() }).optional(),
   algorithm: z.object({ name: z.string().optional() }).optional(),
-  warmStart: z.object({ steps: z.number().optional() }).optional(),
+  warmStart: z.object({ name: z.string().default("warm start"), steps: z.number() }).optional(),
   steps: z.number().optional(),
   parent: z
     .object({ run: z.string(), step: z.number(), uid: z.string().exactOptional(), weights: z.string().exactOptional() })
@@ -59,14 +61,21 @@ function unreadable(id: string, problem: string): Kept {
   return { id, steps: 0, curve: [], problem };
 }
 
+/** One step is noise: so many are averaged. */
+const recentSteps = 10;
+
 async function readSummary(reader: RunReader, { id, started }: RunInfo): Promise<Kept> {
-  const [rewards, successes] = [await reader.series(metric.reward, { maxPoints: curvePoints }), metric.success];
-  const latest = await reader.latestStep();
-  const from = rewards.at(-1)?.step ?? latest ?? 0;
-  const [success] = await reader.series(successes, { from, maxPoints: 1 });
+  const rewards = await reader.series(metric.reward, { maxPoints: curvePoints });
+  // an evaluation before the first step is stored with it
+  const isBegun = (await reader.metricNames()).some((name) => !name.startsWith("eval/"));
+  const latest = isBegun ? await reader.latestStep() : undefined;
+  const last = rewards.at(-1)?.step ?? latest ?? 0;
+  const from = Math.max(0, last - recentSteps + 1);
+  const [success] = await reader.series(metric.success, { from, maxPoints: 1 });
   const [reward] = await reader.series(metric.reward, { from, maxPoints: 1 });
   const described = Described.safeParse(await reader.config());
   const { env, algorithm, warmStart, steps, parent } = described.success ? described.data : {};
+  const evaluations = await readEvaluations(reader);
   return {
     id,
     steps: latest === undefined ? 0 : latest + 1,
@@ -74,15 +83,13 @@ async function readSummary(reader: RunReader, { id, started }: RunInfo): Promise
     ...defined({
       started,
       parent,
-      env: env?.name === undefined ? undefined : env.name,
-      algorithm: algorithm?.name === undefined ? undefined : algorithm.name,
+      env: env?.name,
+      algorithm: algorithm?.name,
+      warmStart,
       plannedSteps: steps === undefined ? undefined : steps + (warmStart?.steps ?? 0),
       reward: reward === undefined ? undefined : finite(reward.value),
       success: success === undefined ? undefined : finite(success.value),
+      heldOut: evaluations.length === 0 ? undefined : { first: evaluations[0], last: evaluations.at(-1)! },
     }),
   };
-}
-
-export function finite(value: number): number | null {
-  return Number.isFinite(value) ? value : null;
 }

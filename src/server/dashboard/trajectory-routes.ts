@@ -14,10 +14,11 @@ import type {
   TrajectoryAnswer,
 } from "./answers.ts";
 import type { CheckpointPolicies } from "./checkpoint-policies.ts";
+import { finite } from "./finite.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { key, pathKey, pathText, readQuery, step } from "./request.ts";
-import { finite } from "./run-summaries.ts";
 import { tokenTexts } from "./token-texts.ts";
+import { worstFirst } from "./worst-first.ts";
 
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
@@ -40,7 +41,7 @@ const Filter = z.object({
 const Page = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   after: key.optional(),
-  order: z.enum(["newest", "oldest"]).default("newest"),
+  order: z.enum(["newest", "oldest", "worst"]).default("newest"),
 });
 
 const TokenQuery = z.object({
@@ -54,9 +55,11 @@ export function trajectoryRoutes(runs: OpenRuns, policies: CheckpointPolicies): 
   const routes = new Hono();
   routes.get("/runs/:run/trajectories", async (context) => {
     const filter = filterOf(readQuery(context, Filter));
-    const { after, ...page } = readQuery(context, Page);
+    const { after, limit, order } = readQuery(context, Page);
     const found = await runs.read(pathText(context, "run"), (reader) =>
-      reader.trajectories(filter, { ...page, ...defined({ after }) }),
+      order === "worst"
+        ? worstFirst(reader, filter, after ?? 0, limit)
+        : reader.trajectories(filter, { limit, order, ...defined({ after }) }),
     );
     const next = found.next === undefined ? {} : { next: found.next };
     const answer: TrajectoriesAnswer = { trajectories: found.trajectories.map(shown), ...next };
