@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import { defined } from "../../defined.ts";
 import { errorText, LudusError } from "../../errors.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { policyWeights } from "../engine.ts";
-import { type ModelConfig, parseModelConfig, toHuggingFaceConfig } from "./model-config.ts";
+import { type ModelConfig, parseModelConfig, toHuggingFaceConfig, valueHeadName } from "./model-config.ts";
 import {
   type NamedTensor,
   openCheckpoint,
@@ -15,6 +15,12 @@ import {
   writeSafetensors,
 } from "./safetensors.ts";
 import { writeFolderAtomically } from "./write-file.ts";
+
+/**
+ * At the top of a saved folder is the model and nothing else: vLLM loads every `*.safetensors` there as weights. What training
+ * needs to go on is in this folder. Folders of earlier versions have it at the top.
+ */
+export const trainingFolder = "training";
 
 /** One named set of weights as it is saved. `Weights` is what an engine keeps a set of tensors in. */
 export interface SavedSet<Weights> {
@@ -32,8 +38,9 @@ export interface ModelFolder {
   readSets<Weights>(config: ModelConfig, read: (tensors: TensorSource) => Weights): SavedSet<Weights>[];
 }
 
-/** Besides Hugging Face's files: what an exact resume needs. Absent in folders written by other programs. */
+/** What an exact resume needs. Absent in folders written by other programs. */
 const stateFile = "ludus.json";
+const valueHeadFile = "value_head.safetensors";
 const State = z.object({
   format: z.literal(1),
   valueHead: z.boolean(),
@@ -41,9 +48,7 @@ const State = z.object({
 });
 
 function setFile(name: string, part: string): string {
-  return name === policyWeights && part === "weights"
-    ? "model.safetensors"
-    : `${part}.${encodeURIComponent(name)}.safetensors`;
+  return `${part}.${encodeURIComponent(name)}.safetensors`;
 }
 
 function readJson(path: string): unknown {
@@ -64,8 +69,13 @@ function readState(path: string): z.infer<typeof State> {
   throw new LudusError("bad-model-folder", {
     got: `${path}: ${z.prettifyError(state.error)}`,
     expected: "a file that save() of this version has written",
-    hint: `Without ${stateFile} the folder opens as a model that was never trained here.`,
+    hint: `Without ${path} the folder opens as a model that was never trained here.`,
   });
+}
+
+/** Where in a saved folder the state of training is; undefined where there is none. */
+function ownFolder(directory: string): string | undefined {
+  return [join(directory, trainingFolder), directory].find((folder) => existsSync(join(folder, stateFile)));
 }
 
 /** Opens a Hugging Face folder; weights are read when asked for. */
@@ -78,8 +88,8 @@ export function readModelFolder(directory: string): ModelFolder {
     });
   }
   const config = parseModelConfig(readJson(join(directory, "config.json")));
-  const statePath = join(directory, stateFile);
-  const state = existsSync(statePath) ? readState(statePath) : undefined;
+  const own = ownFolder(directory);
+  const state = own === undefined ? undefined : readState(join(own, stateFile));
   return {
     config,
     valueHead: state?.valueHead ?? false,
@@ -109,8 +119,9 @@ function readSet<Weights>(
   read: (tensors: TensorSource) => Weights,
 ): SavedSet<Weights> {
   const from = (part: string): Weights => {
-    const path = join(directory, setFile(set.name, part));
-    const source = part === "weights" && set.name === policyWeights ? openCheckpoint(directory) : readSafetensors(path);
+    const isModel = part === "weights" && set.name === policyWeights;
+    const own = ownFolder(directory) ?? directory;
+    const source = isModel ? openPolicy(directory) : readSafetensors(join(own, setFile(set.name, part)));
     try {
       return read(source);
     } finally {
@@ -121,6 +132,34 @@ function readSet<Weights>(
   if (set.steps !== undefined)
     saved.training = { firstMoments: from("first-moments"), secondMoments: from("second-moments"), steps: set.steps };
   return saved;
+}
+
+/** The model of a saved folder, and its value head where it has one. */
+export function openPolicy(directory: string): TensorSource {
+  const model = openCheckpoint(directory);
+  const path = join(directory, trainingFolder, valueHeadFile);
+  if (!existsSync(path)) return model;
+  const head = readSafetensors(path);
+  return {
+    tensors: new Map([...model.tensors, ...head.tensors]),
+    metadata: model.metadata,
+    tensor: (name) => (head.tensors.has(name) ? head : model).tensor(name),
+    close() {
+      model.close();
+      head.close();
+    },
+  };
+}
+
+/** The policy's tensors as `openPolicy` reads them. The value head is Ludus' alone: no other program knows the name. */
+export function writePolicy(directory: string, tensors: readonly NamedTensor[]): void {
+  const isHead = ({ name }: NamedTensor) => name === valueHeadName;
+  writeSafetensors(
+    join(directory, "model.safetensors"),
+    tensors.filter((tensor) => !isHead(tensor)),
+  );
+  const head = tensors.filter(isHead);
+  if (head.length > 0) writeSafetensors(join(directory, trainingFolder, valueHeadFile), head);
 }
 
 export interface FolderContents {
@@ -146,10 +185,12 @@ function fillModelFolder(directory: string, { config, valueHead, sets, tokenizer
     pad_token_id: config.tokens.pad,
   });
   for (const [name, content] of Object.entries(tokenizer?.files() ?? {})) writeFileSync(join(directory, name), content);
+  mkdirSync(join(directory, trainingFolder));
   for (const { name, weights, training } of sets) {
     const write = (part: string, tensors: readonly NamedTensor[]) =>
-      writeSafetensors(join(directory, setFile(name, part)), tensors);
-    write("weights", weights);
+      writeSafetensors(join(directory, trainingFolder, setFile(name, part)), tensors);
+    if (name === policyWeights) writePolicy(directory, weights);
+    else write("weights", weights);
     if (training !== undefined) {
       write("first-moments", training.firstMoments);
       write("second-moments", training.secondMoments);
@@ -164,5 +205,5 @@ function fillModelFolder(directory: string, { config, valueHead, sets, tokenizer
       ...defined({ steps: training?.steps }),
     })),
   };
-  json(stateFile, state);
+  json(join(trainingFolder, stateFile), state);
 }
