@@ -256,7 +256,6 @@ class RefusalTest(FolderTest):
     def test_models_that_cannot_be_trained(self):
         cases = {
             "model_type": "gpt2",
-            "rope_scaling": {"rope_type": "longrope", "short_factor": [1.0], "long_factor": [1.0]},
             "attention_dropout": 0.1,
             "use_sliding_window": True,
         }
@@ -264,6 +263,11 @@ class RefusalTest(FolderTest):
             with self.subTest(name):
                 error = self.refused("unsupported-model", lambda: make_engine(config={name: value}))
                 self.assertIn(name, error.got)
+        short = {"rope_type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+        longrope = {"rope_scaling": short | {"original_max_position_embeddings": 32}}
+        error = self.refused("unsupported-model", lambda: make_engine(config=longrope))
+        self.assertIn("max_position_embeddings = 96", error.got)
+        self.assertIn("32", error.expected)
 
 
 class SaveTest(FolderTest):
