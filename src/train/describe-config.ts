@@ -13,7 +13,7 @@ export function describeConfig<Data>(config: TrainConfig<Data>, policy: Learning
   return {
     configVersion,
     ...(toJson({
-      env: { name, description, limits, roles, format: format.name },
+      env: { name, description, limits, roles, format: (config.rollout?.format ?? format).name },
       policy: { ...policy.engine.info },
       algorithm: {
         ...algorithm,
