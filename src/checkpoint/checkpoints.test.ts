@@ -50,6 +50,24 @@ test("what was saved is loaded", async () => {
   expect(engine.text).toBe("twelve");
 });
 
+test("the chat template of the training takes the place of the tokenizer's", async () => {
+  const checkpoints = new Checkpoints(run);
+  const engine = {
+    async save(directory: string) {
+      mkdirSync(directory);
+      writeFileSync(join(directory, "tokenizer.json"), "{}");
+      writeFileSync(join(directory, "chat_template.jinja"), "the tokenizer's");
+    },
+  };
+  const directory = await checkpoints.save(engine, 1, "the training's");
+  expect(readFileSync(join(directory, "chat_template.jinja"), "utf8")).toBe("the training's");
+  await checkpoints.load({ load: async () => {} }, 1);
+  // nothing to put a template beside
+  expect(existsSync(join(await checkpoints.save(textEngine("x"), 2, "the training's"), "chat_template.jinja"))).toBe(
+    false,
+  );
+});
+
 test("a step may be saved again", async () => {
   const checkpoints = new Checkpoints(run);
   await checkpoints.save(textEngine("old"), 1);
