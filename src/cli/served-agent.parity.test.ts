@@ -58,7 +58,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("a trained agent elsewhere", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("does as well in transformers, with prompts of the same tokens", async () => {
+  test("does as well in transformers, with prompts of the same tokens", { timeout: 900_000 }, async () => {
     const all = await tasks();
     const openings = await Promise.all(all.map((task) => env.opening!(task)));
     const job = {

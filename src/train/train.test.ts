@@ -363,7 +363,9 @@ describe("roles with weights of their own", () => {
     const weights = async (run: string, ...steps: readonly number[]) => {
       for (const count of steps) await (await train({ ...config, steps: count, run })).policy.engine.close();
       const last = join(run, "checkpoints", "step-000003");
-      return ["model.safetensors", "weights.other.safetensors"].map((name) => readFileSync(join(last, name), "base64"));
+      return ["model.safetensors", "training/weights.other.safetensors"].map((name) =>
+        readFileSync(join(last, name), "base64"),
+      );
     };
     const [policyBytes, otherBytes] = await weights(join(folder, "whole"), 2);
     expect(policyBytes).not.toBe(otherBytes);

@@ -16,6 +16,8 @@ def play():
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    # several threads are slower than one for so small a model
+    torch.set_num_threads(1)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
 
