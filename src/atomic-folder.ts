@@ -1,5 +1,5 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 /**
  * Puts a complete folder in place of whatever has the name. Readers find the old folder or the new one, never a part of
@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 export function replaceFolder(filled: string, target: string): void {
   const old = `${filled}.old`;
   rmSync(old, { recursive: true, force: true });
-  syncDirectory(filled);
+  syncFolders(filled);
   try {
     if (existsSync(target)) renameSync(target, old);
     renameSync(filled, target);
@@ -18,6 +18,13 @@ export function replaceFolder(filled: string, target: string): void {
   }
   syncDirectory(dirname(target));
   rmSync(old, { recursive: true, force: true });
+}
+
+/** A folder and those in it. */
+function syncFolders(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true }))
+    if (entry.isDirectory()) syncFolders(join(directory, entry.name));
+  syncDirectory(directory);
 }
 
 /** Without it a power failure may undo a rename. Windows has no such call for folders. */

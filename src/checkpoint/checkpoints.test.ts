@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -26,7 +27,8 @@ function textEngine(text: string) {
     async save(directory: string) {
       mkdirSync(directory);
       writeFileSync(join(directory, "weights"), engine.text);
-      writeFileSync(join(directory, "moments"), engine.text.repeat(3));
+      mkdirSync(join(directory, "training"));
+      writeFileSync(join(directory, "training", "moments"), engine.text.repeat(3));
     },
     async load(directory: string) {
       engine.text = readFileSync(join(directory, "weights"), "utf8");
@@ -46,6 +48,24 @@ test("what was saved is loaded", async () => {
   const engine = textEngine("");
   await checkpoints.load(engine, 12);
   expect(engine.text).toBe("twelve");
+});
+
+test("the chat template of the training takes the place of the tokenizer's", async () => {
+  const checkpoints = new Checkpoints(run);
+  const engine = {
+    async save(directory: string) {
+      mkdirSync(directory);
+      writeFileSync(join(directory, "tokenizer.json"), "{}");
+      writeFileSync(join(directory, "chat_template.jinja"), "the tokenizer's");
+    },
+  };
+  const directory = await checkpoints.save(engine, 1, "the training's");
+  expect(readFileSync(join(directory, "chat_template.jinja"), "utf8")).toBe("the training's");
+  await checkpoints.load({ load: async () => {} }, 1);
+  // nothing to put a template beside
+  expect(existsSync(join(await checkpoints.save(textEngine("x"), 2, "the training's"), "chat_template.jinja"))).toBe(
+    false,
+  );
 });
 
 test("a step may be saved again", async () => {
@@ -110,13 +130,29 @@ describe("a save that fails", () => {
   });
 });
 
+test("a checkpoint of an earlier version, with its list of files at the top, is checked and loaded", async () => {
+  const checkpoints = new Checkpoints(run);
+  await checkpoints.save(textEngine("older"), 1);
+  const directory = checkpoints.directory(1);
+  const list = JSON.parse(readFileSync(join(directory, "training", "checkpoint.json"), "utf8"));
+  const { "training/moments": moments, ...others } = list.files;
+  renameSync(join(directory, "training", "moments"), join(directory, "moments"));
+  rmSync(join(directory, "training"), { recursive: true });
+  writeFileSync(join(directory, "checkpoint.json"), JSON.stringify({ ...list, files: { ...others, moments } }));
+  const engine = textEngine("");
+  await checkpoints.load(engine, 1);
+  expect(engine.text).toBe("older");
+  rmSync(join(directory, "moments"));
+  await expect(checkpoints.load(engine, 1)).rejects.toThrow("moments is missing");
+});
+
 describe("a damaged checkpoint", () => {
   const damages: [string, (directory: string) => void][] = [
-    ["a changed byte", (directory) => writeFileSync(join(directory, "moments"), "goodgoodgooe")],
+    ["a changed byte", (directory) => writeFileSync(join(directory, "training", "moments"), "goodgoodgooe")],
     ["a file cut short", (directory) => truncateSync(join(directory, "weights"), 2)],
-    ["a missing file", (directory) => rmSync(join(directory, "moments"))],
-    ["a missing list of files", (directory) => rmSync(join(directory, "checkpoint.json"))],
-    ["a garbled list of files", (directory) => writeFileSync(join(directory, "checkpoint.json"), "{")],
+    ["a missing file", (directory) => rmSync(join(directory, "training", "moments"))],
+    ["a missing list of files", (directory) => rmSync(join(directory, "training", "checkpoint.json"))],
+    ["a garbled list of files", (directory) => writeFileSync(join(directory, "training", "checkpoint.json"), "{")],
   ];
 
   test.each(damages)("%s is found, with the folder and the way out", async (_, damage) => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFolder } from "../atomic-folder.ts";
 import type { Engine, LoadOptions } from "../engine/engine.ts";
@@ -32,7 +32,8 @@ export class Checkpoints {
     return join(this.#directory, folderName(step));
   }
 
-  async save(engine: Pick<Engine, "save">, step: number): Promise<string> {
+  /** With a `chatTemplate`, that of the training is beside the tokenizer, in place of the tokenizer's own. */
+  async save(engine: Pick<Engine, "save">, step: number, chatTemplate?: string): Promise<string> {
     const unfinished = this.#unfinished(step);
     try {
       mkdirSync(this.#directory, { recursive: true });
@@ -40,6 +41,8 @@ export class Checkpoints {
       await engine.save(unfinished);
       // an engine that keeps nothing writes nothing; that it was saved is worth a folder all the same
       mkdirSync(unfinished, { recursive: true });
+      if (chatTemplate !== undefined && existsSync(join(unfinished, "tokenizer.json")))
+        writeFileSync(join(unfinished, "chat_template.jinja"), chatTemplate, { flush: true });
       writeManifest(unfinished);
       replaceFolder(unfinished, this.directory(step));
     } catch (error) {

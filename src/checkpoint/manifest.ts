@@ -1,9 +1,20 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative, sep } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
+import { trainingFolder } from "../engine/model/model-folder.ts";
 
-/** Beside a checkpoint's files: how long each is and its checksum, so that what a disk has lost is not trained on. */
+/** How long each file of a checkpoint is and its checksum, so that what a disk has lost is not trained on. */
 const manifestFile = "checkpoint.json";
 const Manifest = z.object({
   format: z.literal(1),
@@ -11,15 +22,28 @@ const Manifest = z.object({
 });
 
 export function writeManifest(directory: string): void {
-  const names = readdirSync(directory).filter((name) => name !== manifestFile);
-  const files = Object.fromEntries(names.sort().map((name) => [name, describe(join(directory, name))]));
+  const files = Object.fromEntries(filesIn(directory).map((name) => [name, describe(join(directory, name))]));
   const manifest: z.infer<typeof Manifest> = { format: 1, files };
-  writeFileSync(join(directory, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+  mkdirSync(join(directory, trainingFolder), { recursive: true });
+  writeFileSync(join(directory, trainingFolder, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`, {
+    flush: true,
+  });
+}
+
+/** Paths of the files in a folder and its subfolders, with `/` on every system. */
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .sort();
 }
 
 /** Throws, in words, when a file is not as it was written. `sizes` alone are quick, whatever the size. */
 export function checkManifest(directory: string, what: "bytes" | "sizes" = "bytes"): void {
-  const { files } = Manifest.parse(JSON.parse(readFileSync(join(directory, manifestFile), "utf8")));
+  // earlier versions wrote it at the top
+  const older = join(directory, manifestFile);
+  const path = existsSync(older) ? older : join(directory, trainingFolder, manifestFile);
+  const { files } = Manifest.parse(JSON.parse(readFileSync(path, "utf8")));
   for (const [name, expected] of Object.entries(files)) {
     const path = join(directory, name);
     const bytes = statSync(path, { throwIfNoEntry: false })?.size;

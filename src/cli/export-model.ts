@@ -4,7 +4,7 @@ import { exportOnnx } from "../engine/embedded/export-onnx.ts";
 import { chooseCheckpoint } from "./choose-checkpoint.ts";
 import type { OpenedRun } from "./opened-run.ts";
 
-/** What a checkpoint has besides a Hugging Face folder: all that training needs to go on. */
+/** What training needs to go on: in a folder of its own, and in checkpoints of earlier versions beside the model. */
 const own =
   /^(ludus\.json|checkpoint\.json|(first|second)-moments\..*|weights\..*\.safetensors|value_head\.safetensors)$/;
 const weights = /\.safetensors(\.index\.json)?$/;
@@ -22,9 +22,10 @@ export async function exportModel(
 ): Promise<number> {
   const step = await chooseCheckpoint(run, checkpoint);
   const source = run.checkpoints.directory(step);
-  const files = readdirSync(source).filter(
-    (name) => !own.test(name) && (format === "huggingface" || !weights.test(name)),
-  );
+  const files = readdirSync(source, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .filter((name) => !own.test(name) && (format === "huggingface" || !weights.test(name)));
   for (const name of files) copyFileSync(join(source, name), join(directory, name));
   // where transformers.js looks for it
   if (format === "onnx") exportOnnx(source, join(directory, "onnx"));

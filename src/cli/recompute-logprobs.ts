@@ -24,7 +24,8 @@ export async function openRecomputer(checkpoints: Checkpoints): Promise<Recomput
     steps: checkpoints.steps().map((step) => step + 1),
     async recompute(trajectory) {
       const engine = engines.get(versionOf(trajectory) ?? -1);
-      if (engine === undefined || trajectory.weights !== policyWeights) return undefined;
+      if (engine === undefined || trajectory.weights !== policyWeights || trajectory.truncation !== undefined)
+        return undefined;
       const { tokens_T, mask_T, temperature } = trajectory;
       // greedy sampling reports log-probabilities at temperature 1
       const options = { temperature: temperature === 0 ? 1 : temperature };

@@ -57,7 +57,11 @@ export interface SampleRequest {
   /** Everything so far: prompt, earlier turns, observations. */
   tokens: Tokens;
   maxTokens: number;
-  /** The same seed, tokens and weights give the same continuation, whatever else is being sampled. */
+  /**
+   * The same seed, tokens and weights give the same continuation, whatever else is being sampled: on the embedded engine to the bit.
+   * On PyTorch rounding depends on the batch, by some 1e-6 of a log-probability in float32: tokens differ only where a draw falls
+   * that close to the border between two.
+   */
   seed: number;
   /** 1 by default. 0 takes the most probable token and reports its log-probability at temperature 1. */
   temperature?: number;
@@ -79,7 +83,7 @@ export interface Sample {
   readonly tokens: Int32Array;
   /** Log-probability of each token under the model at the request's temperature. */
   readonly logprobs: Float32Array;
-  /** Where top-p or top-k cut: the log-probability under the distribution that was actually sampled from. */
+  /** With top-p or top-k: the log-probability under the truncated, renormalised distribution that was sampled from. */
   readonly cutLogprobs?: Float32Array;
   /** The policy version behind each token. */
   readonly versions: Int32Array;

@@ -25,6 +25,15 @@ export interface CallFormat {
   write(said: WantToSay, tools?: readonly ToolSpec[]): string;
   /** How a call of this tool begins, up to its arguments: what exploration makes a turn begin with. */
   open?(tool: string): string;
+  /** How a chat template writes a call, for programs that render conversations themselves. */
+  readonly template?: CallTemplate;
+}
+
+export interface CallTemplate {
+  /** Jinja statements that set `ludus.call` to the text of `call`, which has `name` and `arguments`; `tools` are those on offer. */
+  readonly write: string;
+  /** Between what is said and a call, and between two calls. */
+  readonly separator: string;
 }
 
 /** What was understood. With calls, `answer` is what was said besides them. */

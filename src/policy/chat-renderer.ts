@@ -9,6 +9,7 @@ import { joinTokens } from "./join-tokens.ts";
 import { ownWords } from "./own-words.ts";
 import type { Renderer } from "./renderer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+import { bodyOf, trainedTemplate } from "./trained-template.ts";
 
 export interface ChatRendererOptions extends Pick<RenderChatOptions, "variables" | "now"> {
   tokenizer: Tokenizer;
@@ -42,9 +43,20 @@ export function chatRenderer(options: ChatRendererOptions): Renderer {
       return length > 0 ? tokens.slice() : joinTokens(end.tokens, tokens);
     },
     say: (text) => joinTokens(words.encode(text), end.tokens),
+    chatTemplate(format) {
+      const { variables } = options;
+      // such a template tells tools and writes calls in the same characters: it stays the model's own
+      const body = bodyOf(template);
+      const isSame = format.name === "hermes" && format.describe([anyTool]) === "" && body.includes("<tool_call>");
+      const { hasToolTurns } = suffix;
+      if (isSame && hasToolTurns && variables === undefined) return body;
+      return trainedTemplate({ renderer: "chat", format, body, hasToolTurns, ...defined({ variables }) });
+    },
     read: (tokens) => words.decode(endsWith(tokens, end.tokens) ? tokens.slice(0, -end.tokens.length) : tokens),
   };
 }
+
+const anyTool: ToolSpec = { name: "tool", description: "", parameters: {} };
 
 interface TurnEnd {
   /** What a turn is ended with. */

@@ -1,11 +1,14 @@
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
+import type { CallFormat } from "./call-format.ts";
 import { parametersOf } from "./formats/positional-arguments.ts";
-import { turnTokens } from "./guarded-chat.ts";
+import { controlTextRanges, mayWriteMarkup, turnTextRanges, turnTokens } from "./guarded-chat.ts";
 import { joinTokens } from "./join-tokens.ts";
 import { ownWords } from "./own-words.ts";
 import type { Renderer } from "./renderer.ts";
 import type { SpecialToken, Tokenizer } from "./tokenizer.ts";
+import { type CompactBodyOptions, compactBody, trainedTemplate } from "./trained-template.ts";
 
 export interface CompactRendererOptions {
   tokenizer: Tokenizer;
@@ -24,19 +27,20 @@ export interface CompactRendererOptions {
 export function compactRenderer({ tokenizer, speak, describeTools = false }: CompactRendererOptions): Renderer {
   const eos = eosOf(tokenizer);
   const opening = Int32Array.of(openingOf(tokenizer, eos, speak));
+  const texts = { opening: tokenizer.decode(opening, { special: true }), eos: eos.text };
   const words = ownWords(tokenizer);
   const end = Int32Array.of(eos.id);
   const say = (text: string) => joinTokens(words.encode(text), end);
   const render = (messages: readonly Message[]) => {
     const parts: Int32Array[] = [];
-    let read: string[] = [];
+    let read: Message[] = [];
     const flush = () => {
-      parts.push(tokenizer.encode(read.join("\n")));
+      parts.push(encodeRead(tokenizer, read));
       read = [];
     };
     for (const message of messages) {
       if (message.role !== "assistant") {
-        read.push(message.content);
+        read.push(message);
         continue;
       }
       flush();
@@ -55,7 +59,27 @@ export function compactRenderer({ tokenizer, speak, describeTools = false }: Com
     next: (messages, { ended }) => (ended ? render(messages) : joinTokens(end, render(messages))),
     say,
     read: (tokens) => words.decode(tokens),
+    ...defined({ chatTemplate: describeTools ? undefined : (format: CallFormat) => compactTemplate(format, texts) }),
   };
+}
+
+/** Tool lines, which `describeTools` adds, no template writes: then there is none. */
+function compactTemplate(format: CallFormat, texts: CompactBodyOptions): string {
+  return trainedTemplate({ renderer: "compact", format, body: compactBody(texts), hasToolTurns: true });
+}
+
+/** Messages on lines of their own. Markup is a token in the system's words alone, as with a chat template. */
+function encodeRead(tokenizer: Tokenizer, messages: readonly Message[]): Int32Array {
+  const text = messages.map(({ content }) => content).join("\n");
+  if (!messages.some(({ role }) => role === "system")) return tokenizer.encode(text);
+  let start = 0;
+  const plain = messages.flatMap(({ role, content }) => {
+    const guarded = mayWriteMarkup(role) ? turnTextRanges(tokenizer, content) : controlTextRanges(tokenizer, content);
+    const at = start;
+    start += content.length + 1;
+    return guarded.map((range) => ({ start: at + range.start, end: at + range.end }));
+  });
+  return tokenizer.encode(text, { special: true, plain });
 }
 
 function toolLine(tool: ToolSpec): string {

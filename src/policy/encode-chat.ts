@@ -11,8 +11,8 @@ export interface EncodeChatOptions extends Omit<RenderChatOptions, "template" | 
 
 /**
  * A conversation as tokens. The template's control tokens are control tokens; the same text inside a message or a tool is
- * ordinary text, so nothing that was read can end a turn. In an assistant's message markup stays markup: `<think>` and
- * `<tool_call>` are its own to write, turn tokens are not.
+ * ordinary text, so nothing that was read can end a turn. In the messages of assistant and system markup stays markup: `<think>`
+ * and `<tool_call>` are theirs to write, turn tokens are not.
  */
 export function encodeChat({ tokenizer, ...options }: EncodeChatOptions): Int32Array {
   const template = chatTemplateOf(tokenizer, options.template);

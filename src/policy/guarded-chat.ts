@@ -10,7 +10,8 @@ export interface GuardedText {
 
 /**
  * Runs a template over messages and tools, and tells where they, not the template, wrote the text of a control token. In an
- * assistant's message only turn tokens count: `<think>` and `<tool_call>` are its own to write.
+ * assistant's message only turn tokens count: `<think>` and `<tool_call>` are its own to write. So they are in a system message,
+ * which is the developer's and says how to write them.
  */
 export function renderGuarded(tokenizer: Tokenizer, options: Omit<RenderChatOptions, "specialTokens">): GuardedText {
   const { all, turns } = controlTexts(tokenizer);
@@ -19,17 +20,30 @@ export function renderGuarded(tokenizer: Tokenizer, options: Omit<RenderChatOpti
   const marked = renderChat({
     ...options,
     specialTokens: tokenizer.specialTokens,
-    messages: options.messages.map((message) => mark(message, message.role === "assistant" ? turns : all, marks)),
+    messages: options.messages.map((message) => mark(message, mayWriteMarkup(message.role) ? turns : all, marks)),
     ...defined({ tools: options.tools === undefined ? undefined : mark(options.tools, all, marks) }),
   });
   return unmark(marked, all, marks);
 }
 
+/** Whose messages may hold markup such as `<think>` that is a token of its own. */
+export function mayWriteMarkup(role: string): boolean {
+  return role === "assistant" || role === "system";
+}
+
 /** Where the text of a turn token stands in what an assistant says. */
 export function turnTextRanges(tokenizer: Tokenizer, text: string): TextRange[] {
-  const { turns } = controlTexts(tokenizer);
-  if (turns === undefined) return [];
-  return Array.from(text.matchAll(new RegExp(turns, "gu")), ({ 0: found, index }) => ({
+  return rangesOf(controlTexts(tokenizer).turns, text);
+}
+
+/** Where the text of a control token, markup included, stands. */
+export function controlTextRanges(tokenizer: Tokenizer, text: string): TextRange[] {
+  return rangesOf(controlTexts(tokenizer).all, text);
+}
+
+function rangesOf(texts: string | undefined, text: string): TextRange[] {
+  if (texts === undefined) return [];
+  return Array.from(text.matchAll(new RegExp(texts, "gu")), ({ 0: found, index }) => ({
     start: index,
     end: index + found.length,
   }));

@@ -1,4 +1,5 @@
 import type { Message, ToolSpec } from "../schema/message.ts";
+import type { CallFormat } from "./call-format.ts";
 
 /**
  * Messages to tokens, append-only: what is in the context is never rendered again, and what the policy sampled is never
@@ -23,4 +24,6 @@ export interface Renderer {
   say(text: string): Int32Array;
   /** What the policy said, for environments and people: without the token that ended the turn. */
   read(tokens: Int32Array): string;
+  /** A chat template that writes what this renderer and the format do; saved with checkpoints, for other programs. */
+  chatTemplate?(format: CallFormat): string;
 }

@@ -10,7 +10,7 @@ import type { Context, ReadSegment, SaidSegment, Segment } from "./context.ts";
 /** What all trajectories of a conversation have in common. */
 export type TrajectoryFields = Pick<
   Trajectory,
-  "rollout" | "taskId" | "role" | "weights" | "score" | "stop" | "failure" | "temperature" | "domain"
+  "rollout" | "taskId" | "role" | "weights" | "score" | "stop" | "failure" | "temperature" | "truncation" | "domain"
 >;
 
 /** A turn as the environment saw it: tokens are the conversation's. */

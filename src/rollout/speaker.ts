@@ -3,6 +3,7 @@ import { policyWeights, type Sample, type SampleStop } from "../engine/engine.ts
 import { LudusError } from "../errors.ts";
 import { joinTokens } from "../policy/join-tokens.ts";
 import type { Renderer } from "../policy/renderer.ts";
+import type { Truncation } from "../schema/trajectory.ts";
 import type { SaidSegment } from "./context.ts";
 import type { Policy, RolloutOptions } from "./rollout.ts";
 
@@ -42,9 +43,24 @@ export function engineSpeaker({ engine, renderer, weights }: Policy, options: Ro
       signal,
     );
     checkSample(sample);
-    return spoken(forced, sample);
+    return spoken(forced, { ...sample, logprobs: behaviourLogprobs(sample, temperature) });
   };
 }
+
+/** Log-probabilities of the distribution that was sampled from; greedy ones are those at temperature 1. */
+export function behaviourLogprobs({ logprobs, cutLogprobs }: Sample, temperature: number): Float32Array {
+  return temperature === 0 ? logprobs : (cutLogprobs ?? logprobs);
+}
+
+/** What top-p and top-k leave of a distribution; undefined where nothing is cut. */
+export function truncationOf({ temperature = 1, topP = 1, topK }: TruncationOptions): Truncation | undefined {
+  if (temperature === 0 || (topP >= 1 && topK === undefined)) return undefined;
+  return defined({ topP: topP < 1 ? topP : undefined, topK });
+}
+
+type TruncationOptions = {
+  readonly [Name in "temperature" | "topP" | "topK"]?: RolloutOptions[Name] | undefined;
+};
 
 /** A sample that cannot be recorded must end its own rollout, not the run. */
 export function checkSample({ tokens, logprobs, versions }: Sample): void {

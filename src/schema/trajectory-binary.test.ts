@@ -23,6 +23,11 @@ test("any trajectory comes back bit by bit", () => {
   for (let round = 0; round < 300; round++) expectSameBits(fakeTrajectory(rng));
 });
 
+test("what top-p and top-k left comes back", () => {
+  expectSameBits(fakeTrajectory(createRng(3), { truncation: { topP: 0.9 } }));
+  expectSameBits(fakeTrajectory(createRng(3), { truncation: { topK: 20 } }));
+});
+
 test("annotations come back, a hint with its tokens", () => {
   const prompt_P = Int32Array.of(0, 151_935, 2 ** 31 - 1);
   const hint = { kind: "plan", text: "\u0000-0 東京", prompt_P };

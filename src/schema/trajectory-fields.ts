@@ -45,6 +45,7 @@ export const TrajectoryFields = z.object({
   stop: z.enum([...policyStops, ...infrastructureStops]),
   failure: z.string().exactOptional(),
   temperature: Real,
+  truncation: z.object({ topP: z.number().exactOptional(), topK: z.int().exactOptional() }).exactOptional(),
   domain: z.string().exactOptional(),
 });
 

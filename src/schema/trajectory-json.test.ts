@@ -22,6 +22,13 @@ test("numbers that JSON lacks come back", () => {
   expect(back.temperature).toBe(Infinity);
 });
 
+test("what top-p and top-k left comes back", () => {
+  const trajectory = fakeTrajectory(createRng(2), { truncation: { topP: 0.9, topK: 20 } });
+  const json = JSON.parse(JSON.stringify(trajectoryToJson(trajectory)));
+  expect(trajectoryFromJson(json).truncation).toEqual({ topP: 0.9, topK: 20 });
+  expect(() => trajectoryFromJson({ ...json, truncation: { topK: 0.5 } })).toThrow("truncation.topK = 0.5");
+});
+
 test("annotations come back, a hint with its tokens", () => {
   const hint = { kind: "plan", text: "go\non", prompt_P: Int32Array.of(3, 0, 2 ** 31 - 1) };
   const trajectory = annotated(fakeTrajectory(createRng(2)), { hint, goal: { kind: "relabelled", cells: [1, null] } });

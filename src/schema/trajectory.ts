@@ -12,7 +12,7 @@ import type { Turn } from "./turn.ts";
  *
  *     tokens_T   [1, 2, 3,   7,    9,    4, 5,   8,    9  ]
  *     mask_T     [0, 0, 0,   1,    1,    0, 0,   1,    1  ]     1 exactly where the policy sampled
- *     logprobs_T [0, 0, 0, -0.1, -0.7,   0, 0, -0.3, -0.2 ]     as sampled, at `temperature`; 0 elsewhere
+ *     logprobs_T [0, 0, 0, -0.1, -0.7,   0, 0, -0.3, -0.2 ]     of the distribution sampled from; 0 elsewhere
  *     versions_T [-1,-1,-1,  4,    4,   -1,-1,   4,    5  ]     the policy version behind each token; -1 elsewhere
  *     turns      [{ span: { start: 3, end: 5 }, … }, { span: { start: 7, end: 9 }, … }]
  *
@@ -38,7 +38,15 @@ export interface Trajectory {
   /** What went wrong, of an infrastructure stop; longer texts lose their middle. */
   readonly failure?: string;
   readonly temperature: number;
+  /** Present where top-p or top-k cut: `logprobs_T` are of the truncated distribution, which no forward pass recomputes. */
+  readonly truncation?: Truncation;
   readonly domain?: string;
+}
+
+/** What of a distribution was sampled from: the most probable tokens up to a sum of probabilities, or so many of them. */
+export interface Truncation {
+  readonly topP?: number;
+  readonly topK?: number;
 }
 
 /** The hint that a trajectory was sampled with. */

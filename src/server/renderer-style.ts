@@ -1,7 +1,9 @@
+import { defined } from "../defined.ts";
 import { chatRenderer } from "../policy/chat-renderer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
+import { bodyOf } from "../policy/trained-template.ts";
 import type { RunReader } from "../store/index.ts";
 
 export const rendererStyles = ["compact", "chat"] as const;
@@ -17,5 +19,8 @@ export async function recordedStyle(reader: RunReader, tokenizer: Tokenizer): Pr
 }
 
 export function rendererOf(tokenizer: Tokenizer, style: RendererStyle): Renderer {
-  return style === "chat" ? chatRenderer({ tokenizer }) : compactRenderer({ tokenizer });
+  if (style === "compact") return compactRenderer({ tokenizer });
+  // whoever calls has put instructions and calls into words: the part of a trained template that does so is left out
+  const { chatTemplate } = tokenizer;
+  return chatRenderer({ tokenizer, ...defined({ template: chatTemplate && bodyOf(chatTemplate) }) });
 }

@@ -17,7 +17,7 @@ export function describeConfig<Data>(
   return {
     configVersion,
     ...(toJson({
-      env: { name, description, limits, roles, format: format.name },
+      env: { name, description, limits, roles, format: (config.rollout?.format ?? format).name },
       policy: { ...policy.engine.info },
       algorithm: {
         ...algorithm,

@@ -74,6 +74,8 @@ export class RunRecorder {
   readonly monitors: Monitors;
   /** The last step that is done, -1 before the first. */
   lastStep = -1;
+  /** Saved with checkpoints, so that other programs render conversations as in training. */
+  chatTemplate: string | undefined;
   readonly #store: RunStore | undefined;
   readonly #checkpoints: Checkpoints | undefined;
   readonly #every: number;
@@ -228,7 +230,7 @@ export class RunRecorder {
     const checkpoints = this.#checkpoints;
     const step = this.lastStep;
     if (checkpoints === undefined || step <= this.#savedStep) return;
-    const directory = await checkpoints.save(engine, step);
+    const directory = await checkpoints.save(engine, step, this.chatTemplate);
     this.#savedStep = step;
     checkpoints.retain(this.#retained, (other) => this.#isRetained(other) || other === this.#best?.step);
     await this.#store?.append(step, { pruneStateBefore: checkpoints.steps()[0] ?? 0 });

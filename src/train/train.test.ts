@@ -224,7 +224,7 @@ describe("a resumed run", () => {
   test("from a damaged checkpoint is refused, and goes on from the previous one when that is removed", async () => {
     await train({ ...easy, policy: fakePolicy(), steps: 4, run: folder, save: { every: 1 } });
     const newest = join(folder, "checkpoints", "step-000003");
-    writeFileSync(join(newest, "checkpoint.json"), "");
+    writeFileSync(join(newest, "training", "checkpoint.json"), "");
     const resume = () => train({ ...easy, policy: fakePolicy(), steps: 4, run: folder, save: { every: 1 } });
     await expect(resume()).rejects.toThrow(/checkpoint-damaged.*step-000003.*step-000002/s);
     rmSync(newest, { recursive: true });
@@ -363,7 +363,9 @@ describe("roles with weights of their own", () => {
     const weights = async (run: string, ...steps: readonly number[]) => {
       for (const count of steps) await (await train({ ...config, steps: count, run })).policy.engine.close();
       const last = join(run, "checkpoints", "step-000003");
-      return ["model.safetensors", "weights.other.safetensors"].map((name) => readFileSync(join(last, name), "base64"));
+      return ["model.safetensors", "training/weights.other.safetensors"].map((name) =>
+        readFileSync(join(last, name), "base64"),
+      );
     };
     const [policyBytes, otherBytes] = await weights(join(folder, "whole"), 2);
     expect(policyBytes).not.toBe(otherBytes);

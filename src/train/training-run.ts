@@ -51,6 +51,7 @@ export async function openTraining<Data>(config: TrainConfig<Data>): Promise<Tra
   try {
     policy = typeof given === "function" ? await given(env, parent?.seed ?? seed) : given;
     checkPolicy(config, policy);
+    recorder.chatTemplate = policy.renderer.chatTemplate?.(config.rollout?.format ?? env.format);
     return await resume(config, makeContext(config, policy, recorder), recorder, parent);
   } catch (error) {
     if (typeof given === "function") await policy?.engine.close();

@@ -1,5 +1,6 @@
-"""Hugging Face folders, plus ludus.json and the optimizer state that an exact resume needs; the same as the embedded
-engine's. With LoRA the weights are PEFT's adapter files instead."""
+"""Hugging Face folders, the same as the embedded engine's. At the top is the model alone, with LoRA PEFT's adapter files, because
+vLLM loads every *.safetensors there as weights; what an exact resume needs is in training/. Folders of earlier versions have that
+at the top."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ from .errors import LudusError
 from .model_file import model_file, model_shards, read_json
 from .weight_set import WeightSet, value_head_name
 
+training_folder = "training"
 state_file = "ludus.json"
+value_head_file = "value_head.safetensors"
 policy = "policy"
 
 
 def set_file(name: str, part: str) -> str:
-    if name == policy and part == "weights":
-        return "model.safetensors"
     return f"{part}.{quote(name, safe='!*()' + chr(39))}.safetensors"
 
 
@@ -63,8 +64,8 @@ def save(directory: str, config: dict, tokenizer_files: dict[str, str], sets: li
 
 
 def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], sets: list[WeightSet]) -> None:
-    lora = sets[0].model.options.lora
     if directory is not None:
+        (directory / training_folder).mkdir()
         write_json(directory / "config.json", {**config, "torch_dtype": "float32"})
         tokens = {key: config.get(key) for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
         write_json(directory / "generation_config.json", {"_from_model_config": True, **tokens})
@@ -79,24 +80,35 @@ def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], 
             whole = gathered(weights, tensors)
             if directory is None:
                 continue
-            if lora is not None and part == "weights" and weights.name == policy:
-                write_adapter(directory, weights, whole)
+            if part == "weights" and weights.name == policy:
+                write_policy(directory, weights, whole)
             else:
-                write_tensors(directory / set_file(weights.name, part), whole)
+                write_tensors(directory / training_folder / set_file(weights.name, part), whole)
         entry = {"name": weights.name, "version": weights.version}
         described.append({**entry, "steps": weights.steps} if weights.trainable else entry)
     if directory is not None:
         has_values = sets[0].value is not None
-        write_json(directory / state_file, {"format": 1, "valueHead": has_values, "sets": described})
+        write_json(directory / training_folder / state_file, {"format": 1, "valueHead": has_values, "sets": described})
+
+
+def write_policy(directory: Path, weights: WeightSet, whole: dict[str, Tensor]) -> None:
+    if weights.model.options.lora is not None:
+        write_adapter(directory, weights, whole)
+    else:
+        write_tensors(directory / "model.safetensors", without_value_head(whole))
+    if value_head_name in whole:
+        write_tensors(directory / training_folder / value_head_file, {value_head_name: whole[value_head_name]})
 
 
 def write_adapter(directory: Path, weights: WeightSet, whole: dict[str, Tensor]) -> None:
-    """What PEFT's from_pretrained reads; the value head, ours alone, beside it."""
-    adapter = {name: tensor for name, tensor in whole.items() if name != value_head_name}
-    write_tensors(directory / "adapter_model.safetensors", adapter)
+    """What PEFT's from_pretrained reads."""
+    write_tensors(directory / "adapter_model.safetensors", without_value_head(whole))
     weights.model.lora_config.save_pretrained(str(directory))
-    if value_head_name in whole:
-        write_tensors(directory / "value_head.safetensors", {value_head_name: whole[value_head_name]})
+
+
+def without_value_head(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What other programs know: the value head is Ludus' alone."""
+    return {name: tensor for name, tensor in tensors.items() if name != value_head_name}
 
 
 def put_in_place(partial: Path, target: Path) -> None:
@@ -118,8 +130,14 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
         os.fsync(file.fileno())
 
 
+def own_folder(directory: str) -> Path:
+    """Where in a saved folder the state of training is."""
+    folder = Path(directory)
+    return folder if (folder / state_file).exists() else folder / training_folder
+
+
 def read_state(directory: str) -> dict:
-    path = Path(directory) / state_file
+    path = own_folder(directory) / state_file
     if not path.exists():
         return {"valueHead": False, "sets": [{"name": policy, "version": 0}]}
     return read_json(path)
@@ -151,14 +169,12 @@ def read_model(directory: Path) -> dict[str, Tensor]:
 
 
 def read_weights(directory: str, name: str, lora: bool) -> dict[str, Tensor]:
-    folder = Path(directory)
+    folder, own = Path(directory), own_folder(directory)
     if name != policy:
-        return read_tensors(folder / set_file(name, "weights"))
-    if not lora:
-        return read_model(folder)
-    tensors = read_tensors(folder / "adapter_model.safetensors")
-    extra = folder / "value_head.safetensors"
-    return tensors | (read_tensors(extra) if extra.exists() else {})
+        return read_tensors(own / set_file(name, "weights"))
+    tensors = read_tensors(folder / "adapter_model.safetensors") if lora else read_model(folder)
+    head = own / value_head_file
+    return tensors | (read_tensors(head) if head.exists() else {})
 
 
 @dataclass
@@ -195,6 +211,7 @@ def read_set(directory: str, entry: dict, like: WeightSet) -> SavedSet:
             raise LudusError("other-model", f'{got} in "{directory}"', f"{list(parameter.shape)}, as in this engine")
     saved = SavedSet(name, entry["version"], steps, name == policy or steps is not None, has_adapter, weights)
     if steps:
-        saved.first_moments = read_tensors(Path(directory) / set_file(name, "first-moments"))
-        saved.second_moments = read_tensors(Path(directory) / set_file(name, "second-moments"))
+        own = own_folder(directory)
+        saved.first_moments = read_tensors(own / set_file(name, "first-moments"))
+        saved.second_moments = read_tensors(own / set_file(name, "second-moments"))
     return saved

@@ -67,7 +67,8 @@ class Decoder:
         self.graphs.clear()
         # a memory pool is freed with the last graph in it
         self.pool = None
-        positions = torch.arange(length, device=self.device)[None]
+        # nothing is read past the context, and dynamic rope would change its frequencies for a longer sequence
+        positions = torch.arange(length, device=self.device)[None].clamp(max=self.model.config.max_position_embeddings - 1)
         like = torch.empty(0, device=self.device, dtype=self.dtype)
         with torch.no_grad():
             self.cos, self.sin = (table[0] for table in self.model.inner.rotary_emb(like, positions))

@@ -55,7 +55,11 @@ def check_config(raw: dict) -> None:
     check_sizes(raw)
     rope = raw.get("rope_scaling") or raw.get("rope_parameters") or {}
     if (rope.get("rope_type") or rope.get("type")) == "longrope":
-        refuse("rope_scaling", "a rotation that does not depend on the length of the row")
+        original = rope.get("original_max_position_embeddings") or raw.get("original_max_position_embeddings")
+        # what was sampled before the frequencies change would have another log-probability in training
+        if original is None or raw.get("max_position_embeddings", original + 1) > original:
+            expected = f"at most original_max_position_embeddings, {original}: longrope changes its frequencies beyond it"
+            refuse("max_position_embeddings", expected)
     if raw.get("attention_dropout"):
         refuse("attention_dropout", "0: Ludus trains without dropout")
     if raw.get("use_sliding_window"):

@@ -1,5 +1,6 @@
 import json
 import pathlib
+import shutil
 import tempfile
 import unittest
 from unittest import mock
@@ -96,6 +97,35 @@ class RoundTripTest(FolderTest):
         for name in again.sets:
             np.testing.assert_array_equal(logprobs_of(again, tokens, name), logprobs_of(engine, tokens, name))
 
+    def test_the_model_is_alone_at_the_top(self):
+        engine = make_engine(value_head=True, tokenizer_files={"tokenizer.json": "{}"})
+        engine.snapshot("reference", "", False)
+        train_once(engine)
+        self.saved(engine)
+        names = sorted(path.name for path in self.folder.iterdir())
+        model = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]
+        self.assertEqual(names, [*model, "training"])
+        self.assertNotIn("value_head.weight", load_file(self.folder / "model.safetensors"))
+
+    def test_a_folder_of_an_earlier_version_is_read_the_same(self):
+        engine = make_engine(value_head=True)
+        engine.snapshot("reference", "", False)
+        train_once(engine)
+        engine.sets["policy"].masters["value_head.weight"].fill_(0.25)
+        self.saved(engine)
+        for path in (self.folder / "training").iterdir():
+            path.rename(self.folder / path.name)
+        (self.folder / "training").rmdir()
+        head = self.folder / "value_head.safetensors"
+        save_file(load_file(self.folder / "model.safetensors") | load_file(head), self.folder / "model.safetensors")
+        head.unlink()
+        again = Engine(EngineOptions(folder=str(self.folder), device="cpu", threads=1))
+        self.assertEqual((again.policy_version, again.has_values, list(again.sets)), (1, True, ["policy", "reference"]))
+        train_once(engine)
+        train_once(again)
+        for name, master in weights_of(engine).items():
+            self.assertTrue(torch.equal(master, weights_of(again)[name]), name)
+
     def test_an_engine_opens_from_a_folder_with_its_value_head(self):
         engine = make_engine(value_head=True)
         engine.sets["policy"].masters["value_head.weight"].fill_(0.25)
@@ -110,8 +140,7 @@ class RoundTripTest(FolderTest):
         engine = make_engine()
         train_once(engine)
         self.saved(engine)
-        for extra in [self.folder / "ludus.json", *self.folder.glob("*-moments.*")]:
-            extra.unlink()
+        shutil.rmtree(self.folder / "training")
         opened = make_engine(value_head=True)
         opened.sets["policy"].masters["value_head.weight"].fill_(1)
         opened.load(str(self.folder))
@@ -147,7 +176,6 @@ class RoundTripTest(FolderTest):
         golden = {"a/b c": "a%2Fb%20c", "..": "..", "ü!*()'": "%C3%BC!*()'", "x-y_z.~": "x-y_z.~"}
         for name, encoded in golden.items():
             self.assertEqual(checkpoint.set_file(name, "weights"), f"weights.{encoded}.safetensors")
-        self.assertEqual(checkpoint.set_file("policy", "weights"), "model.safetensors")
         self.assertEqual(checkpoint.set_file("policy", "first-moments"), "first-moments.policy.safetensors")
 
 
@@ -199,11 +227,11 @@ class RefusalTest(FolderTest):
         engine = make_engine()
         train_once(engine)
         self.saved(engine)
-        (self.folder / "second-moments.policy.safetensors").unlink()
+        (self.folder / "training/second-moments.policy.safetensors").unlink()
         self.assertIn("second-moments", self.loading_refused("checkpoint-not-found").got)
 
     def test_files_that_are_no_json(self):
-        for name in ("config.json", "ludus.json", "model.safetensors.index.json"):
+        for name in ("config.json", "training/ludus.json", "model.safetensors.index.json"):
             with self.subTest(name):
                 self.saved()
                 if name.endswith("index.json"):
@@ -228,7 +256,6 @@ class RefusalTest(FolderTest):
     def test_models_that_cannot_be_trained(self):
         cases = {
             "model_type": "gpt2",
-            "rope_scaling": {"rope_type": "longrope", "short_factor": [1.0], "long_factor": [1.0]},
             "attention_dropout": 0.1,
             "use_sliding_window": True,
         }
@@ -236,6 +263,11 @@ class RefusalTest(FolderTest):
             with self.subTest(name):
                 error = self.refused("unsupported-model", lambda: make_engine(config={name: value}))
                 self.assertIn(name, error.got)
+        short = {"rope_type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+        longrope = {"rope_scaling": short | {"original_max_position_embeddings": 32}}
+        error = self.refused("unsupported-model", lambda: make_engine(config=longrope))
+        self.assertIn("max_position_embeddings = 96", error.got)
+        self.assertIn("32", error.expected)
 
 
 class SaveTest(FolderTest):
@@ -266,7 +298,7 @@ class SaveTest(FolderTest):
         self.saved(engine)
         engine.release("reference", "", [])
         self.saved(engine)
-        self.assertNotIn("weights.reference.safetensors", [path.name for path in self.folder.iterdir()])
+        self.assertFalse((self.folder / "training/weights.reference.safetensors").exists())
         self.assertEqual([path.name for path in self.parent.iterdir()], ["saved"])
 
     def test_an_adapter_alone_needs_lora(self):

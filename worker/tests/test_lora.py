@@ -1,3 +1,4 @@
+import pathlib
 import tempfile
 import unittest
 
@@ -74,6 +75,8 @@ class LoraTest(unittest.TestCase):
         train_once(engine)
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as base_folder:
             engine.save(folder, False)
+            tensors = [path.name for path in pathlib.Path(folder).glob("*.safetensors")]
+            self.assertEqual(tensors, ["adapter_model.safetensors"])
             again = make(value_head=True)
             again.load(folder)
             self.assertEqual(list(again.sets), ["policy", "reference", "old"])

@@ -22,6 +22,12 @@ const options = {
     value: "renderer",
     choices: ["compact", "chat"],
   },
+  format: {
+    type: "string",
+    summary: "How tool calls are written; by default as in training",
+    value: "format",
+    choices: ["plain", "hermes", "react", "think-answer", "llama", "search", "compact"],
+  },
   engine: { type: "string", choices: ["embedded", "torch"], summary: "Compute engine; embedded by default" },
   record: { type: "boolean", summary: "Record the calls of named rollouts, with their tokens, for training" },
 } as const satisfies OptionTable;
@@ -47,7 +53,9 @@ DELETE /rollouts/<id> gives and forgets them. All of it needs the key: --key, or
     const { host, port, key, name, renderer } = values;
     return stoppable(terminal, async (signal) => {
       const engine = values.engine === "torch" ? (await import("../../engine/torch/torch.ts")).torch : undefined;
-      const model = await loadServedModel(folder, { name, renderer, engine });
+      const { callFormats } = await import("../../policy/formats/call-formats.ts");
+      const format = values.format === undefined ? undefined : callFormats[values.format]();
+      const model = await loadServedModel(folder, { name, renderer, format, engine });
       try {
         const server = await serveModel({
           model,

@@ -1,12 +1,9 @@
 import { cpSync } from "node:fs";
-import { join } from "node:path";
 import { createRng } from "../../random.ts";
-import { readSafetensors, writeSafetensors } from "../model/safetensors.ts";
-
-const weightsFile = "model.safetensors";
+import { openPolicy, writePolicy } from "../model/model-folder.ts";
 
 function readAll(directory: string): Map<string, Float32Array> {
-  const source = readSafetensors(join(directory, weightsFile));
+  const source = openPolicy(directory);
   const all = new Map([...source.tensors.keys()].map((name) => [name, source.tensor(name)]));
   source.close();
   return all;
@@ -32,7 +29,7 @@ export function perturbCheckpoint(
   cpSync(from, to, { recursive: true });
   const rng = createRng(seed);
   const direction = new Map<string, Float64Array>();
-  const source = readSafetensors(join(from, weightsFile));
+  const source = openPolicy(from);
   const moved = [...source.tensors].map(([name, { shape }]) => {
     const values = source.tensor(name);
     const steps = Float64Array.from(values, () => rng.normal());
@@ -40,6 +37,6 @@ export function perturbCheckpoint(
     return { name, shape, data: values.map((value, i) => value + size * steps[i]) };
   });
   source.close();
-  writeSafetensors(join(to, weightsFile), moved);
+  writePolicy(to, moved);
   return direction;
 }

@@ -13,11 +13,13 @@ type Gradient = ReadonlyMap<string, Float64Array>;
 export class ContractContext {
   readonly make: () => Promise<Engine>;
   readonly folder: string;
+  readonly rounding: "fixed" | "by-batch";
   #engine: Engine | undefined;
 
-  constructor(make: () => Promise<Engine>, folder: string) {
+  constructor(make: () => Promise<Engine>, folder: string, rounding: "fixed" | "by-batch") {
     this.make = make;
     this.folder = folder;
+    this.rounding = rounding;
   }
 
   async open(): Promise<void> {

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { Sample } from "../engine.ts";
 import type { ContractContext } from "./context.ts";
+
+/**
+ * The same tokens with log-probabilities that rounding tells apart. In the few tokens of this suite, a draw that falls within
+ * rounding of the border between two tokens would be a chance of one in ten thousand.
+ */
+function expectSameButForRounding(a: Sample, b: Sample): void {
+  expect(a.tokens).toEqual(b.tokens);
+  a.logprobs.forEach((logprob, i) => expect(Math.abs(logprob - b.logprobs[i])).toBeLessThan(1e-4));
+}
 
 export function samplingContract(context: ContractContext): void {
   describe("sampling", () => {
@@ -31,21 +41,23 @@ export function samplingContract(context: ContractContext): void {
       await context.engine.release({ rollout: "never heard of" });
     });
 
-    test("the same seed gives the same tokens, whatever else is sampled", async () => {
-      const request = { tokens: [3, 1, 4, 1, 5], maxTokens: 12, seed: 26 };
-      const alone = await context.engine.sample(request);
+    test("the same seed gives the same continuation, whatever else is sampled", async () => {
+      const requests = Array.from({ length: 12 }, (_, i) => ({
+        tokens: Array.from({ length: 1 + ((5 * i) % 11) }, (_, t) => (t * (i + 3)) % 16),
+        maxTokens: 12,
+        seed: i,
+      }));
+      const alone: Sample[] = [];
+      for (const request of requests) alone.push(await context.engine.sample(request));
       const others = Array.from({ length: 40 }, (_, i) =>
-        context.engine.sample({
-          tokens: Array.from({ length: 1 + (i % 11) }, (_, t) => (t * i) % 16),
-          maxTokens: 1 + (i % 13),
-          seed: i,
-        }),
+        context.engine.sample({ ...requests[i % 12], maxTokens: 1 + (i % 13), seed: 100 + i }),
       );
-      const among = await context.engine.sample(request);
+      const among = await Promise.all(requests.map((request) => context.engine.sample(request)));
       await Promise.all(others);
-      expect(among.tokens).toEqual(alone.tokens);
+      if (context.rounding === "fixed") expect(among).toEqual(alone);
+      else among.forEach((sample, i) => expectSameButForRounding(sample, alone[i]));
       const seeds = await Promise.all(
-        Array.from({ length: 8 }, (_, seed) => context.engine.sample({ ...request, seed })),
+        Array.from({ length: 8 }, (_, seed) => context.engine.sample({ ...requests[3], seed })),
       );
       expect(new Set(seeds.map(({ tokens }) => tokens.join())).size).toBeGreaterThan(1);
     });
@@ -80,6 +92,26 @@ export function samplingContract(context: ContractContext): void {
         });
       }
       expect((await context.engine.sample({ tokens: [1], maxTokens: 1, seed: 0 })).cutLogprobs).toBeUndefined();
+    });
+
+    test("cut log-probabilities are those of the distribution drawn from, at the request's temperature", async () => {
+      for (const cut of [{ topK: 3 }, { topP: 0.5 }]) {
+        const request = { tokens: [2, 7, 1], maxTokens: 1, temperature: 0.7, ...cut };
+        const draws = await Promise.all(
+          Array.from({ length: 400 }, (_, seed) => context.engine.sample({ ...request, seed })),
+        );
+        const counts = new Map<number, number>();
+        const chances = new Map<number, number>();
+        for (const { tokens, cutLogprobs } of draws) {
+          counts.set(tokens[0], (counts.get(tokens[0]) ?? 0) + 1);
+          chances.set(tokens[0], Math.exp(cutLogprobs![0]));
+        }
+        expect([...chances.values()].reduce((a, b) => a + b)).toBeLessThan(1 + 1e-4);
+        for (const [token, chance] of chances) {
+          const deviation = Math.sqrt((chance * (1 - chance)) / draws.length);
+          expect(Math.abs(counts.get(token)! / draws.length - chance)).toBeLessThan(4 * deviation + 1e-6);
+        }
+      }
     });
 
     test("temperature 0 takes the most probable token", async () => {

@@ -1,12 +1,19 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Engine } from "../engine.ts";
+import { readSafetensors } from "../model/safetensors.ts";
 import { checkpointDifference } from "./checkpoint-arithmetic.ts";
 import type { ContractContext } from "./context.ts";
 
 function size(tensors: ReadonlyMap<string, Float64Array>): number {
   return [...tensors.values()].reduce((sum, values) => values.reduce((a, b) => a + Math.abs(b), sum), 0);
+}
+
+/** Paths of all files below a folder. */
+function filesIn(directory: string): string[] {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return entries.map((entry) => relative(directory, join(entry.parentPath, entry.name))).sort();
 }
 
 export function weightsContract(context: ContractContext): void {
@@ -84,8 +91,8 @@ export function weightsContract(context: ContractContext): void {
       expect(two.info.weights).toEqual(["policy", "reference"]);
       for (let i = 0; i < 3; i++) await train(two);
       await two.save(resumed);
-      const files = readdirSync(straight).sort();
-      expect(readdirSync(resumed).sort()).toEqual(files);
+      const files = filesIn(straight);
+      expect(filesIn(resumed)).toEqual(files);
       for (const file of files)
         expect(readFileSync(join(resumed, file)).equals(readFileSync(join(straight, file))), file).toBe(true);
       await one.close();
@@ -117,6 +124,26 @@ export function weightsContract(context: ContractContext): void {
       await one.load(trained, { optimizer: "fresh" });
       await train(one, "critic");
       await one.close();
+    });
+
+    test("are alone at the top of a saved folder, where other programs take every tensor file for weights", async () => {
+      const other = await context.make();
+      await other.snapshot("reference");
+      await train(other);
+      const folder = join(context.folder, "alone");
+      await other.save(folder);
+      const isTensors = (name: string) => name.endsWith(".safetensors");
+      const model = readdirSync(folder).filter(isTensors);
+      expect(model).toEqual([
+        model.includes("adapter_model.safetensors") ? "adapter_model.safetensors" : "model.safetensors",
+      ]);
+      const source = readSafetensors(join(folder, model[0]));
+      const known = (name: string) => /^(model|lm_head|base_model)\./.test(name);
+      expect([...source.tensors.keys()].filter((name) => !known(name))).toEqual([]);
+      source.close();
+      expect(readdirSync(folder).filter((name) => name.startsWith("ludus"))).toEqual([]);
+      expect(readdirSync(join(folder, "training")).filter(isTensors).length).toBeGreaterThan(0);
+      await other.close();
     });
 
     test("are sampled from while gradients wait for a step", async () => {

@@ -12,7 +12,7 @@ import { addressableBytes, KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, kernelShape } from "./kernels/kernel-shape.ts";
 import { Kernels } from "./kernels/kernels.ts";
 import { PackedWeights } from "./kernels/packed-weights.ts";
-import { Rotations } from "./rotations.ts";
+import { type Rotation, rotationOf } from "./rotation.ts";
 import { maxStepTokens, Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession, takesSharedMemory } from "./session.ts";
 import { SessionDecoder } from "./session-decoder.ts";
@@ -67,7 +67,7 @@ export class ComputeThread {
   readonly #layout: WeightLayout;
   readonly #weights = new Map<string, NamedWeights>();
   readonly #training: TrainingThread;
-  readonly #rotations: Rotations;
+  readonly #rotation: Rotation;
   readonly #samples = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
   #sampler: Promise<Sampler> | undefined;
 
@@ -75,12 +75,12 @@ export class ComputeThread {
     this.#setup = setup;
     const { config, valueHead, intraThreads, recompute } = setup;
     this.#layout = weightLayout(config, valueHead);
-    this.#rotations = new Rotations(config);
+    this.#rotation = rotationOf(config);
     this.#training = new TrainingThread({
       config,
       valueHead,
       layout: this.#layout,
-      rotations: this.#rotations,
+      rotation: this.#rotation,
       intraThreads,
       recompute,
     });
@@ -197,7 +197,7 @@ export class ComputeThread {
       memory,
       decoder: await this.#makeDecoder(shape, kernels),
       decodeGroupBytes: usesDecodeGroups ? decodeGroupBytes : Number.POSITIVE_INFINITY,
-      rotations: this.#rotations,
+      rotation: this.#rotation,
       maxCacheBytes: Math.min(maxCacheBytes, addressableBytes - reserved),
       maxRows,
       tokenBytes,

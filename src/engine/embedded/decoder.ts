@@ -1,4 +1,4 @@
-import type { Rotation } from "./rotations.ts";
+import type { Rotation } from "./rotation.ts";
 
 /** The tokens of a step. A next token is drawn after the first of them, as many as there are temperatures. */
 export interface DecodeStep {

@@ -20,6 +20,7 @@ import {
 } from "../engine.ts";
 import { checkModelConfig, type ModelConfig } from "../model/model-config.ts";
 import { readModelFolder, writeModelFolder } from "../model/model-folder.ts";
+import { checkRopeLength } from "../model/rope.ts";
 import { ComputePool } from "./compute-pool.ts";
 import type { ThreadSetup, Work } from "./compute-thread.ts";
 import { compileKernels } from "./kernels/compile-kernels.ts";
@@ -76,6 +77,7 @@ export async function embedded(options: EmbeddedOptions): Promise<Engine> {
       hint: "For example embedded({ model: models.small({ vocabularySize: 259 }) }).",
     });
   }
+  checkRopeLength(config);
   const engine = new EmbeddedEngine(checkModelConfig(config), options, saved?.valueHead ?? false);
   await engine.start(options.seed ?? 0);
   if (options.folder !== undefined) await engine.load(options.folder);
@@ -191,19 +193,11 @@ class EmbeddedEngine implements Engine {
   /** Micro-batches for each thread; rows without wanted positions take no part. */
   #plan(rows: readonly (WorkRow | undefined)[]): MicroBatch[][] {
     const taking = rows.flatMap((row, b) => (row !== undefined && row.wanted.length > 0 ? [b] : []));
-    const { rope, contextLength } = this.#config;
-    const limit = rope.type === "longrope" ? rope.originalContextLength : contextLength;
-    const isLong = (b: number) => rows[b]!.length > limit;
-    const threads: MicroBatch[][] = this.#pool.workers.map(() => []);
-    for (const members of [taking.filter((b) => !isLong(b)), taking.filter(isLong)]) {
-      if (members.length === 0) continue;
-      const maxTokens = this.#options.microBatchTokens ?? defaultMicroBatchTokens;
-      const chosen = members.map((b) => rows[b]!);
-      for (const [i, batches] of planMicroBatches(chosen, { maxTokens, threads: threads.length }).entries()) {
-        threads[i].push(...batches.map((batch) => ({ ...batch, rows: batch.rows.map((row) => members[row]) })));
-      }
-    }
-    return threads;
+    if (taking.length === 0) return this.#pool.workers.map(() => []);
+    const maxTokens = this.#options.microBatchTokens ?? defaultMicroBatchTokens;
+    const chosen = taking.map((b) => rows[b]!);
+    const plan = planMicroBatches(chosen, { maxTokens, threads: this.#pool.workers.length });
+    return plan.map((batches) => batches.map((batch) => ({ ...batch, rows: batch.rows.map((row) => taking[row]) })));
   }
 
   async backward(forward: Forward, derivatives: Derivatives): Promise<void> {

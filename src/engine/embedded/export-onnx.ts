@@ -1,12 +1,11 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Stored, toOnnx } from "../../tensor/index.ts";
-import type { ModelConfig } from "../model/model-config.ts";
 import { readModelFolder } from "../model/model-folder.ts";
 import { openCheckpoint, type TensorSource } from "../model/safetensors.ts";
 import { writeBytes } from "../model/write-file.ts";
 import { onnxGraph, rotationTables } from "./onnx-graph.ts";
-import { Rotations } from "./rotations.ts";
+import { rotationOf } from "./rotation.ts";
 
 export interface OnnxOptions {
   /** Weights of more bytes than this go into `model.onnx_data`, beside the graph: one file may have 2 GiB at most. */
@@ -26,23 +25,18 @@ const alignment = 4096;
 export function exportOnnx(modelFolder: string, directory: string, options: Partial<OnnxOptions> = {}): void {
   const { maxInsideBytes } = { ...defaults, ...options };
   const { config } = readModelFolder(modelFolder);
-  const { maxLength, tables } = rotationOf(config);
+  const { maxLength, feeds } = rotationOf(config);
+  const table = (name: "cos" | "sin") => [rotationTables[name], bytesOf(feeds[name].data as Float32Array)] as const;
   const { outputs, weights } = onnxGraph(config, maxLength);
   mkdirSync(directory, { recursive: true });
   const source = openCheckpoint(modelFolder);
   try {
     const bytes = weights.reduce((sum, name) => sum + 4 * elements(source, name), 0);
     const stored = bytes > maxInsideBytes ? beside(source, weights, directory) : inside(source, weights);
-    writeFileSync(join(directory, "model.onnx"), toOnnx(outputs, new Map([...stored, ...tables])));
+    writeFileSync(join(directory, "model.onnx"), toOnnx(outputs, new Map([...stored, table("cos"), table("sin")])));
   } finally {
     source.close();
   }
-}
-
-function rotationOf(config: ModelConfig) {
-  const { maxLength, feeds } = new Rotations(config).for(1);
-  const table = (name: "cos" | "sin") => [rotationTables[name], bytesOf(feeds[name].data as Float32Array)] as const;
-  return { maxLength, tables: [table("cos"), table("sin")] };
 }
 
 function inside(source: TensorSource, names: readonly string[]): Map<string, Stored> {

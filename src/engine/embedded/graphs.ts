@@ -17,7 +17,7 @@ import {
   unpadRows,
   type Value,
 } from "../../tensor/index.ts";
-import type { ModelConfig } from "../model/model-config.ts";
+import { type ModelConfig, valueHeadName } from "../model/model-config.ts";
 import {
   blockedLength,
   causalAttention,
@@ -70,7 +70,7 @@ export function trainingGraph(config: ModelConfig, options: TrainingGraphOptions
   const { all, logprobs, entropies } = tokenStatistics(logits, graph.input("chosen", "int64", ["P", 1]));
   const values =
     options.valueHead && (options.values || !options.gradient)
-      ? matmul(states, parameters.get("value_head.weight"), { transposeB: true })
+      ? matmul(states, parameters.get(valueHeadName), { transposeB: true })
       : undefined;
   const candidates = options.candidates ? pick(all, graph.input("candidates", "int64", ["P", "K"])) : undefined;
 

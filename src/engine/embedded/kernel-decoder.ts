@@ -2,7 +2,7 @@ import type { Decoder, DecodeStep } from "./decoder.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
 import { type PackedProduct, PackedWeights } from "./kernels/packed-weights.ts";
-import type { Rotation } from "./rotations.ts";
+import type { Rotation } from "./rotation.ts";
 import { slice, type WeightLayout } from "./weights.ts";
 
 export interface KernelDecoderOptions {

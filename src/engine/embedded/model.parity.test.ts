@@ -10,9 +10,9 @@ import type { Derivatives, Engine, TokenBatch } from "../engine.ts";
 import { readModelFolder } from "../model/model-folder.ts";
 import { openCheckpoint, readSafetensors, type TensorSource } from "../model/safetensors.ts";
 import { embedded } from "./embedded.ts";
-import { Rotations } from "./rotations.ts";
+import { rotationOf } from "./rotation.ts";
 import { type Feeds, floats } from "./session.ts";
-import { TrainingThread, type WorkRow } from "./training-thread.ts";
+import { TrainingThread } from "./training-thread.ts";
 import { readWeights, sharedFloats, slice, type WeightLayout, weightLayout } from "./weights.ts";
 import { backwardRow } from "./work-rows.ts";
 
@@ -45,7 +45,13 @@ const ropes = {
   dynamic: { rope_type: "dynamic", factor: 2 },
   llama3: { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4, ...original },
   yarn: { rope_type: "yarn", factor: 3, ...original },
-  longrope: { rope_type: "longrope", factor: 3, short_factor: factors(0.1), long_factor: factors(0.6), ...original },
+  longrope: {
+    rope_type: "longrope",
+    factor: 3,
+    short_factor: factors(0.1),
+    long_factor: factors(0.6),
+    original_max_position_embeddings: context.contextLength,
+  },
 };
 
 const randomTokens = (length: number) => Array.from({ length }, () => rng.integer(tokenizer.vocabularySize));
@@ -96,7 +102,6 @@ function makeCase({ family, rope, group, tied, biases = false, dtype = "float32"
     temperature: 0.6 + rng.next(),
     optimizer: { learningRate: 2e-3, weightDecay: 0.1, beta1: 0.8, beta2: 0.95, epsilon: 1e-8 },
     gradientLimits: [0.5, 1e6],
-    // with 20 more tokens, none of them crosses the original context: a cache from before it would be another model's
     prompts: [3, 11, 40].map(randomTokens),
     newTokens: 20,
   };
@@ -272,16 +277,12 @@ async function gradientOf(
   const feeds: Feeds = Object.fromEntries(
     layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter), parameter.shape)]),
   );
-  const rotations = new Rotations(config);
-  const thread = new TrainingThread({ config, valueHead: false, layout, rotations, intraThreads: 1, recompute });
+  const rotation = rotationOf(config);
+  const thread = new TrainingThread({ config, valueHead: false, layout, rotation, intraThreads: 1, recompute });
   const derivatives = derivativesOf({ rows, temperature, ...rest });
   const work = rows.map((row, b) => backwardRow(row, b, derivatives)!);
-  // rows on either side of longrope's original context are not computed together
-  const isLong = ({ tokens }: WorkRow) => tokens.length > context.original;
   const gradient = sharedFloats(layout.size);
   const options = { temperature, candidates: 0, alternatives: 0 };
-  for (const batch of [work.filter(isLong), work.filter((row) => !isLong(row))]) {
-    await thread.backward(feeds, { rows: batch, sharedPrefix: 0 }, options, gradient, batch.every(isLong));
-  }
+  await thread.backward(feeds, { rows: work, sharedPrefix: 0 }, options, gradient, true);
   return { gradient, layout };
 }

@@ -6,13 +6,10 @@ import { pageTokens } from "./kernels/attention-kernel.ts";
 import type { KernelMemory } from "./kernels/kernel-memory.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 import { PageCache, pageBytes } from "./page-cache.ts";
-import type { Rotation } from "./rotations.ts";
 
 /** A token sequence and how many of its tokens the KV cache holds. */
 export interface Row {
   readonly weights: string;
-  /** The rope tables of its keys and queries: with longrope they depend on the row's length. */
-  rotation: Rotation;
   tokens: number[];
   cached: number;
   pages: number[];
@@ -61,7 +58,7 @@ export class Rows {
    * Finds a row for a request: its rollout's own or a new one, which shares the pages of another row with the same prefix.
    * "later" while another row is computing a prefix that this one can share; "full" until another request ends.
    */
-  place(active: ActiveRequest, rotation: Rotation, clock: number): "placed" | "later" | "full" {
+  place(active: ActiveRequest, clock: number): "placed" | "later" | "full" {
     const weights = active.request.weights ?? policyWeights;
     const tokens = active.allTokens;
     const own = this.#ownRow(weights, active.request.rollout);
@@ -70,9 +67,8 @@ export class Rows {
       Object.assign(own, { tokens, active, used: clock });
       return "placed";
     }
-    const kind = { weights, rotation };
-    const cached = this.#longestPrefix(kind, tokens, (row) => row.cached);
-    const pending = this.#longestPrefix(kind, tokens, (row) =>
+    const cached = this.#longestPrefix(weights, tokens, (row) => row.cached);
+    const pending = this.#longestPrefix(weights, tokens, (row) =>
       row.active === undefined ? row.cached : row.tokens.length,
     );
     if ((pending?.length ?? 0) >= (cached?.length ?? 0) + minSharedTokens) return "later";
@@ -80,7 +76,7 @@ export class Rows {
     if (list === undefined) return "full";
     const shared = cached === undefined ? { pages: [], cached: 0 } : this.#share(cached);
     const { rollout } = active.request;
-    const row: Row = { weights, rotation, tokens, ...shared, list, address: 0, active, rollout, used: clock };
+    const row: Row = { weights, tokens, ...shared, list, address: 0, active, rollout, used: clock };
     this.#rows.add(row);
     return "placed";
   }
@@ -107,13 +103,13 @@ export class Rows {
 
   /** The row with the longest common prefix among its first `counts` tokens. The last token is always computed. */
   #longestPrefix(
-    kind: Pick<Row, "weights" | "rotation">,
+    weights: string,
     tokens: readonly number[],
     counts: (row: Row) => number,
   ): { row: Row; length: number } | undefined {
     let best: { row: Row; length: number } | undefined;
     for (const row of this.#rows) {
-      if (row.weights !== kind.weights || row.rotation !== kind.rotation) continue;
+      if (row.weights !== weights) continue;
       const length = commonPrefix(row.tokens, tokens, Math.min(counts(row), tokens.length - 1));
       if (length >= minSharedTokens && length > (best?.length ?? 0)) best = { row, length };
     }

@@ -5,7 +5,7 @@ import { tiny } from "../model/model-config.ts";
 import type { Decoder } from "./decoder.ts";
 import { KernelMemory } from "./kernels/kernel-memory.ts";
 import { kernelShape } from "./kernels/kernel-shape.ts";
-import { Rotations } from "./rotations.ts";
+import { rotationOf } from "./rotation.ts";
 import { Sampler } from "./sampler.ts";
 
 const config = tiny({ vocabularySize: 4, width: 8, headWidth: 8, layers: 1, contextLength: 64 });
@@ -28,7 +28,7 @@ function setUp() {
     memory: new KernelMemory(),
     decoder,
     decodeGroupBytes: Number.POSITIVE_INFINITY,
-    rotations: new Rotations(config),
+    rotation: rotationOf(config),
     maxCacheBytes: 2 ** 24,
     maxRows: 4,
     tokenBytes: undefined,

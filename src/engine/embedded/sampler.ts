@@ -5,14 +5,14 @@ import type { Sample, SampleRequest } from "../engine.ts";
 import { DecodeGroups } from "./decode-groups.ts";
 import type { Decoder } from "./decoder.ts";
 import { tokenBytes as cacheBytes } from "./page-cache.ts";
-import type { Rotation, Rotations } from "./rotations.ts";
+import type { Rotation } from "./rotation.ts";
 import { type Row, Rows, type RowsOptions } from "./rows.ts";
 
 export interface SamplerOptions extends RowsOptions {
   decoder: Decoder;
   /** The most bytes of KV cache that the rows of a decode group may have. */
   decodeGroupBytes: number;
-  rotations: Rotations;
+  rotation: Rotation;
   tokenBytes: readonly Uint8Array[] | undefined;
   /** The version of the weights of a name. */
   version(name: string): number;
@@ -36,10 +36,9 @@ interface StepToken {
   position: number;
 }
 
-/** Rows that can be computed together: same weights, same rope tables. */
+/** Rows that can be computed together: those of the same weights. */
 interface Batch {
   name: string;
-  rotation: Rotation;
   rows: Row[];
 }
 
@@ -156,29 +155,19 @@ export class Sampler {
     const stillWaiting: ActiveRequest[] = [];
     let isFull = false;
     for (const request of this.#waiting) {
-      const outcome: "placed" | "later" | "full" = isFull ? "full" : this.#place(request);
+      const outcome: "placed" | "later" | "full" = isFull ? "full" : this.#rows.place(request, this.#clock);
       isFull = outcome === "full";
       if (outcome !== "placed") stillWaiting.push(request);
     }
     this.#waiting = stillWaiting;
   }
 
-  #place(active: ActiveRequest): "placed" | "later" | "full" {
-    const rotation = this.#options.rotations.for(active.allTokens.length);
-    return this.#rows.place(active, rotation, this.#clock);
-  }
-
   #batches(): Batch[] {
     const batches: Batch[] = [];
     const active = [...this.#rows].filter((row) => row.active !== undefined);
     for (const row of this.#groups.next(active)) {
-      const rotation = this.#options.rotations.for(row.tokens.length);
-      if (rotation !== row.rotation) {
-        this.#rows.reset(row);
-        row.rotation = rotation;
-      }
-      const batch = batches.find((other) => other.name === row.weights && other.rotation === rotation);
-      if (batch === undefined) batches.push({ name: row.weights, rotation, rows: [row] });
+      const batch = batches.find((other) => other.name === row.weights);
+      if (batch === undefined) batches.push({ name: row.weights, rows: [row] });
       else batch.rows.push(row);
     }
     return batches;
@@ -217,10 +206,10 @@ export class Sampler {
     const { decoded, prefilled } = this.#tokens(batch.rows);
     const tokens = [...decoded, ...prefilled];
     if (tokens.length === 0) return;
-    const { decoder, version } = this.#options;
+    const { decoder, version, rotation } = this.#options;
     const step = {
       weights: batch.name,
-      rotation: batch.rotation,
+      rotation,
       tokens: tokens.map(({ row, position }) => row.tokens[position]),
       positions: tokens.map(({ position }) => position),
       lists: tokens.map(({ row }) => row.address),

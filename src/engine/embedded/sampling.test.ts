@@ -169,16 +169,15 @@ test("long and short sequences, turns and forks all agree with the forward pass"
   );
 });
 
-test("a row that grows past the original context of longrope is computed with the other frequencies", async () => {
-  const rope = longRope(40);
-  const engine = await embedded({ model: { ...model, rope }, seed: 2, threads: 2 });
-  const sample = await engine.sample({ tokens: [1, 2, 3], maxTokens: 60, seed: 1 });
-  for (const length of [30, 63]) {
-    const tokens = [1, 2, 3, ...sample.tokens].slice(0, length);
-    const { logprobs_B_T } = await engine.forward({ rows: [{ tokens }] });
-    const last = length - 1;
-    expect(sample.logprobs[last - 3]).toBeCloseTo(logprobs_B_T[0][last], 4);
-  }
+test("longrope is refused beyond its original context, and is one table within it", async () => {
+  await expect(embedded({ model: { ...model, rope: longRope(40) }, threads: 1 })).rejects.toMatchObject({
+    code: "unsupported-model",
+    message: expect.stringMatching(/longrope.*max_position_embeddings 700.*attention_factor to 1\.2/s),
+  });
+  const engine = await embedded({ model: { ...model, rope: longRope(model.contextLength) }, seed: 2, threads: 2 });
+  const sample = await engine.sample({ tokens: [1, 2, 3], maxTokens: 600, seed: 1 });
+  const { logprobs_B_T } = await engine.forward({ rows: [{ tokens: [1, 2, 3, ...sample.tokens] }] });
+  sample.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(logprobs_B_T[0][3 + i], 4));
   await engine.close();
 });
 
@@ -209,14 +208,4 @@ test("a closed engine says so", async () => {
   await engine.close();
   await expect(pending).rejects.toMatchObject({ code: "engine-closed" });
   await expect(engine.sample({ tokens: [1], maxTokens: 1, seed: 0 })).rejects.toMatchObject({ code: "engine-closed" });
-});
-
-test("with longrope a row means the same whatever part of it is wanted", async () => {
-  const rope = longRope(32);
-  const engine = await embedded({ model: { ...model, rope }, seed: 2, threads: 1 });
-  const tokens = Array.from({ length: 60 }, (_, i) => (i * 7) % 64);
-  const whole = await engine.forward({ rows: [{ tokens }] });
-  const part = await engine.forward({ rows: [{ tokens, mask: tokens.map((_, t) => (t <= 20 ? 1 : 0)) }] });
-  expect(part.logprobs_B_T[0][20]).toBeCloseTo(whole.logprobs_B_T[0][20], 5);
-  await engine.close();
 });

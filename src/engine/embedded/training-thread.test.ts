@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRng } from "../../random.ts";
 import { type ModelConfig, tiny } from "../model/model-config.ts";
-import { Rotations } from "./rotations.ts";
+import { rotationOf } from "./rotation.ts";
 import { type Feeds, floats } from "./session.ts";
 import { type RowNumbers, TrainingThread, type WorkBatch, type WorkRow } from "./training-thread.ts";
 import { initialiseWeights, sharedFloats, slice, weightLayout } from "./weights.ts";
@@ -43,8 +43,8 @@ async function compute(
   const feeds: Feeds = Object.fromEntries(
     layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter).slice(), parameter.shape)]),
   );
-  const rotations = new Rotations(config);
-  const thread = new TrainingThread({ config, valueHead: true, layout, rotations, intraThreads: 1, recompute });
+  const rotation = rotationOf(config);
+  const thread = new TrainingThread({ config, valueHead: true, layout, rotation, intraThreads: 1, recompute });
   const gradient = sharedFloats(layout.size);
   const options = { temperature: 0.8, candidates: 0, alternatives: 0 };
   const numbers: RowNumbers[] = [];

@@ -3,7 +3,7 @@ import { defined } from "../../defined.ts";
 import type { ModelConfig } from "../model/model-config.ts";
 import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
 import { packingPays } from "./micro-batches.ts";
-import type { Rotations } from "./rotations.ts";
+import type { Rotation } from "./rotation.ts";
 import { causalMask, type Feeds, floats, fromIntegers, integers, openSession } from "./session.ts";
 import type { WeightLayout } from "./weights.ts";
 
@@ -11,8 +11,6 @@ import type { WeightLayout } from "./weights.ts";
 export interface WorkRow {
   /** Up to the last wanted position. */
   tokens: Int32Array;
-  /** How long the row was before it was cut: with longrope its rotation depends on that. */
-  length: number;
   /** Positions of predicted tokens, each at least 1. */
   wanted: Int32Array;
   /** `[wanted, K]`. */
@@ -56,7 +54,7 @@ export interface TrainingThreadOptions {
   config: ModelConfig;
   valueHead: boolean;
   layout: WeightLayout;
-  rotations: Rotations;
+  rotation: Rotation;
   intraThreads: number;
   recompute: TrainingGraphOptions["recompute"] | "automatic";
 }
@@ -174,7 +172,7 @@ export class TrainingThread {
    * context has fewer blocks where padding would not fit into the table of rotations.
    */
   #blocked(rows: readonly WorkRow[], sharedPrefix: number): Blocked {
-    const { maxLength } = this.#options.rotations.for(rows[0].length);
+    const { maxLength } = this.#options.rotation;
     const longest = Math.max(...rows.map((row) => row.wanted.at(-1)!)) - sharedPrefix;
     const padded = (blocks: number) => Math.ceil(longest / blocks) * blocks;
     let { blocks } = blocksUpTo.find(({ length }) => longest <= length)!;
@@ -201,7 +199,7 @@ export class TrainingThread {
       wanted: integers(wanted, [wanted.length]).tensor,
       chosen: integers(chosen, [chosen.length, 1]).tensor,
       inverseTemperature: floats(Float32Array.of(1 / work.temperature), [1, 1]),
-      ...this.#options.rotations.for(rows[0].length).feeds,
+      ...this.#options.rotation.feeds,
     };
     const size = length / blocks;
     for (let i = 0; i < blocks; i++) feeds[`mask.${i}`] = floats(causalMask(size, i * size), [size, (i + 1) * size]);

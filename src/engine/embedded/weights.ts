@@ -1,6 +1,6 @@
 import { LudusError } from "../../errors.ts";
 import { createRng } from "../../random.ts";
-import { type ModelConfig, type ParameterShape, parameterShapes } from "../model/model-config.ts";
+import { type ModelConfig, type ParameterShape, parameterShapes, valueHeadName } from "../model/model-config.ts";
 import type { NamedTensor, TensorSource } from "../model/safetensors.ts";
 
 /** Where each parameter lies in the one flat array that holds a set of weights, a gradient or optimizer state. */
@@ -88,7 +88,7 @@ export function initialiseWeights(
   for (const parameter of layout.slices) {
     const values = slice(target, parameter);
     if (parameter.name.endsWith("norm.weight")) values.fill(1);
-    else if (parameter.shape.length === 1 || parameter.name === "value_head.weight") values.fill(0);
+    else if (parameter.shape.length === 1 || parameter.name === valueHeadName) values.fill(0);
     else for (let i = 0; i < values.length; i++) values[i] = rng.normal() * config.initializerRange;
   }
 }
@@ -98,7 +98,7 @@ export function readWeights(source: TensorSource, layout: WeightLayout): Float32
   const all = sharedFloats(layout.size);
   for (const parameter of layout.slices) {
     // a model saved by another program has no value head: it starts at 0, as a fresh one does
-    if (parameter.name === "value_head.weight" && !source.tensors.has(parameter.name)) continue;
+    if (parameter.name === valueHeadName && !source.tensors.has(parameter.name)) continue;
     const data = source.tensor(parameter.name);
     if (data.length !== parameter.size) {
       throw new LudusError("other-model", {

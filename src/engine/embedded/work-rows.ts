@@ -20,7 +20,6 @@ export function forwardRow(row: TokenRow): WorkRow {
   const { candidates } = row;
   return {
     tokens: Int32Array.from(row.tokens).subarray(0, (wanted.at(-1) ?? 0) + 1),
-    length: row.tokens.length,
     wanted,
     ...defined({
       candidates:
@@ -54,7 +53,6 @@ export function backwardRow(row: TokenRow, b: number, derivatives: Derivatives):
   if (parts.candidates !== undefined) rowDerivatives.candidates = cut(parts.candidates, count);
   return {
     tokens: Int32Array.from(row.tokens).subarray(0, wanted.at(-1)! + 1),
-    length: row.tokens.length,
     wanted,
     derivatives: rowDerivatives,
     ...defined({

@@ -275,6 +275,9 @@ export function toHuggingFaceConfig(config: ModelConfig): Record<string, unknown
   };
 }
 
+/** The parameter that gives values; other programs have none of this name. */
+export const valueHeadName = "value_head.weight";
+
 /**
  * Every trained tensor under its Hugging Face name, in the order of the PyTorch state dict. Matrices are `[out, in]`.
  * With tied embeddings there is no `lm_head.weight`; the value head, ours alone, comes last.
@@ -306,7 +309,7 @@ export function parameterShapes(config: ModelConfig, options: { valueHead?: bool
     ...Array.from({ length: config.layers }, (_, index) => layer(`model.layers.${index}`)).flat(),
     norm("model.norm", width),
     ...(config.tiedEmbeddings ? [] : [{ name: "lm_head.weight", shape: [config.vocabularySize, width] }]),
-    ...(options.valueHead === true ? [{ name: "value_head.weight", shape: [1, width] }] : []),
+    ...(options.valueHead === true ? [{ name: valueHeadName, shape: [1, width] }] : []),
   ];
 }
 

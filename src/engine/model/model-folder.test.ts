@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parameterShapes, tiny } from "./model-config.ts";
 import { readModelFolder, type SavedSet, writeModelFolder } from "./model-folder.ts";
-import type { NamedTensor, TensorSource } from "./safetensors.ts";
+import { type NamedTensor, type TensorSource, writeSafetensors } from "./safetensors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ludus-folder-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -49,6 +49,21 @@ test("every set comes back with its version and optimizer state", () => {
   ]);
 });
 
+test("a folder of an earlier version, with everything at the top, is read the same", () => {
+  const path = join(folder, "earlier");
+  const head = { name: "value_head.weight", shape: [1, 16], data: new Float32Array(16).fill(7) };
+  const withHead = [{ ...sets[0], weights: [...filled(1), head] }, sets[1]];
+  writeModelFolder(path, { config, valueHead: true, sets: withHead });
+  const readBoth = (tensors: TensorSource) => [firstNumber(tensors), tensors.tensors.get("value_head.weight")?.shape];
+  const now = readModelFolder(path).readSets(config, readBoth);
+  expect(now[0].weights).toEqual([1, [1, 16]]);
+  for (const name of readdirSync(join(path, "training"))) renameSync(join(path, "training", name), join(path, name));
+  rmSync(join(path, "training"), { recursive: true });
+  rmSync(join(path, "value_head.safetensors"));
+  writeSafetensors(join(path, "model.safetensors"), withHead[0].weights);
+  expect(readModelFolder(path).readSets(config, readBoth)).toEqual(now);
+});
+
 test("names of sets cannot lead out of the folder", () => {
   const path = join(folder, "names");
   const [policy] = sets;
@@ -57,10 +72,10 @@ test("names of sets cannot lead out of the folder", () => {
   expect(readModelFolder(path).readSets(config, firstNumber)[1]).toMatchObject({ name: "../outside", weights: 4 });
 });
 
-test("a folder without ludus.json holds the policy alone, at version 0", () => {
+test("a folder without training state holds the policy alone, at version 0", () => {
   const path = join(folder, "foreign");
   writeModelFolder(path, { config, valueHead: true, sets });
-  rmSync(join(path, "ludus.json"));
+  rmSync(join(path, "training"), { recursive: true });
   const saved = readModelFolder(path);
   expect(saved.valueHead).toBe(false);
   expect(saved.readSets(config, firstNumber)).toEqual([{ isTrainable: true, name: "policy", version: 0, weights: 1 }]);
@@ -88,6 +103,6 @@ test("tensors are closed when reading one of them fails", () => {
 test("a damaged ludus.json is refused", () => {
   const path = join(folder, "damaged");
   writeModelFolder(path, { config, valueHead: false, sets });
-  writeFileSync(join(path, "ludus.json"), '{"format": 2}');
+  writeFileSync(join(path, "training", "ludus.json"), '{"format": 2}');
   expect(() => readModelFolder(path)).toThrow("bad-model-folder");
 });

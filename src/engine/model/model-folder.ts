@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { LudusError } from "../../errors.ts";
 import { readModelJson } from "../../model-file.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { type LoadOptions, policyWeights } from "../engine.ts";
-import { type ModelConfig, parseModelConfig, toHuggingFaceConfig } from "./model-config.ts";
+import { type ModelConfig, parseModelConfig, toHuggingFaceConfig, valueHeadName } from "./model-config.ts";
 import {
   type NamedTensor,
   openCheckpoint,
@@ -17,6 +17,12 @@ import {
   writeSafetensors,
 } from "./safetensors.ts";
 import { writeFolderAtomically } from "./write-file.ts";
+
+/**
+ * At the top of a saved folder is the model and nothing else: vLLM loads every `*.safetensors` there as weights. What training
+ * needs to go on is in this folder. Folders of earlier versions have it at the top.
+ */
+export const trainingFolder = "training";
 
 /** One named set of weights as it is saved. `Weights` is what an engine keeps a set of tensors in. */
 export interface SavedSet<Weights> {
@@ -43,8 +49,9 @@ export interface ModelFolder {
   ): LoadedSet<Weights>[];
 }
 
-/** Besides Hugging Face's files: what an exact resume needs. Absent in folders written by other programs. */
+/** What an exact resume needs. Absent in folders written by other programs. */
 const stateFile = "ludus.json";
+const valueHeadFile = "value_head.safetensors";
 const State = z.object({
   format: z.literal(1),
   valueHead: z.boolean(),
@@ -54,9 +61,7 @@ const State = z.object({
 });
 
 function setFile(name: string, part: string): string {
-  return name === policyWeights && part === "weights"
-    ? "model.safetensors"
-    : `${part}.${encodeURIComponent(name)}.safetensors`;
+  return `${part}.${encodeURIComponent(name)}.safetensors`;
 }
 
 function readState(directory: string): z.infer<typeof State> {
@@ -69,6 +74,11 @@ function readState(directory: string): z.infer<typeof State> {
   });
 }
 
+/** Where in a saved folder the state of training is; undefined where there is none. */
+function ownFolder(directory: string): string | undefined {
+  return [join(directory, trainingFolder), directory].find((folder) => existsSync(join(folder, stateFile)));
+}
+
 /** Opens a Hugging Face folder; weights are read when asked for. */
 export function readModelFolder(directory: string): ModelFolder {
   if (!existsSync(join(directory, "config.json"))) {
@@ -79,7 +89,8 @@ export function readModelFolder(directory: string): ModelFolder {
     });
   }
   const config = readConfig(directory);
-  const state = existsSync(join(directory, stateFile)) ? readState(directory) : undefined;
+  const own = ownFolder(directory);
+  const state = own === undefined ? undefined : readState(own);
   return {
     config,
     valueHead: state?.valueHead ?? false,
@@ -122,8 +133,9 @@ function readSet<Weights>(
   withOptimizer: boolean,
 ): LoadedSet<Weights> {
   const from = (part: string): Weights => {
-    const path = join(directory, setFile(set.name, part));
-    const source = part === "weights" && set.name === policyWeights ? openCheckpoint(directory) : readSafetensors(path);
+    const isModel = part === "weights" && set.name === policyWeights;
+    const own = ownFolder(directory) ?? directory;
+    const source = isModel ? openPolicy(directory) : readSafetensors(join(own, setFile(set.name, part)));
     try {
       return read(source);
     } finally {
@@ -135,6 +147,34 @@ function readSet<Weights>(
   if (set.steps !== undefined && withOptimizer)
     saved.training = { firstMoments: from("first-moments"), secondMoments: from("second-moments"), steps: set.steps };
   return saved;
+}
+
+/** The model of a saved folder, and its value head where it has one. */
+export function openPolicy(directory: string): TensorSource {
+  const model = openCheckpoint(directory);
+  const path = join(directory, trainingFolder, valueHeadFile);
+  if (!existsSync(path)) return model;
+  const head = readSafetensors(path);
+  return {
+    tensors: new Map([...model.tensors, ...head.tensors]),
+    metadata: model.metadata,
+    tensor: (name) => (head.tensors.has(name) ? head : model).tensor(name),
+    close() {
+      model.close();
+      head.close();
+    },
+  };
+}
+
+/** The policy's tensors as `openPolicy` reads them. The value head is Ludus' alone: no other program knows the name. */
+export function writePolicy(directory: string, tensors: readonly NamedTensor[]): void {
+  const isHead = ({ name }: NamedTensor) => name === valueHeadName;
+  writeSafetensors(
+    join(directory, "model.safetensors"),
+    tensors.filter((tensor) => !isHead(tensor)),
+  );
+  const head = tensors.filter(isHead);
+  if (head.length > 0) writeSafetensors(join(directory, trainingFolder, valueHeadFile), head);
 }
 
 export interface FolderContents {
@@ -160,10 +200,12 @@ function fillModelFolder(directory: string, { config, valueHead, sets, tokenizer
     pad_token_id: config.tokens.pad,
   });
   for (const [name, content] of Object.entries(tokenizer?.files() ?? {})) writeFileSync(join(directory, name), content);
+  mkdirSync(join(directory, trainingFolder));
   for (const { name, weights, training } of sets) {
     const write = (part: string, tensors: readonly NamedTensor[]) =>
-      writeSafetensors(join(directory, setFile(name, part)), tensors);
-    write("weights", weights);
+      writeSafetensors(join(directory, trainingFolder, setFile(name, part)), tensors);
+    if (name === policyWeights) writePolicy(directory, weights);
+    else write("weights", weights);
     if (training !== undefined) {
       write("first-moments", training.firstMoments);
       write("second-moments", training.secondMoments);
@@ -178,5 +220,5 @@ function fillModelFolder(directory: string, { config, valueHead, sets, tokenizer
       ...defined({ steps: training?.steps }),
     })),
   };
-  json(stateFile, state);
+  json(join(trainingFolder, stateFile), state);
 }

@@ -180,6 +180,20 @@ function stretchToHuggingFace(rope: YarnRope | Llama3Rope | LongRope): HuggingFa
   return { rope_type: rope.type, factor: rope.factor, original_max_position_embeddings: rope.originalContextLength };
 }
 
+/**
+ * Throws where the frequencies of a token's position depend on how long its sequence becomes: what was sampled before the change
+ * would have another log-probability in training.
+ */
+export function checkRopeLength({ rope, contextLength }: Pick<RopeShape, "rope" | "contextLength">): void {
+  if (rope.type !== "longrope" || contextLength <= rope.originalContextLength) return;
+  const { originalContextLength, attentionFactor } = rope;
+  throw new LudusError("unsupported-model", {
+    got: `rope_type "longrope" with max_position_embeddings ${contextLength} beyond original_max_position_embeddings ${originalContextLength}`,
+    expected: "one set of frequencies for all lengths; longrope changes them beyond the original context",
+    hint: `For sequences up to ${originalContextLength}, set max_position_embeddings to ${originalContextLength} and rope_scaling.attention_factor to ${attentionFactor} in config.json.`,
+  });
+}
+
 /** Throws where the rope cannot be computed for heads of this width. */
 export function checkRope({ rope, headWidth }: RopeShape): void {
   const refuse = (got: string, expected: string): never => {
@@ -208,7 +222,7 @@ const f32 = Math.fround;
  *
  * Of the six types, dynamic and longrope depend on the length of the running sequence: dynamic changes with every token past
  * `contextLength`, longrope once, past its original context length. Keys cached before such a change were rotated with other
- * frequencies; take `length` as the longest the sequence may become where one table must serve prefill and decode.
+ * frequencies, so engines never go past it: they refuse longrope beyond its original context, and no sequence is longer than `contextLength`.
  */
 export function inverseFrequencies({ rope, headWidth, contextLength }: RopeShape, length: number): Float32Array {
   switch (rope.type) {

@@ -19,5 +19,6 @@ describe.runIf(process.env.LUDUS_PYTHON)("PyTorch", () => {
   engineContract("the PyTorch engine", {
     make: () => torch({ model, valueHead: true, seed: 3, ...quiet }),
     learns: true,
+    rounding: "by-batch",
   });
 });

@@ -22,6 +22,7 @@ import {
   type TokenBatch,
 } from "../engine.ts";
 import { type ModelConfig, toHuggingFaceConfig } from "../model/model-config.ts";
+import { checkRopeLength } from "../model/rope.ts";
 import { Connection, type TlsOptions } from "./connection.ts";
 import type { State } from "./engine_pb.ts";
 import { findPython } from "./find-python.ts";
@@ -121,6 +122,7 @@ export async function torch(options: TorchOptions): Promise<Engine> {
 }
 
 function checkOptions({ model, folder, lora, sampler }: TorchOptions): void {
+  if (model !== undefined) checkRopeLength(model);
   if (model === undefined && folder === undefined) {
     throw new LudusError("no-model", {
       got: "neither `model` nor `folder`",

@@ -88,7 +88,9 @@ describe("a rollout", () => {
   });
 
   test("asks the engine for what the options say, with another seed each turn and one cache", async () => {
-    const { policy } = await attempt(["1", "70"], { temperature: 0.5, topP: 0.9, topK: 7, limits: { turnTokens: 9 } });
+    const options = { temperature: 0.5, topP: 0.9, topK: 7, limits: { turnTokens: 9 } };
+    const { policy, trajectories } = await attempt(["1", "70"], options);
+    expect(trajectories[0].truncation).toEqual({ topP: 0.9, topK: 7 });
     const [one, two] = policy.samples.map(({ request }) => request);
     expect(one).toMatchObject({
       temperature: 0.5,

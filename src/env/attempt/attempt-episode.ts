@@ -15,7 +15,7 @@ import type {
   RolloutOptions,
   TurnTiming,
 } from "../../rollout/rollout.ts";
-import { engineSpeaker, type Speaker, type Utterance } from "../../rollout/speaker.ts";
+import { engineSpeaker, type Speaker, truncationOf, type Utterance } from "../../rollout/speaker.ts";
 import { startGate } from "../../rollout/start-gate.ts";
 
 import type { Hint } from "../../schema/annotations.ts";
@@ -70,7 +70,7 @@ export async function playEpisode<Data, State>(
       taskId: task.id,
       stop,
       temperature: options.temperature ?? 1,
-      ...defined({ failure, domain: task.domain }),
+      ...defined({ failure, domain: task.domain, truncation: truncationOf(options) }),
     };
     const trajectories = [...play.conversations].flatMap(([role, conversation]) => {
       const weights = renderContext.weights?.[role] ?? policyWeights;

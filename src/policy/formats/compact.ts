@@ -4,6 +4,7 @@ import type { ToolCall, ToolSpec } from "../../schema/message.ts";
 import type { CallFormat, SaidCall } from "../call-format.ts";
 import { isObject, readJson } from "./json-call.ts";
 import { parametersOf, readArguments, writeArguments } from "./positional-arguments.ts";
+import { positionalCall } from "./positional-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
 
 /**
@@ -32,6 +33,7 @@ export function compact(): CallFormat {
       const isOrdered = lines.every((line, index) => line.startsWith("#") === index < thoughts.length);
       return makeSaid(thoughts.join("\n"), calls, hasAnswer ? text.slice(answerAt + 1) : "", isOrdered);
     },
+    template: { write: positionalCall, separator: "\n" },
     open: (tool) => `${tool} `,
     write(want, tools = []) {
       const thought = (want.thought ?? "").trim();

@@ -1,4 +1,5 @@
 import type { CallFormat } from "../call-format.ts";
+import { jinjaArguments } from "../jinja-text.ts";
 import { type JsonCallForm, jsonText, malformed, readJsonCall } from "./json-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
 import { readTags, type ThoughtOptions } from "./tagged-text.ts";
@@ -37,6 +38,10 @@ export function hermes(options: HermesOptions = {}): CallFormat {
             : malformed(section.text, "</tool_call> is missing", form.example);
         });
       return makeSaid(read.thought, calls, read.outside, read.isOrdered);
+    },
+    template: {
+      write: `{%- set ludus.call = '<tool_call>\\n{"name": ' + (call.name | tojson) + ', "arguments": ' + ${jinjaArguments(tags)} + '}\\n</tool_call>' %}\n`,
+      separator: "\n",
     },
     open: (tool) => `<tool_call>\n{"name": ${JSON.stringify(tool)}, "arguments": `,
     write(want, tools) {

@@ -1,4 +1,5 @@
 import type { CallFormat } from "../call-format.ts";
+import { jinjaArguments } from "../jinja-text.ts";
 import { isObject, type JsonCallForm, jsonText, readJson, readJsonCall } from "./json-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
 import { readTags, type ThoughtOptions, writeThought } from "./tagged-text.ts";
@@ -19,6 +20,10 @@ export function llama(options: ThoughtOptions = {}): CallFormat {
       const message = outside.replace(/^<\|python_tag\|>\s*/, "");
       const call = looksLikeCall(message) ? readJsonCall(message, form) : undefined;
       return makeSaid(thought, call === undefined ? [] : [call], call === undefined ? outside : "", isOrdered);
+    },
+    template: {
+      write: `{%- set ludus.call = '{"name": ' + (call.name | tojson) + ', "parameters": ' + ${jinjaArguments(["think"])} + '}' %}\n`,
+      separator: "",
     },
     open: (tool) => `{"name": ${JSON.stringify(tool)}, "parameters": `,
     write(want) {

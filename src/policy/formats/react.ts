@@ -1,5 +1,6 @@
 import type { ToolCall } from "../../schema/message.ts";
 import type { CallFormat, SaidCall } from "../call-format.ts";
+import { jinjaArguments } from "../jinja-text.ts";
 import { isObject, type JsonCallForm, jsonText, malformed, readJson, readJsonCall } from "./json-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
 import { readTags, type Section, type ThoughtOptions, writeAnswer, writeThought } from "./tagged-text.ts";
@@ -17,6 +18,10 @@ export function react(options: ThoughtOptions = {}): CallFormat {
   const format: CallFormat = {
     name: "react",
     stopStrings: ["</action>", "</answer>"],
+    template: {
+      write: `{%- set ludus.call = '<action>' + call.name + '(' + ${jinjaArguments(tags)} + ')</action>' %}\n`,
+      separator: "",
+    },
     describe(tools) {
       const answer = "<think>your thoughts</think><answer>your answer</answer>";
       if (tools.length === 0) return `Always write ${answer} and nothing else.`;

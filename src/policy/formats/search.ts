@@ -13,6 +13,10 @@ export function search(options: ThoughtOptions = {}): CallFormat {
   const format: CallFormat = {
     name: "search",
     stopStrings: ["</search>", "</answer>"],
+    template: {
+      write: "{%- set ludus.call = '<search>' + call.arguments.query + '</search>' %}\n",
+      separator: "",
+    },
     describe: () =>
       `Think between <think> and </think> first. If you lack knowledge, write ${example}: you will be told what was found, ` +
       "and can search again. When you know the answer, write <answer>your answer</answer>.",

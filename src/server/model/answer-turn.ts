@@ -16,6 +16,8 @@ export interface Reply extends Told {
   readonly forced: number;
   /** Of those that were sampled, as are versions and alternatives. */
   readonly logprobs: Float32Array;
+  /** Of the distribution that was sampled from: other than `logprobs` where top-p or top-k cut. */
+  readonly behaviourLogprobs: Float32Array;
   readonly versions: Int32Array;
   readonly alternatives: Alternatives | undefined;
   /** Whether it ended its turn itself. */
@@ -80,7 +82,8 @@ export function spokenTurn(model: ServedModel, turn: ChatTurn, prompt: Int32Arra
   const tokens = model.renderer.say(words);
   checkRoom(model, prompt.length + tokens.length - 1);
   const { length } = tokens;
-  const certain = { logprobs: new Float32Array(length), versions: new Int32Array(length), alternatives: undefined };
+  const logprobs = new Float32Array(length);
+  const certain = { logprobs, behaviourLogprobs: logprobs, versions: new Int32Array(length), alternatives: undefined };
   return replyOf(model, turn, none, { tokens, ...certain, stop: "stop-token" });
 }
 
@@ -133,6 +136,7 @@ function replyOf(model: ServedModel, turn: ChatTurn, forced: Int32Array, said: S
     forced: forced.length,
     ended: said.stop === "stop-token",
     logprobs: said.logprobs,
+    behaviourLogprobs: said.behaviourLogprobs,
     versions: said.versions,
     alternatives: said.alternatives,
     finish: told.calls.length > 0 ? "calls" : isLong ? "length" : "stop",

@@ -1,13 +1,14 @@
 import { defined } from "../../defined.ts";
 import { policyWeights } from "../../engine/engine.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
+import { truncationOf } from "../../rollout/speaker.ts";
 import type { Message } from "../../schema/message.ts";
 import type { Score } from "../../schema/score.ts";
 import type { StopReason } from "../../schema/stop-reason.ts";
 import { makeTrajectory, type Trajectory } from "../../schema/trajectory.ts";
 import type { CallRecord, Turn } from "../../schema/turn.ts";
 import { inOwnWords, promptOf, type Reply } from "./answer-turn.ts";
-import { type ChatTurn, messageKey } from "./chat-turn.ts";
+import { type ChatSampling, type ChatTurn, messageKey } from "./chat-turn.ts";
 import type { ServedModel } from "./served-model.ts";
 
 /** One call of the model: what it read since the call it goes on from, and what it said. */
@@ -39,7 +40,7 @@ export class RecordedRollout {
   readonly id: string;
   readonly #model: ServedModel;
   readonly #nodes: Node[] = [];
-  #temperature = 1;
+  #sampling: Pick<ChatSampling, "temperature" | "topP" | "topK"> = { temperature: 1, topP: undefined, topK: undefined };
 
   constructor(id: string, model: ServedModel) {
     this.id = id;
@@ -74,7 +75,7 @@ export class RecordedRollout {
     return {
       prompt,
       keep: (reply) => {
-        this.#temperature = turn.sampling.temperature;
+        this.#sampling = turn.sampling;
         const said = messageKey({ role: "assistant", content: reply.content, calls: reply.calls });
         this.#nodes.push({ parent, read, newMessages, reply, tools, keys: [...keys, said] });
       },
@@ -103,8 +104,8 @@ export class RecordedRollout {
         stop,
         weights,
         weight: sampled / total,
-        temperature: this.#temperature,
-        ...defined({ failure, domain }),
+        temperature: this.#sampling.temperature,
+        ...defined({ failure, domain, truncation: truncationOf(this.#sampling) }),
         ...columns(path, own),
         turns: turns(path, own),
       }),
@@ -141,7 +142,7 @@ function columns(path: readonly Node[], own: ReadonlySet<Node>) {
     mask_T.fill(1, from, end);
     // rounding may leave a certain token a hair above 0
     logprobs_T.set(
-      node.reply.logprobs.map((logprob) => Math.min(0, logprob)),
+      node.reply.behaviourLogprobs.map((logprob) => Math.min(0, logprob)),
       from,
     );
     versions_T.set(node.reply.versions, from);

@@ -2,6 +2,7 @@ import { defined } from "../../defined.ts";
 import { type Alternatives, policyWeights, type SampleStop } from "../../engine/engine.ts";
 import { StopStringMatcher } from "../../engine/stop-strings.ts";
 import { joinTokens } from "../../policy/join-tokens.ts";
+import { behaviourLogprobs } from "../../rollout/speaker.ts";
 import type { ChatTurn } from "./chat-turn.ts";
 import type { ServedModel } from "./served-model.ts";
 
@@ -19,6 +20,8 @@ const sliceTokens = 8;
 export interface Sampled {
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
+  /** Of the distribution that was sampled from. */
+  readonly behaviourLogprobs: Float32Array;
   readonly versions: Int32Array;
   readonly alternatives: Alternatives | undefined;
   readonly stop: SampleStop;
@@ -58,7 +61,8 @@ export async function sampleAnswer(
     );
     const end = stops.length === 0 ? -1 : sample.tokens.findIndex((token) => matcher.push(token));
     const stopped = end >= 0 && !(sample.stop === "stop-token" && end === sample.tokens.length - 1);
-    slices.push(firstOf(sample, stopped ? end + 1 : sample.tokens.length, stopped ? "stop-string" : sample.stop));
+    const said = { ...sample, behaviourLogprobs: behaviourLogprobs(sample, sampling.temperature) };
+    slices.push(firstOf(said, stopped ? end + 1 : sample.tokens.length, stopped ? "stop-string" : sample.stop));
     count += slices.at(-1)!.tokens.length;
     await onTokens?.(joinTokens(...slices.map((slice) => slice.tokens)));
     if (slices.at(-1)!.stop !== "max-tokens") break;
@@ -76,6 +80,7 @@ function firstOf(
   return {
     tokens: sample.tokens.slice(0, n),
     logprobs: sample.logprobs.slice(0, n),
+    behaviourLogprobs: sample.behaviourLogprobs.slice(0, n),
     versions: sample.versions.slice(0, n),
     stop,
     alternatives:
@@ -95,6 +100,7 @@ function joined(slices: readonly Sampled[]): Sampled {
   return {
     tokens: joinTokens(...slices.map(({ tokens }) => tokens)),
     logprobs: floats(slices.map(({ logprobs }) => logprobs)),
+    behaviourLogprobs: floats(slices.map((slice) => slice.behaviourLogprobs)),
     versions: joinTokens(...slices.map(({ versions }) => versions)),
     stop: slices.at(-1)?.stop ?? "max-tokens",
     alternatives:

@@ -84,9 +84,10 @@ export async function measure(
   }));
   const { policyVersion } = engine.info;
   const isFresh_B = sources.map(({ trajectory, sampled, chosen }) => {
-    // under another prompt the same policy gives its own words other probabilities
+    // under another prompt the same policy gives its own words other probabilities, as does what top-p or top-k left
     return (
       sampled === undefined &&
+      trajectory.truncation === undefined &&
       chosen.isOffPolicy !== true &&
       weights === policyWeights &&
       hasVersion(trajectory, policyVersion)

@@ -130,6 +130,20 @@ describe("old log-probabilities", () => {
     expect(rows.map(({ weights }) => weights)).toEqual(["other", "other"]);
   });
 
+  test("of truncated sampling are the policy's own, and ratios are against the truncated distribution", async () => {
+    const sampled = { logprobs_T: Float32Array.of(0, ln(0.625), ln(0.625)), truncation: { topK: 1 } };
+    const { rows, metrics } = await prepareBatch(
+      await engineWith(),
+      grpo(),
+      once(groupOf(attempt("a", 1, sampled), attempt("b", 0))),
+    );
+    expect([...rows[0].oldLogprobs_T]).toEqual([0, Math.fround(ln(0.5)), Math.fround(ln(0.5))]);
+    const ratio_T = rows[0].oldLogprobs_T.map((old, t) => Math.exp(old - rows[0].behaviourLogprobs_T[t]));
+    expect(ratio_T[1]).toBeCloseTo(0.8, 6);
+    // not a disagreement of sampler and trainer
+    expect(metrics["policy/mismatch-max"]).toBeUndefined();
+  });
+
   test("of greedy samples are at temperature 1", async () => {
     const group = groupOf(attempt("a", 1, { temperature: 0, versions_T: Int32Array.of(-1, 9, 9) }), attempt("b", 0));
     const { rows } = await prepareBatch(await engineWith(), grpo(), once(group));

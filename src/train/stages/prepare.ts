@@ -156,7 +156,7 @@ function scaled(values_T: Float32Array, scale: number): Float32Array {
 function mismatch(measured: ReadonlyMap<Source, Measured>, version: number): Record<string, number> {
   let [max, sum, count] = [0, 0, 0];
   for (const [{ trajectory, sampled, chosen }, { current_T }] of measured) {
-    const isAnother = sampled !== undefined || chosen.isOffPolicy === true;
+    const isAnother = sampled !== undefined || chosen.isOffPolicy === true || trajectory.truncation !== undefined;
     if (current_T === undefined || isAnother || trajectory.weights !== policyWeights) continue;
     for (let t = 0; t < trajectory.mask_T.length; t++) {
       if (trajectory.mask_T[t] === 0 || trajectory.versions_T[t] !== version) continue;
