@@ -47,7 +47,7 @@ const weightsOf = (run: string, step: number) =>
   readFileSync(join(new Checkpoints(run).directory(step), "model.safetensors"));
 
 const setsOf = (run: string, step: number): Record<string, { version: number; steps: number }> => {
-  const state = readFileSync(join(new Checkpoints(path(run)).directory(step), "ludus.json"), "utf8");
+  const state = readFileSync(join(new Checkpoints(path(run)).directory(step), "training", "ludus.json"), "utf8");
   return Object.fromEntries(JSON.parse(state).sets.map((set: { name: string }) => [set.name, set]));
 };
 

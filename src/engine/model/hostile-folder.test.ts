@@ -72,7 +72,7 @@ describe("ludus.json", () => {
     ["a long name", JSON.stringify({ format: 1, valueHead: false, sets: [{ name: "x".repeat(1e6), version: 0 }] })],
     ["many sets", JSON.stringify({ format: 1, valueHead: false, sets: Array(1e5).fill({ name: "a", version: 0 }) })],
   ])("%s", (_, text) => {
-    expect(() => readModelFolder(damaged({ "ludus.json": text }))).toThrow(/bad-model-folder.*ludus\.json/);
+    expect(() => readModelFolder(damaged({ "training/ludus.json": text }))).toThrow(/bad-model-folder.*ludus\.json/);
   });
 });
 
