@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { badInputContract } from "./contract/bad-input.ts";
 import { ContractContext } from "./contract/context.ts";
 import { forwardContract } from "./contract/forward.ts";
@@ -17,8 +18,12 @@ export interface EngineContractOptions {
   learns: boolean;
 }
 
+const knownEngineContractOptions: KnownOptions<EngineContractOptions> = { make: true, learns: true };
+
 /** The promises of `Engine`. Call it from a test file of each engine. */
-export function engineContract(name: string, { make, learns }: EngineContractOptions): void {
+export function engineContract(name: string, options: EngineContractOptions): void {
+  refuseUnknownOptions("engineContract", options, knownEngineContractOptions);
+  const { make, learns } = options;
   describe(`${name} keeps the engine contract`, () => {
     const context = new ContractContext(make, mkdtempSync(join(tmpdir(), "ludus-contract-")));
     beforeAll(() => context.open());

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { defined } from "../defined.ts";
 import { errorStack } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { EpisodeTurn } from "../rollout/conversation.ts";
@@ -44,6 +45,8 @@ export interface EpisodeOptions {
   readonly sandbox?: Sandbox;
 }
 
+const knownEpisodeOptions: KnownOptions<EpisodeOptions> = { signal: true, limits: true, format: true, sandbox: true };
+
 type Draft = { -readonly [Key in keyof EpisodeTurn]: EpisodeTurn[Key] };
 
 /**
@@ -77,6 +80,7 @@ export class Episode<Data = unknown, State = unknown> {
   #result: Promise<EpisodeResult> | undefined;
 
   constructor(env: Env<Data, State>, task: Task<Data>, options: EpisodeOptions) {
+    refuseUnknownOptions("Episode", options, knownEpisodeOptions);
     this.#env = env;
     this.#task = task;
     this.#limits = options.limits ?? env.limits;

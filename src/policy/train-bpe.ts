@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { byteCharacters, utf8 } from "./byte-level.ts";
 import { type ByteLevelOptions, byteLevelFiles } from "./byte-level-files.ts";
 import { controlTokens } from "./control-tokens.ts";
@@ -14,6 +15,17 @@ export interface TrainBpeOptions extends ByteLevelOptions {
   vocabularySize: number;
 }
 
+const knownTrainBpeOptions: KnownOptions<TrainBpeOptions> = {
+  markup: true,
+  eos: true,
+  texts: true,
+  vocabularySize: true,
+  special: true,
+  pad: true,
+  bos: true,
+  chatTemplate: true,
+};
+
 /** Words for merges to stay inside: letters, up to three digits or signs, each with a space before it, and white space. */
 export const wordRegex = " ?\\p{L}[\\p{L}\\p{M}]*| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
@@ -23,6 +35,7 @@ export const wordRegex = " ?\\p{L}[\\p{L}\\p{M}]*| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p
  * stays smaller than asked; read `vocabularySize`.
  */
 export function trainBpe(options: TrainBpeOptions): Tokenizer {
+  refuseUnknownOptions("trainBpe", options, knownTrainBpeOptions);
   const smallest = 256 + controlTokens(256, options).length;
   if (!Number.isInteger(options.vocabularySize) || options.vocabularySize < smallest) {
     throw new LudusError("vocabulary-too-small", {

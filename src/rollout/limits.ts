@@ -1,3 +1,4 @@
+import type { KnownOptions } from "../known-options.ts";
 /** What an episode may use. */
 export interface Limits {
   /** Turns of the policy in an episode. */
@@ -13,3 +14,13 @@ export interface Limits {
   /** Longer observations are cut, and say so. */
   readonly observationChars: number;
 }
+
+export const knownLimits: KnownOptions<Limits> = {
+  turns: true,
+  tokens: true,
+  turnTokens: true,
+  toolMs: true,
+  envMs: true,
+  episodeMs: true,
+  observationChars: true,
+};

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { requireKey, tellErrors } from "./model/model-app.ts";
 import { rolloutName } from "./model/model-request.ts";
 import { type ServedApp, serveApp } from "./serve-app.ts";
@@ -13,6 +14,8 @@ export interface AgentGatewayOptions {
   apiKey?: string;
 }
 
+const knownGatewayOptions: KnownOptions<AgentGatewayOptions> = { host: true, port: true, apiKey: true };
+
 /** Where agents of other processes find the policy: one server for all attempts, each under an address of its own. */
 export class AgentGateway {
   readonly #options: AgentGatewayOptions;
@@ -20,6 +23,7 @@ export class AgentGateway {
   #server: Promise<ServedApp> | undefined;
 
   constructor(options: AgentGatewayOptions) {
+    refuseUnknownOptions("serve of agentEnv", options, knownGatewayOptions);
     this.#options = options;
   }
 

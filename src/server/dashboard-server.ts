@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { Server } from "node:http";
 import { fileURLToPath } from "node:url";
-import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { wallClock } from "../clock.ts";
-import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { type RunCatalog, sqliteRuns } from "../store/index.ts";
 import { isLoopback, onlyLoopbackNames, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
 import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
@@ -18,6 +16,7 @@ import { runRoutes } from "./dashboard/run-routes.ts";
 import { RunSummaries } from "./dashboard/run-summaries.ts";
 import { staticFiles } from "./dashboard/static-files.ts";
 import { trajectoryRoutes } from "./dashboard/trajectory-routes.ts";
+import { listen } from "./listen.ts";
 
 export interface DashboardOptions {
   /** A folder of runs, or one run's own; or any catalog. */
@@ -41,6 +40,19 @@ export interface DashboardOptions {
   now: () => number;
 }
 
+const knownDashboardOptions: KnownOptions<DashboardOptions> = {
+  runs: true,
+  host: true,
+  port: true,
+  token: true,
+  environments: true,
+  diagnose: true,
+  loadEngine: true,
+  assets: true,
+  liveMs: true,
+  now: true,
+};
+
 export interface Dashboard {
   /** With the token: whoever has it can look. */
   readonly url: string;
@@ -55,6 +67,7 @@ const clock = () => performance.now();
 export async function serveDashboard(
   options: Pick<DashboardOptions, "runs"> & Partial<DashboardOptions>,
 ): Promise<Dashboard> {
+  refuseUnknownOptions("serveDashboard", options, knownDashboardOptions);
   const catalog = typeof options.runs === "string" ? sqliteRuns(options.runs) : options.runs;
   // a folder that is not there, or a database that cannot be reached, is an error before the page is
   await catalog.count();
@@ -123,20 +136,3 @@ function makeApp(parts: Parts, { host, token, assets = builtPage, liveMs = 1000 
 
 // the same number of folders up from src/server and from dist/server
 const builtPage = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
-
-async function listen(app: Hono, hostname: string, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server)) as Server;
-    server.once("error", (error) => reject(cannotListen(error, hostname, port)));
-  });
-}
-
-function cannotListen(error: Error, host: string, port: number): Error {
-  const isTaken = "code" in error && error.code === "EADDRINUSE";
-  return new LudusError("cannot-listen", {
-    got: error.message,
-    expected: `to listen on ${host} port ${port}`,
-    ...defined({ hint: isTaken ? "Choose another with --port, or 0 for any that is free." : undefined }),
-    cause: error,
-  });
-}

@@ -1,4 +1,5 @@
 import { wallClock } from "../clock.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { modelApp } from "./model/model-app.ts";
 import { RecordedRollouts, type RecordOptions } from "./model/recorded-rollouts.ts";
 import type { ServedModel } from "./model/served-model.ts";
@@ -19,6 +20,16 @@ export interface ServeModelOptions {
   now?: () => number;
 }
 
+const knownServeModelOptions: KnownOptions<ServeModelOptions> = {
+  model: true,
+  host: true,
+  port: true,
+  apiKey: true,
+  record: true,
+  maxRequests: true,
+  now: true,
+};
+
 export interface ModelServer {
   /** What an OpenAI client takes as its base URL. Of Anthropic's it is the same without `/v1`. */
   readonly url: string;
@@ -37,6 +48,7 @@ export interface ModelServer {
  *     await fetch(`http://127.0.0.1:${server.port}/rollouts/task-7/reward`, { method: "POST", … '{"reward": 1}' });
  */
 export async function serveModel(options: ServeModelOptions): Promise<ModelServer> {
+  refuseUnknownOptions("serveModel", options, knownServeModelOptions);
   const { model, host = "127.0.0.1", port = 0, apiKey, record, maxRequests = 1024, now = wallClock } = options;
   const rollouts = record === undefined ? undefined : new RecordedRollouts(model, record);
   const load = { count: 0, most: maxRequests };

@@ -1,8 +1,7 @@
-import type { Server } from "node:http";
-import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
 import { isLoopback, onlyLoopbackNames } from "./dashboard/access.ts";
+import { listen } from "./listen.ts";
 
 export interface ServedApp {
   /** Without a slash at its end. */
@@ -40,13 +39,4 @@ export async function serveApp(
       await new Promise((done) => server.close(done));
     },
   };
-}
-
-function listen(app: Hono, hostname: string, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server)) as Server;
-    server.once("error", (cause) => {
-      reject(new LudusError("cannot-listen", { got: cause.message, expected: `port ${port} of ${hostname}`, cause }));
-    });
-  });
 }

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { wallClock } from "../clock.ts";
 import { errorText, LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
 import { badRunId, isFound, isRunId, noSuchRun, pageOf, runName } from "./run-id.ts";
 import { eventExtremes } from "./sqlite/event-tables.ts";
@@ -18,6 +19,8 @@ export interface SqliteRunsOptions {
   /** Milliseconds. */
   now: () => number;
 }
+
+const knownSqliteRunsOptions: KnownOptions<SqliteRunsOptions> = { now: true };
 
 /** A run as the file system shows it: cheap to know of a thousand. */
 interface RunFile {
@@ -38,6 +41,7 @@ type Details = Pick<RunInfo, "started" | "ended" | "problem">;
  * relative to the working directory, or absolute. Runs that another process begins are listed within half a second.
  */
 export function sqliteRuns(root?: string, options: Partial<SqliteRunsOptions> = {}): RunCatalog {
+  refuseUnknownOptions("sqliteRuns", options, knownSqliteRunsOptions);
   return new SqliteRuns(root, options.now ?? wallClock);
 }
 

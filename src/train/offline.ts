@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defined } from "../defined.ts";
 import { policyWeights } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createRng } from "../random.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
@@ -42,6 +43,24 @@ export interface OfflineConfig extends RecorderOptions {
   signal?: AbortSignal;
 }
 
+const knownOfflineConfig: KnownOptions<OfflineConfig> = {
+  policy: true,
+  groups: true,
+  trajectories: true,
+  algorithm: true,
+  epochs: true,
+  steps: true,
+  batchSize: true,
+  seed: true,
+  signal: true,
+  run: true,
+  store: true,
+  save: true,
+  monitors: true,
+  now: true,
+  accept: true,
+};
+
 export interface OfflineResult {
   readonly reason: RunEndReason;
   readonly steps: number;
@@ -51,6 +70,8 @@ export interface OfflineResult {
 }
 
 export async function trainOffline(config: OfflineConfig): Promise<OfflineResult> {
+  refuseUnknownOptions("trainOffline", config, knownOfflineConfig);
+  refuseUnknownOptions("trainOffline: save", config.save, { every: true, retain: true });
   const { policy, algorithm, batchSize = 32, seed = 0, signal } = config;
   const { engine } = policy;
   const examples = algorithm.examples(await allGroups(config));

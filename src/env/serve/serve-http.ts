@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { errorText, LudusError } from "../../errors.ts";
+import { errorText } from "../../errors.ts";
+import { checkPort, listenError } from "../../listen-error.ts";
 import type { Env } from "../env.ts";
 import type { ServedEnv, ServeHttpOptions } from "./served-env.ts";
 import { sessionServer } from "./session-server.ts";
@@ -76,12 +77,12 @@ export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): 
 }
 
 async function listen(http: ReturnType<typeof createServer>, { port, host }: ServeHttpOptions): Promise<number> {
+  checkPort(port);
   try {
     http.listen(port, host);
     await once(http, "listening");
   } catch (cause) {
-    const got = `"${errorText(cause)}"`;
-    throw new LudusError("cannot-listen", { got, expected: `port ${port} of ${host} to be free`, cause });
+    throw listenError(cause, host ?? "", port);
   }
   return (http.address() as AddressInfo).port;
 }

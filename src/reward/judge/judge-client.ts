@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
+import type { KnownOptions } from "../../known-options.ts";
 import { createLimiter } from "../../limiter.ts";
 import { type AnswerFormat, type Ask, type AskOptions, askJudge } from "./ask-judge.ts";
 import { type JudgeBudget, judgeBudget } from "./budget.ts";
@@ -34,6 +35,24 @@ export interface JudgeClientOptions {
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   now?: () => number;
 }
+
+export const knownJudgeClientOptions: KnownOptions<JudgeClientOptions> = {
+  endpoint: true,
+  apiKey: true,
+  models: true,
+  votes: true,
+  temperature: true,
+  seed: true,
+  answerTokens: true,
+  timeoutMs: true,
+  retries: true,
+  longestWaitMs: true,
+  concurrency: true,
+  budget: true,
+  cache: true,
+  sleep: true,
+  now: true,
+};
 
 export interface JudgeQuestion {
   /** The question, in trusted text. */

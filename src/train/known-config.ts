@@ -1,0 +1,84 @@
+import { knownEvalOptions } from "../eval/evaluate.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { knownLimits } from "../rollout/limits.ts";
+import type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
+import type { RolloutSettings } from "./stages/stage-context.ts";
+import type { TrainConfig } from "./train.ts";
+
+const knownConfig: KnownOptions<TrainConfig> = {
+  env: true,
+  policy: true,
+  algorithm: true,
+  steps: true,
+  tasksPerStep: true,
+  warmStart: true,
+  guide: true,
+  rollout: true,
+  sandbox: true,
+  concurrency: true,
+  learners: true,
+  replay: true,
+  eval: true,
+  seed: true,
+  run: true,
+  store: true,
+  accept: true,
+  save: true,
+  budget: true,
+  earlyStop: true,
+  monitors: true,
+  now: true,
+  signal: true,
+};
+
+type Given<Key extends keyof TrainConfig> = NonNullable<TrainConfig[Key]>;
+
+const knownRollout: KnownOptions<RolloutSettings> = { limits: true, format: true, context: true, sandbox: true };
+const knownEval: KnownOptions<Given<"eval">> = { ...knownEvalOptions, every: true };
+const knownSave: KnownOptions<Given<"save">> = { every: true, retain: true };
+const knownBudget: KnownOptions<Given<"budget">> = { seconds: true, tokens: true };
+const knownEarlyStop: KnownOptions<Given<"earlyStop">> = { success: true, window: true };
+
+const knownAlgorithm: KnownOptions<Algorithm> = {
+  name: true,
+  groupSize: true,
+  sampling: true,
+  filter: true,
+  credit: true,
+  loss: true,
+  epochs: true,
+  miniBatches: true,
+  optimizer: true,
+  maskStops: true,
+  learnFrom: true,
+  view: true,
+  compareWith: true,
+  klInReward: true,
+  critic: true,
+  options: true,
+};
+const knownSampling: KnownOptions<Sampling> = { temperature: true, topP: true, topK: true, epsilonTool: true };
+const knownOptimizer: KnownOptions<Optimizer> = {
+  learningRate: true,
+  weightDecay: true,
+  beta2: true,
+  maxGradientNorm: true,
+};
+const knownCritic: KnownOptions<Critic> = { kind: true, learningRate: true, pretrainSteps: true };
+
+/** Misspelt settings of a run and of the algorithm it is trained with, at every level. */
+export function refuseUnknownSettings<Data>(config: TrainConfig<Data>): void {
+  const { algorithm, eval: evaluation, rollout } = config;
+  refuseUnknownOptions("train", config, knownConfig);
+  refuseUnknownOptions("train: eval", evaluation, knownEval);
+  refuseUnknownOptions("train: eval.limits", evaluation?.limits, knownLimits);
+  refuseUnknownOptions("train: rollout", rollout, knownRollout);
+  refuseUnknownOptions("train: rollout.limits", rollout?.limits, knownLimits);
+  refuseUnknownOptions("train: save", config.save, knownSave);
+  refuseUnknownOptions("train: budget", config.budget, knownBudget);
+  refuseUnknownOptions("train: earlyStop", config.earlyStop, knownEarlyStop);
+  refuseUnknownOptions("train: algorithm", algorithm, knownAlgorithm);
+  refuseUnknownOptions("train: algorithm.sampling", algorithm?.sampling, knownSampling);
+  refuseUnknownOptions("train: algorithm.optimizer", algorithm?.optimizer, knownOptimizer);
+  refuseUnknownOptions("train: algorithm.critic", algorithm?.critic, knownCritic);
+}
