@@ -9,8 +9,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.stderr.write(`${explainError(error, false)}\n`);
   process.exit(1);
 });
-// nobody is left to tell
-process.stderr.on("error", () => process.exit(1));
+// nobody reads what is said of the work: it goes on
+process.stderr.on("error", () => {});
 
 // the exit status is set, not forced: what is still being written to a pipe gets there
 process.exitCode = await runCli(process.argv.slice(2), builtinCommands, process);

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { type CallLimits, type CallResult, callTool, type SaidToolCall } from "./call-tool.ts";
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
 export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
 export { type FromScratchOptions, fromScratch } from "./from-scratch.ts";
 export type { LearningPolicy, MakePolicy } from "./learning-policy.ts";

@@ -2,6 +2,7 @@ import { knownEvalOptions } from "../eval/evaluate.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { knownLimits } from "../rollout/limits.ts";
 import type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
+import type { OfflineAlgorithm } from "./offline-algorithm.ts";
 import type { RolloutSettings } from "./stages/stage-context.ts";
 import type { TrainConfig } from "./train.ts";
 
@@ -39,7 +40,8 @@ const knownSave: KnownOptions<Given<"save">> = { every: true, retain: true };
 const knownBudget: KnownOptions<Given<"budget">> = { seconds: true, tokens: true };
 const knownEarlyStop: KnownOptions<Given<"earlyStop">> = { success: true, window: true };
 
-const knownAlgorithm: KnownOptions<Algorithm> = {
+// one that is of both kinds, such as rejection tuning, is told to both
+const knownAlgorithm: KnownOptions<Algorithm & OfflineAlgorithm> = {
   name: true,
   groupSize: true,
   sampling: true,
@@ -56,6 +58,8 @@ const knownAlgorithm: KnownOptions<Algorithm> = {
   klInReward: true,
   critic: true,
   options: true,
+  examples: true,
+  reference: true,
 };
 const knownSampling: KnownOptions<Sampling> = { temperature: true, topP: true, topK: true, epsilonTool: true };
 const knownOptimizer: KnownOptions<Optimizer> = {
@@ -77,8 +81,13 @@ export function refuseUnknownSettings<Data>(config: TrainConfig<Data>): void {
   refuseUnknownOptions("train: save", config.save, knownSave);
   refuseUnknownOptions("train: budget", config.budget, knownBudget);
   refuseUnknownOptions("train: earlyStop", config.earlyStop, knownEarlyStop);
-  refuseUnknownOptions("train: algorithm", algorithm, knownAlgorithm);
-  refuseUnknownOptions("train: algorithm.sampling", algorithm?.sampling, knownSampling);
-  refuseUnknownOptions("train: algorithm.optimizer", algorithm?.optimizer, knownOptimizer);
-  refuseUnknownOptions("train: algorithm.critic", algorithm?.critic, knownCritic);
+  refuseUnknownFields("train", algorithm);
+}
+
+/** Of an algorithm, which may have been made by hand. */
+export function refuseUnknownFields(what: string, algorithm: Partial<Algorithm & OfflineAlgorithm> | undefined): void {
+  refuseUnknownOptions(`${what}: algorithm`, algorithm, knownAlgorithm);
+  refuseUnknownOptions(`${what}: algorithm.sampling`, algorithm?.sampling, knownSampling);
+  refuseUnknownOptions(`${what}: algorithm.optimizer`, algorithm?.optimizer, knownOptimizer);
+  refuseUnknownOptions(`${what}: algorithm.critic`, algorithm?.critic, knownCritic);
 }

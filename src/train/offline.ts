@@ -10,6 +10,7 @@ import type { Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
 import { fit } from "./fit.ts";
+import { refuseUnknownFields } from "./known-config.ts";
 import type { LearnRow } from "./learn-row.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import type { Example, OfflineAlgorithm } from "./offline-algorithm.ts";
@@ -72,6 +73,7 @@ export interface OfflineResult {
 export async function trainOffline(config: OfflineConfig): Promise<OfflineResult> {
   refuseUnknownOptions("trainOffline", config, knownOfflineConfig);
   refuseUnknownOptions("trainOffline: save", config.save, { every: true, retain: true });
+  refuseUnknownFields("trainOffline", config.algorithm);
   const { policy, algorithm, batchSize = 32, seed = 0, signal } = config;
   const { engine } = policy;
   const examples = algorithm.examples(await allGroups(config));
