@@ -3,7 +3,7 @@ const oldest = [22, 18] as const;
 
 /** What is wrong with a version of Node; nothing where it is new enough. */
 export function nodeProblem(version: string): string | undefined {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [major = 0, minor = 0] = version.match(/\d+/g)?.map(Number) ?? [];
   if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return undefined;
   return `Ludus needs Node ${oldest.join(".")} or newer, and this is ${version}. Install a newer one from nodejs.org.`;
 }
@@ -15,6 +15,6 @@ const problem = version === undefined ? undefined : nodeProblem(version);
 if (problem !== undefined) {
   const error = new Error(problem);
   // where it was thrown tells nobody anything
-  error.stack = problem;
+  error.stack = `Error: ${problem}`;
   throw error;
 }

@@ -30,10 +30,14 @@ const rank: Readonly<Record<string, number>> = {
 // For everyone, and so importing no folder.
 const shared = [
   "atomic-folder.ts",
+  "bounds.ts",
+  "check-node.ts",
   "clock.ts",
   "defined.ts",
   "errors.ts",
+  "known-options.ts",
   "limiter.ts",
+  "listen-error.ts",
   "nearest.ts",
   "random.ts",
   "statistics.ts",

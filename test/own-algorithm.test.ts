@@ -13,7 +13,10 @@ import type { Loss } from "../src/loss/loss.ts";
 function written(file: string): { byRank: Credit; softBound: Loss } {
   const code = /^(?:export )?const byRank[\s\S]*?const softBound[\s\S]*?^};$/m.exec(readFileSync(file, "utf8"))?.[0];
   if (code === undefined) throw new Error(`${file} has no byRank and softBound`);
-  const run = new Function(...Object.keys(credit), `${stripTypeScriptTypes(code.replaceAll("export ", ""))}; return { byRank, softBound };`);
+  const run = new Function(
+    ...Object.keys(credit),
+    `${stripTypeScriptTypes(code.replaceAll("export ", ""))}; return { byRank, softBound };`,
+  );
   return run(...Object.values(credit));
 }
 

@@ -78,6 +78,7 @@ describe("ludus", () => {
       Options:
         --help     Print this text; after a command, its options
         --version  Print the version of ludus
+        --stack    After an error, print where in the program it arose
 
       Example:
         ludus init my-agent

@@ -24,10 +24,12 @@ Training takes about a minute: the policy learns to follow a trail of notes. Rep
     const enter = directory === "." ? "" : `cd ${directory} && `;
     stdout.write(`${lines.join("\n")}\n
 Next:
-  ${enter}npm install            with npm 10: ONNXRUNTIME_NODE_INSTALL=skip npm install
+  ${enter}npm install
   npm test               checks the environment
   npm run train          about a minute; the run is kept in runs/key-hunt-1
   npm run play           play it yourself
+
+With npm 10, ONNXRUNTIME_NODE_INSTALL=skip npm install leaves out GPU libraries that ludus does not use.
 `);
     return 0;
   },
