@@ -41,21 +41,20 @@ async function main(): Promise<void> {
 }
 
 function install(): Step[] {
-  const npmrc = () => writeFileSync(join(home, "first/.npmrc"), "onnxruntime-node-install=skip\n");
   return [
     { in: ".", say: "mkdir first && cd first", do: () => mkdirSync(join(home, "first")) },
-    { in: "first", say: "npm init --yes && npm pkg set type=module", quiet: true },
-    { in: "first", say: 'echo "onnxruntime-node-install=skip" > .npmrc', do: npmrc },
+    { in: "first", say: "npm init --yes", quiet: true },
+    { in: "first", say: "npm pkg set allowScripts.onnxruntime-node=false --json" },
     { in: "first", say: `npm install ${tarball}` },
     { in: "first", say: "npx ludus version" },
   ];
 }
 
 function firstAgent(): Step[] {
-  const copy = () => writeFileSync(join(home, "first/shelf.ts"), programOf("README.md"));
+  const copy = () => writeFileSync(join(home, "first/shelf.mts"), programOf("README.md"));
   return [
-    { in: "first", say: "# shelf.ts is the program of the README", do: copy },
-    { in: "first", say: "node shelf.ts", lines: 14 },
+    { in: "first", say: "# shelf.mts is the program of the README", do: copy },
+    { in: "first", say: "node shelf.mts", lines: 14 },
     { in: "first", say: "npx ludus runs" },
     { in: "first", say: "npx ludus replay runs/shelf best", lines: 16 },
   ];

@@ -1,3 +1,5 @@
+import "./check-node.ts";
+
 export { z } from "zod";
 export { Checkpoints } from "./checkpoint/checkpoints.ts";
 export {

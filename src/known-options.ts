@@ -8,6 +8,11 @@ export type KnownOptions<Options> = { readonly [Key in KeysOf<Options>]-?: true 
 
 type KeysOf<Options> = Options extends unknown ? keyof Options & string : never;
 
+/** A misspelt option: what the compiler says of it, when the program runs. */
+export class UnknownOptionError extends TypeError {
+  override readonly name = "UnknownOptionError";
+}
+
 /**
  * Throws for a key that `what` does not know, and names the nearest one it does. Node strips types, so a misspelt option would
  * otherwise be ignored at run time.
@@ -15,7 +20,7 @@ type KeysOf<Options> = Options extends unknown ? keyof Options & string : never;
 export function refuseUnknownOptions<Options extends object>(
   what: string,
   options: Options | undefined,
-  known: KnownOptions<Options>,
+  known: KnownOptions<NoInfer<Options>>,
 ): void {
   if (options === undefined) return;
   const names = Object.keys(known);
@@ -23,6 +28,6 @@ export function refuseUnknownOptions<Options extends object>(
     if (Object.hasOwn(known, name)) continue;
     const meant = nearest(name, names);
     const remedy = meant === undefined ? `known options: ${names.join(", ")}` : `did you mean "${meant}"?`;
-    throw new TypeError(`${what}: unknown option "${name}"; ${remedy}`);
+    throw new UnknownOptionError(`${what}: unknown option "${name}"; ${remedy}`);
   }
 }

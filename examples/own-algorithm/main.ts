@@ -4,25 +4,26 @@
  *
  *     npx node examples/own-algorithm/main.ts        # exits with 1 if it does not learn
  */
-import type { Credit } from "../../src/credit/credit.ts";
+import { type Credit, creditResult, groupAttempts } from "../../src/credit/index.ts";
 import { searchQa } from "../../src/env/environments/search-qa.ts";
 import { cosine, fromScratch, grpo, imitate, train } from "../../src/index.ts";
 import type { Loss } from "../../src/loss/loss.ts";
 
-/** -1 for the worst attempt of a group, 1 for the best, ties in between; nothing where all are alike. */
+/** Credit by rank: -1 for the worst attempt of a group, 1 for the best, ties in between; nothing where all are alike. */
 const byRank: Credit = {
   name: "by-rank",
   needs: {},
   assign(rows) {
-    const advantages_B_T = rows.map(({ group, reward, mask_T }) => {
-      const others = rows.filter((row) => row.group === group);
-      const [worse, better] = [
-        others.filter((row) => row.reward < reward),
-        others.filter((row) => row.reward > reward),
-      ];
-      return Float32Array.from(mask_T, (m) => (m * (worse.length - better.length)) / others.length);
-    });
-    return { advantages_B_T, metrics: {} };
+    const groups = groupAttempts(rows); // a rollout counts once, in however many rows it is
+    const advantages_B_T = rows.map(({ mask_T }) => new Float32Array(mask_T.length));
+    for (const attempts of groups) {
+      for (const { reward, rows: own } of attempts) {
+        const rank = attempts.reduce((sum, other) => sum + Math.sign(reward - other.reward), 0) / attempts.length;
+        for (const b of own)
+          advantages_B_T[b].forEach((_, t, all_T) => (all_T[t] = rows[b].mask_T[t] === 1 ? rank : 0));
+      }
+    }
+    return creditResult(rows, groups, advantages_B_T);
   },
 };
 
@@ -34,9 +35,11 @@ const softBound: Loss = {
     let loss = 0;
     const logprobs_B_T = rows.map((row) =>
       row.logprobs_T.map((logprob, t) => {
+        if (row.mask_T[t] === 0) return 0; // nobody sampled it: whatever stands there is not read
         const bounded = Math.tanh(logprob - row.oldLogprobs_T[t]);
-        loss -= (row.mask_T[t] * bounded * row.advantages_T[t]) / tokens;
-        return (-row.mask_T[t] * (1 - bounded ** 2) * row.advantages_T[t]) / tokens;
+        const share = row.advantages_T[t] / tokens;
+        loss -= bounded * share;
+        return -(1 - bounded ** 2) * share;
       }),
     );
     return { loss, derivatives: { logprobs_B_T }, metrics: {} };

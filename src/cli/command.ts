@@ -50,6 +50,6 @@ export interface Command {
   /** What more there is to know, for `--help`. */
   readonly details?: string;
   readonly example: string;
-  /** Returns the exit status. A `LudusError` is printed without a stack and exits with 1, a `UsageError` with 2. */
+  /** Returns the exit status. What it throws exits with 1, a `UsageError` with 2; `explain-error.ts` says what is printed. */
   run(args: readonly string[], terminal: Terminal): Promise<number>;
 }

@@ -12,6 +12,7 @@ ${columns(commands.map(({ name, summary }) => [name, summary]))}
 Options:
   --help     Print this text; after a command, its options
   --version  Print the version of ludus
+  --stack    After an error, print where in the program it arose
 
 Example:
   ${commands[0]?.example ?? "ludus --help"}

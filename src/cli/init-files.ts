@@ -2,7 +2,6 @@
 export function initFiles(name: string, version: string): Readonly<Record<string, string>> {
   return {
     "package.json": packageJson(name, version),
-    ".npmrc": npmrc,
     ".gitignore": "node_modules/\nruns/\n",
     "tsconfig.json": tsconfig,
     "env.ts": envFile,
@@ -26,15 +25,11 @@ function packageJson(name: string, version: string): string {
     dependencies: { ludus: `^${version}` },
     devDependencies: { "@types/node": "^24.0.0", typescript: ">=5.8", vitest: ">=3" },
     engines: { node: ">=22.18" },
-    // npm 11.19 and later ask about every install script; older ones read .npmrc
+    // npm 11 asks about every install script; this one would download GPU libraries that ludus does not use
     allowScripts: { "onnxruntime-node": false },
   };
   return `${JSON.stringify(json, undefined, 2)}\n`;
 }
-
-const npmrc = `# GPU libraries that ludus does not use are not downloaded
-onnxruntime-node-install=skip
-`;
 
 // Node runs the files as they are: what it cannot take out is refused, and imports name the file
 const tsconfig = `{

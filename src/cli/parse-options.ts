@@ -9,6 +9,8 @@ export interface Option {
   readonly summary: string;
   /** What the help calls the value. */
   readonly value?: string;
+  /** The largest value of a number. */
+  readonly most?: number;
   /** The only values there are. */
   readonly choices?: readonly string[];
   /** May be given several times: the value is a list. */
@@ -76,24 +78,30 @@ function unknownOption(name: string, known: readonly string[]): UsageError {
   });
 }
 
-function readValue(name: string, given: string | undefined, { type, choices, value = type }: Option): unknown {
+function readValue(name: string, given: string | undefined, option: Option): unknown {
+  const { type, choices, most, value = type } = option;
   if (type === "boolean") {
     if (given === undefined) return true;
     throw usageError("bad-option", { got: `${name}=${given}`, expected: `${name} alone` });
   }
   const expected = choices === undefined ? `a ${value}` : `one of ${choices.join(", ")}`;
   if (given === undefined) throw usageError("bad-option", { got: `${name} without a value`, expected });
-  if (isRight(given, type, choices)) return type === "string" ? given : Number(given);
+  if (isRight(given, option)) return type === "string" ? given : Number(given);
   const meant = choices === undefined ? undefined : nearest(given, choices);
   throw usageError("bad-option", {
     got: `${name} ${given}`,
-    expected: type === "number" ? "a whole number of at least 0" : type === "real" ? "a number" : expected,
+    expected:
+      type === "number"
+        ? `a whole number ${most === undefined ? "of at least 0" : `from 0 to ${most}`}`
+        : type === "real"
+          ? "a number"
+          : expected,
     ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
   });
 }
 
-function isRight(given: string, type: Option["type"], choices: Option["choices"]): boolean {
-  if (type === "number") return /^\d+$/.test(given) && Number.isSafeInteger(Number(given));
+function isRight(given: string, { type, choices, most }: Option): boolean {
+  if (type === "number") return /^\d+$/.test(given) && Number(given) <= (most ?? Number.MAX_SAFE_INTEGER);
   if (type === "real") return given.trim() !== "" && Number.isFinite(Number(given));
   return choices?.includes(given) ?? true;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { LudusError } from "../errors.ts";
 import type { Command } from "./command.ts";
@@ -80,6 +80,7 @@ describe("ludus", () => {
       Options:
         --help     Print this text; after a command, its options
         --version  Print the version of ludus
+        --stack    After an error, print where in the program it arose
 
       Example:
         ludus init my-agent
@@ -97,9 +98,17 @@ describe("ludus", () => {
     expect((await run("zzzzzz")).stderr).toContain("See ludus --help.");
   });
 
-  test("prints an expected failure as one line, and lets a bug through with its stack", async () => {
+  test("prints an expected failure as one line, a bug with its stack, and all of it with --stack or DEBUG", async () => {
     expect(await run("fail")).toMatchObject({ status: 1, stderr: "no-config: got nothing, expected a file.\n" });
-    await expect(run("fail", "bug")).rejects.toThrow("a bug");
+    const stack = /^\w+: .*\n +at /;
+    expect(await run("fail", "bug")).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^TypeError: a bug\n +at /),
+    });
+    expect(await run("fail", "--stack")).toMatchObject({ status: 1, stderr: expect.stringMatching(stack) });
+    vi.stubEnv("DEBUG", "ludus");
+    expect(await run("fail")).toMatchObject({ status: 1, stderr: expect.stringMatching(stack) });
+    vi.unstubAllEnvs();
   });
 });
 

@@ -1,6 +1,7 @@
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import type { Command, Terminal } from "./command.ts";
+import { explainError } from "./explain-error.ts";
 import { commandHelp, helpText } from "./help-text.ts";
 import { harmless } from "./paint.ts";
 import { UsageError } from "./parse-options.ts";
@@ -11,14 +12,15 @@ export async function runCli(
   commands: readonly Command[],
   terminal: Terminal,
 ): Promise<number> {
-  const [first, ...rest] = args;
+  const { args: kept, withStack } = takeStack(args);
+  const [first, ...rest] = kept;
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
     terminal.stdout.write(helpText(commands));
     return 0;
   }
   const name = first === "--version" || first === "-v" ? "version" : first;
   const command = commands.find((known) => known.name === name);
-  if (command === undefined) return report(unknownCommand(name, commands), 2, terminal);
+  if (command === undefined) return report(unknownCommand(name, commands), 2, withStack, terminal);
   if (asksForHelp(rest)) {
     terminal.stdout.write(commandHelp(command));
     return 0;
@@ -26,9 +28,7 @@ export async function runCli(
   try {
     return await command.run(rest, terminal);
   } catch (error) {
-    if (error instanceof UsageError) return report(error, 2, terminal);
-    if (error instanceof LudusError) return report(error, 1, terminal);
-    throw error;
+    return report(error, error instanceof UsageError ? 2 : 1, withStack, terminal);
   }
 }
 
@@ -37,8 +37,16 @@ function asksForHelp(args: readonly string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
 }
 
-function report(error: LudusError, status: number, terminal: Terminal): number {
-  terminal.stderr.write(`${harmless(error.message)}\n`);
+/** `--stack` may stand anywhere before `--`; `DEBUG=ludus` does the same, and so does `DEBUG=*`. */
+function takeStack(args: readonly string[]): { readonly args: readonly string[]; readonly withStack: boolean } {
+  const end = args.indexOf("--");
+  const kept = args.filter((arg, index) => arg !== "--stack" || (end >= 0 && index > end));
+  const isDebug = /(^|[\s,])(ludus|\*|1|true)($|[\s,:])/.test(process.env.DEBUG ?? "");
+  return { args: kept, withStack: isDebug || kept.length < args.length };
+}
+
+function report(error: unknown, status: number, withStack: boolean, terminal: Terminal): number {
+  terminal.stderr.write(`${harmless(explainError(error, withStack))}\n`);
   return status;
 }
 

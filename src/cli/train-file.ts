@@ -87,10 +87,14 @@ function finishedNote({ steps, warmStart }: TrainConfig, stderr: Terminal["stder
     name: "finished-note",
     record(event) {
       if (event.type !== "run-start" || event.resumedAtStep === undefined || event.resumedAtStep + 1 < total) return;
-      stderr.write(`All ${total} steps are done already. More of them: --set steps=${steps * 2}.\n`);
+      const done = event.resumedAtStep + 1 - (warmStart?.steps ?? 0);
+      stderr.write(`All ${done} steps are done already. More of them: --set steps=${moreThan(done)}.\n`);
     },
   };
 }
+
+/** Twice as many, so that the advice leads somewhere however many of them there are. */
+const moreThan = (done: number) => Math.max(1, done) * 2;
 
 /** Stopped by something in the file, such as the doctor: an interrupt has an exit status of its own. */
 function isCutShort(reason: TrainResult["reason"]): boolean {

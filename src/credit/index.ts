@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { type CreditAttempt, groupAttempts } from "./attempts.ts";
 export { type BiLevelGaeOptions, biLevelGae } from "./bi-level-gae.ts";
 export type { Credit, CreditNeeds, CreditResult, CreditRow, CreditTurn } from "./credit.ts";

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { badInputContract } from "./contract/bad-input.ts";
 import { ContractContext } from "./contract/context.ts";
 import { forwardContract } from "./contract/forward.ts";
@@ -22,8 +23,12 @@ export interface EngineContractOptions {
   rounding?: "fixed" | "by-batch";
 }
 
+const knownEngineContractOptions: KnownOptions<EngineContractOptions> = { make: true, learns: true, rounding: true };
+
 /** The promises of `Engine`. Call it from a test file of each engine. */
-export function engineContract(name: string, { make, learns, rounding = "fixed" }: EngineContractOptions): void {
+export function engineContract(name: string, options: EngineContractOptions): void {
+  refuseUnknownOptions("engineContract", options, knownEngineContractOptions);
+  const { make, learns, rounding = "fixed" } = options;
   describe(`${name} keeps the engine contract`, () => {
     const context = new ContractContext(make, mkdtempSync(join(tmpdir(), "ludus-contract-")), rounding);
     beforeAll(() => context.open());

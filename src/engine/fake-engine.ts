@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { ActiveRequest } from "./active-request.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "./check-request.ts";
 import { mostProbable } from "./choose-token.ts";
@@ -33,6 +34,15 @@ export interface FakeEngineOptions {
   beforeSample?: (request: SampleRequest, signal: AbortSignal | undefined) => Promise<void> | void;
 }
 
+const knownFakeEngineOptions: KnownOptions<FakeEngineOptions> = {
+  vocabularySize: true,
+  contextLength: true,
+  distribution: true,
+  value: true,
+  tokenBytes: true,
+  beforeSample: true,
+};
+
 /** What has been asked of a fake engine since it was made. */
 export interface FakeEngine extends Engine {
   readonly samples: readonly SampleRequest[];
@@ -46,6 +56,7 @@ export interface FakeEngine extends Engine {
  *     const engine = fakeEngine({ vocabularySize: 3, distribution: (tokens, version) => [0.5, 0.25, 0.25] });
  */
 export function fakeEngine(options: FakeEngineOptions): FakeEngine {
+  refuseUnknownOptions("fakeEngine", options, knownFakeEngineOptions);
   return new HandSetEngine(options);
 }
 

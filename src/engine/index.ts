@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { type EmbeddedOptions, embedded } from "./embedded/embedded.ts";
 export {
   type Alternatives,

@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { EnvCheck } from "./check/env-check.ts";
 import type { EnvFinding } from "./check/findings.ts";
 import type { Env } from "./env.ts";
@@ -14,6 +15,14 @@ export interface CheckEnvOptions {
   /** Whether a broken promise is thrown as an error; warnings never are. */
   throw: boolean;
 }
+
+const knownCheckEnvOptions: KnownOptions<CheckEnvOptions> = {
+  tasks: true,
+  turns: true,
+  timeoutMs: true,
+  seed: true,
+  throw: true,
+};
 
 const defaults: CheckEnvOptions = { tasks: 4, turns: 40, timeoutMs: 2_000, seed: 0, throw: true };
 
@@ -34,6 +43,7 @@ export async function checkEnv<Data, State>(
   env: Env<Data, State>,
   options: Partial<CheckEnvOptions> = {},
 ): Promise<EnvReport> {
+  refuseUnknownOptions("checkEnv", options, knownCheckEnvOptions);
   const chosen = { ...defaults, ...options };
   if (typeof env.start !== "function") throw notOurs(env.name);
   const check = new EnvCheck(env as Env, chosen);

@@ -1,10 +1,11 @@
 import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { CallFormat, WantToSay } from "../policy/call-format.ts";
 import { hermes } from "../policy/formats/hermes.ts";
 import { plain } from "../policy/formats/plain.ts";
-import type { Limits } from "../rollout/limits.ts";
+import { knownLimits, type Limits } from "../rollout/limits.ts";
 import type { ToolCall } from "../schema/message.ts";
 import type { TaskSource } from "../task/task-source.ts";
 import { type ToolOptions, tool } from "../tool/define-tool.ts";
@@ -69,10 +70,31 @@ export interface EnvDefinition<Data, State, Tools extends ToolSet<State> = ToolS
   roles?: readonly string[];
 }
 
+const knownEnvFields: KnownOptions<EnvDefinition<unknown, unknown>> = {
+  name: true,
+  description: true,
+  tasks: true,
+  system: true,
+  start: true,
+  tools: true,
+  act: true,
+  score: true,
+  remind: true,
+  expert: true,
+  actions: true,
+  stateKey: true,
+  close: true,
+  limits: true,
+  format: true,
+  malformed: true,
+  roles: true,
+};
+
 /** Makes an environment of a definition, or says what is wrong with it. */
 export function defineEnv<Data, State, Tools extends ToolSet<State> = ToolSet<State>>(
   definition: EnvDefinition<Data, State, Tools>,
 ): Env<Data, State> {
+  refuseUnknownOptions("defineEnv", definition, knownEnvFields);
   const { name, system, limits, roles = ["agent"] } = definition;
   const tools = typeof definition.tools === "function" ? definition.tools(tool) : definition.tools;
   checkName("environment", name);
@@ -133,15 +155,12 @@ export function checkName(kind: string, name: string): void {
 
 /** The limits of an environment: what is not given is the default. */
 export function checkedLimits(env: string, limits: Partial<Limits> = {}): Limits {
+  refuseUnknownOptions(`limits of ${env}`, limits, knownLimits);
   for (const [limit, value] of Object.entries(limits)) checkLimit(env, limit, value);
   return { ...defaultLimits, ...limits };
 }
 
 function checkLimit(env: string, limit: string, value: unknown): void {
-  if (!Object.hasOwn(defaultLimits, limit)) {
-    const expected = Object.keys(defaultLimits).join(", ");
-    throw new LudusError("bad-env", { got: `limit "${limit}" of ${env}`, expected });
-  }
   if (typeof value === "number" && value > 0) return;
   throw new LudusError("bad-env", { got: `limits.${limit} = ${value} of ${env}`, expected: "a number above 0" });
 }

@@ -3,6 +3,7 @@ import { bounds } from "../bounds.ts";
 import { cutText } from "../cut-text.ts";
 import { defined } from "../defined.ts";
 import { errorStack, failureText } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { EpisodeTurn } from "../rollout/conversation.ts";
@@ -45,6 +46,8 @@ export interface EpisodeOptions {
   readonly sandbox?: Sandbox;
 }
 
+const knownEpisodeOptions: KnownOptions<EpisodeOptions> = { signal: true, limits: true, format: true, sandbox: true };
+
 type Draft = { -readonly [Key in keyof EpisodeTurn]: EpisodeTurn[Key] };
 
 /**
@@ -78,6 +81,7 @@ export class Episode<Data = unknown, State = unknown> {
   #result: Promise<EpisodeResult> | undefined;
 
   constructor(env: Env<Data, State>, task: Task<Data>, options: EpisodeOptions) {
+    refuseUnknownOptions("Episode", options, knownEpisodeOptions);
     this.#env = env;
     this.#task = task;
     this.#limits = options.limits ?? env.limits;

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { EnvFinding, EnvFindingCode } from "./check/findings.ts";
 export { type CheckEnvOptions, checkEnv, type EnvReport } from "./check-env.ts";
 export { defaultLimits, defineEnv, type EnvDefinition, type ToolMaker } from "./define-env.ts";

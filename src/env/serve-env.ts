@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Env } from "./env.ts";
 import { checkToolNames } from "./serve/env-session.ts";
 import { serveHttp } from "./serve/serve-http.ts";
@@ -5,6 +6,14 @@ import { serveStdio } from "./serve/serve-stdio.ts";
 import type { ServedEnv, ServeHttpOptions } from "./serve/served-env.ts";
 
 export type ServeEnvOptions = { transport: "stdio" } | ServeHttpOptions;
+
+const knownServeEnvOptions: KnownOptions<ServeEnvOptions> = {
+  transport: true,
+  port: true,
+  host: true,
+  idleMs: true,
+  maxSessions: true,
+};
 
 const defaults = { host: "127.0.0.1", idleMs: 30 * 60_000, maxSessions: 1_000 };
 
@@ -18,6 +27,7 @@ const defaults = { host: "127.0.0.1", idleMs: 30 * 60_000, maxSessions: 1_000 };
  * Each client has a session, and an episode at a time. An episode that outlasts `limits.episodeMs` is ended and closed.
  */
 export async function serveEnv<Data, State>(env: Env<Data, State>, options: ServeEnvOptions): Promise<ServedEnv> {
+  refuseUnknownOptions("serveEnv", options, knownServeEnvOptions);
   checkToolNames(env as Env);
   return "port" in options ? serveHttp(env as Env, { ...defaults, ...options }) : serveStdio(env as Env);
 }

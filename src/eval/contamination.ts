@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { World } from "../rollout/world.ts";
 
 export interface ContaminationOptions {
@@ -8,6 +9,8 @@ export interface ContaminationOptions {
   dirty: number;
   clean: number;
 }
+
+const knownContaminationOptions: KnownOptions<ContaminationOptions> = { n: true, dirty: true, clean: true };
 
 export interface ContaminationReport {
   /** For each test text the share of its words that stand in training texts as part of `n` or more in a row. */
@@ -32,6 +35,7 @@ export function contamination(
   test: readonly string[],
   options: Partial<ContaminationOptions> = {},
 ): ContaminationReport {
+  refuseUnknownOptions("contamination", options, knownContaminationOptions);
   const { n, dirty, clean } = { ...defaults, ...options };
   if (!(Number.isInteger(n) && n >= 1)) {
     throw new LudusError("bad-eval", { got: `n = ${n}`, expected: "a whole number of at least 1" });

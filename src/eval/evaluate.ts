@@ -1,5 +1,7 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createLimiter } from "../limiter.ts";
+import { knownLimits } from "../rollout/limits.ts";
 import type { Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { defaultConcurrency, type GroupOptions, runGroup } from "../rollout/run-group.ts";
 import type { World } from "../rollout/world.ts";
@@ -24,6 +26,23 @@ export interface EvalOptions
   signal?: AbortSignal;
   onRollout?: (rollout: Rollout) => void;
 }
+
+export const knownEvalOptions: KnownOptions<EvalOptions> = {
+  split: true,
+  tasks: true,
+  attempts: true,
+  temperature: true,
+  seed: true,
+  concurrency: true,
+  signal: true,
+  onRollout: true,
+  topP: true,
+  topK: true,
+  limits: true,
+  format: true,
+  sandbox: true,
+  context: true,
+};
 
 export interface EvalReport {
   readonly split: string;
@@ -85,6 +104,8 @@ export async function measure<Data>(
   policy: Policy,
   options: Partial<EvalOptions> = {},
 ): Promise<EvalReport> {
+  refuseUnknownOptions("evaluate", options, knownEvalOptions);
+  refuseUnknownOptions("limits of evaluate", options.limits, knownLimits);
   const { split, tasks, attempts, seed, concurrency, ...rest } = { ...evalDefaults, ...options };
   const tally = new FailureTally("evaluation");
   const onRollout = (rollout: Rollout) => {

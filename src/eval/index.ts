@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { budgetCurve, evaluateSplits } from "./budget-curve.ts";
 export { type ContaminationOptions, type ContaminationReport, contamination } from "./contamination.ts";
 export { type EvalOptions, type EvalReport, evalDefaults, evaluate } from "./evaluate.ts";

@@ -3,6 +3,7 @@ import { fakeEngine } from "../engine/fake-engine.ts";
 import { defineEnv } from "../env/define-env.ts";
 import type { Env } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createRng, type Rng } from "../random.ts";
 import { fakeTrajectory } from "../schema/fake-trajectory.ts";
 import type { Task } from "../schema/task.ts";
@@ -16,6 +17,8 @@ export interface GuideContractOptions {
   readonly env?: Env;
 }
 
+const knownGuideContractOptions: KnownOptions<GuideContractOptions> = { env: true };
+
 const letters = defineEnv({
   name: "letters",
   tasks: listed({ train: [..."abcdefghijklmnopqrstuvwxyz"], test: ["z"] }),
@@ -24,6 +27,7 @@ const letters = defineEnv({
 
 /** The promises of `Guide`. Call it inside a `describe` of each guide; `make` makes it as a configuration would. */
 export function guideContract(make: () => MakeGuide, options: GuideContractOptions = {}): void {
+  refuseUnknownOptions("guideContract", options, knownGuideContractOptions);
   const engine = fakeEngine({ vocabularySize: 2, distribution: [1, 1] });
   const env = options.env ?? (letters as Env);
   const fresh = () => make()({ env, split: "train", seed: 7, engine });

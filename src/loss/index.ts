@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { Aggregation } from "./aggregation.ts";
 export { type CispoLossOptions, cispoLoss } from "./cispo-loss.ts";
 export { addMetrics, scaleLoss, sumLosses } from "./combine.ts";

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { metric } from "../schema/metric-names.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 import { FailureNotes } from "./failure-notes.ts";
@@ -19,6 +20,8 @@ export interface ConsoleMonitorOptions {
   now?: () => number;
 }
 
+const knownConsoleMonitorOptions: KnownOptions<ConsoleMonitorOptions> = { stream: true, everySeconds: true, now: true };
+
 /**
  * Shows the progress of a run. On a terminal, three lines are redrawn at every step; elsewhere a plain line is written every few
  * seconds. Phases, evaluations, findings, warnings and the first of each failure have lines of their own, which are not redrawn;
@@ -28,7 +31,9 @@ export interface ConsoleMonitorOptions {
  *     reward  0.62 ▁▂▃▄▆▇
  *     success 0.58 ▁▂▃▄▆▇
  */
-export function consoleMonitor({ stream, everySeconds = 10, now = clock }: ConsoleMonitorOptions): Monitor {
+export function consoleMonitor(options: ConsoleMonitorOptions): Monitor {
+  refuseUnknownOptions("consoleMonitor", options, knownConsoleMonitorOptions);
+  const { stream, everySeconds = 10, now = clock } = options;
   const progress = new Progress(now);
   const isLive = stream.isTTY === true;
   const live = new LiveLines(stream);

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { metric } from "../schema/metric-names.ts";
 export { type ConsoleMonitorOptions, consoleMonitor, type Screen } from "./console-monitor.ts";
 export {

@@ -1,4 +1,5 @@
 import { wallClock } from "../clock.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { jsonLine } from "../schema/json-lines.ts";
 import { jsonReal } from "../schema/json-real.ts";
 import type { RunEvent } from "../schema/run-event.ts";
@@ -12,8 +13,12 @@ export interface JsonlMonitorOptions {
   now?: () => number;
 }
 
+const knownJsonlMonitorOptions: KnownOptions<JsonlMonitorOptions> = { file: true, now: true };
+
 /** Writes every event as a line of JSON at once. Numbers that JSON cannot express become strings, such as "NaN". */
-export function jsonlMonitor({ file, now = wholeMilliseconds }: JsonlMonitorOptions): Monitor {
+export function jsonlMonitor(options: JsonlMonitorOptions): Monitor {
+  refuseUnknownOptions("jsonlMonitor", options, knownJsonlMonitorOptions);
+  const { file, now = wholeMilliseconds } = options;
   const output = openAppendFile(file);
   return {
     name: "jsonl",

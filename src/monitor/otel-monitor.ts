@@ -1,4 +1,5 @@
 import { wallClock } from "../clock.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Monitor } from "./monitor.ts";
 import { type PlannedSpan, rolloutSpan } from "./otel/rollout-spans.ts";
 import { type HrTime, loadTracingApi, type Span, type Tracer, type TracingApi } from "./otel/tracer.ts";
@@ -18,6 +19,14 @@ export interface OtelMonitorOptions {
   now: () => number;
 }
 
+const knownOtelMonitorOptions: KnownOptions<OtelMonitorOptions> = {
+  tracer: true,
+  agent: true,
+  model: true,
+  content: true,
+  now: true,
+};
+
 const defaults = { model: "policy", content: false };
 
 /**
@@ -28,6 +37,7 @@ const defaults = { model: "policy", content: false };
  *     await train({ …, monitors: [await otelMonitor()] });
  */
 export async function otelMonitor(options: Partial<OtelMonitorOptions> = {}): Promise<Monitor> {
+  refuseUnknownOptions("otelMonitor", options, knownOtelMonitorOptions);
   const api = await loadTracingApi();
   const { model, content, tracer = api.tracer("ludus"), now = wallClock } = { ...defaults, ...options };
   let agent = options.agent ?? "agent";

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { wallClock } from "../clock.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { type AppendFile, openAppendFile } from "./append-file.ts";
 import type { Monitor } from "./monitor.ts";
 import { encodeFileVersion, encodeScalars } from "./tensorboard/event.ts";
@@ -13,8 +14,12 @@ export interface TensorboardMonitorOptions {
   now?: () => number;
 }
 
+const knownTensorboardMonitorOptions: KnownOptions<TensorboardMonitorOptions> = { directory: true, now: true };
+
 /** Writes the metrics of steps and evaluations as TensorBoard event files. A resumed run adds a file to the folder. */
-export function tensorboardMonitor({ directory, now = wallClock }: TensorboardMonitorOptions): Monitor {
+export function tensorboardMonitor(options: TensorboardMonitorOptions): Monitor {
+  refuseUnknownOptions("tensorboardMonitor", options, knownTensorboardMonitorOptions);
+  const { directory, now = wallClock } = options;
   mkdirSync(directory, { recursive: true });
   const seconds = () => now() / 1000;
   const stamp = Math.floor(seconds()).toString().padStart(10, "0");

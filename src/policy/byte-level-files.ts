@@ -1,4 +1,5 @@
 import { defined } from "../defined.ts";
+import type { KnownOptions } from "../known-options.ts";
 import { type ControlTokenOptions, roleTokens } from "./control-tokens.ts";
 import { defaultChatTemplate } from "./default-chat-template.ts";
 import type { TokenizerFiles } from "./tokenizer.ts";
@@ -15,6 +16,15 @@ export interface ByteLevelOptions extends ControlTokenOptions {
   /** A Jinja template; `defaultChatTemplate` by default, where the tokenizer has its tokens. */
   chatTemplate?: string;
 }
+
+export const knownByteLevelOptions: KnownOptions<ByteLevelOptions> = {
+  eos: true,
+  chatTemplate: true,
+  special: true,
+  markup: true,
+  pad: true,
+  bos: true,
+};
 
 /** The files of a byte-level BPE tokenizer, such that transformers and `tokenizerFromFiles` read the same. */
 export function byteLevelFiles(

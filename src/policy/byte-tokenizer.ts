@@ -1,6 +1,7 @@
+import { refuseUnknownOptions } from "../known-options.ts";
 import { addedTokenSplitter } from "./added-tokens.ts";
 import { byteCharacters, utf8 } from "./byte-level.ts";
-import { type ByteLevelOptions, byteLevelFiles } from "./byte-level-files.ts";
+import { type ByteLevelOptions, byteLevelFiles, knownByteLevelOptions } from "./byte-level-files.ts";
 import { controlTokens } from "./control-tokens.ts";
 import { tokenizerFromFiles } from "./load-tokenizer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -10,6 +11,7 @@ import type { Tokenizer } from "./tokenizer.ts";
  * for tiny models, whose vocabulary would otherwise be most of their weights.
  */
 export function byteTokenizer(options: ByteLevelOptions = {}): Tokenizer {
+  refuseUnknownOptions("byteTokenizer", options, knownByteLevelOptions);
   const vocab = Object.fromEntries(byteCharacters.map((character, byte) => [character, byte]));
   const added = controlTokens(256, options);
   const split = addedTokenSplitter(added, (text) => text);

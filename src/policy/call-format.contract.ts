@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { ToolCall, ToolSpec } from "../schema/message.ts";
 import type { CallFormat, WantToSay } from "./call-format.ts";
@@ -16,8 +17,16 @@ export interface CallFormatContractOptions {
   answersBesideCalls: boolean;
 }
 
+const knownOptions: KnownOptions<CallFormatContractOptions> = {
+  call: true,
+  maxCalls: true,
+  hasThoughts: true,
+  answersBesideCalls: true,
+};
+
 /** What every format must do: read anything, and read what it wrote as it was meant. */
 export function callFormatContract(name: string, make: () => CallFormat, options: CallFormatContractOptions): void {
+  refuseUnknownOptions("callFormatContract", options, knownOptions);
   describe(`call format contract: ${name}`, () => {
     const format = make();
 

@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import { type ChatSuffix, chatSuffix, question, toolAnswer } from "./chat-suffix.ts";
 import type { ChatMessage, RenderChatOptions } from "./chat-template.ts";
@@ -17,11 +18,19 @@ export interface ChatRendererOptions extends Pick<RenderChatOptions, "variables"
   template?: string;
 }
 
+const knownChatRendererOptions: KnownOptions<ChatRendererOptions> = {
+  tokenizer: true,
+  template: true,
+  now: true,
+  variables: true,
+};
+
 /**
  * Any Hugging Face chat template, turn by turn. A template that cannot be continued so is refused here. Tool answers that it has
  * no place for become the user's words.
  */
 export function chatRenderer(options: ChatRendererOptions): Renderer {
+  refuseUnknownOptions("chatRenderer", options, knownChatRendererOptions);
   const { tokenizer } = options;
   const template = chatTemplateOf(tokenizer, options.template);
   const words = ownWords(tokenizer);

@@ -1,6 +1,7 @@
 import { bounds } from "../bounds.ts";
 import { defined } from "../defined.ts";
 import { errorText, LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { ChatInterpreter } from "./chat-interpreter.ts";
 import { formatTime } from "./format-time.ts";
 import { huggingFaceJinja, type TemplateEnvironment, type TemplateNode } from "./huggingface.ts";
@@ -31,8 +32,19 @@ export interface RenderChatOptions {
   variables?: Readonly<Record<string, unknown>>;
 }
 
+const knownRenderChatOptions: KnownOptions<RenderChatOptions> = {
+  template: true,
+  messages: true,
+  tools: true,
+  addGenerationPrompt: true,
+  specialTokens: true,
+  now: true,
+  variables: true,
+};
+
 /** The text a chat template makes of a conversation: that of transformers' `apply_chat_template(…, tokenize=False)`. */
 export function renderChat(options: RenderChatOptions): string {
+  refuseUnknownOptions("renderChat", options, knownRenderChatOptions);
   try {
     const program = parsedTemplate(options.template);
     return new ChatInterpreter(program, environmentOf(options)).run(program).value as string;

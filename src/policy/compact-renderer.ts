@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import type { CallFormat } from "./call-format.ts";
 import { parametersOf } from "./formats/positional-arguments.ts";
@@ -18,13 +19,21 @@ export interface CompactRendererOptions {
   describeTools?: boolean;
 }
 
+const knownCompactRendererOptions: KnownOptions<CompactRendererOptions> = {
+  tokenizer: true,
+  speak: true,
+  describeTools: true,
+};
+
 /**
  * For tiny models trained from scratch: observations are plain text, one control token starts the policy's turn, and eos, which
  * the policy samples, ends it. No roles, no template.
  *
  *     Guess my number.<|im_start|>50<|im_end|>higher<|im_start|>75<|im_end|>
  */
-export function compactRenderer({ tokenizer, speak, describeTools = false }: CompactRendererOptions): Renderer {
+export function compactRenderer(options: CompactRendererOptions): Renderer {
+  refuseUnknownOptions("compactRenderer", options, knownCompactRendererOptions);
+  const { tokenizer, speak, describeTools = false } = options;
   const eos = eosOf(tokenizer);
   const opening = Int32Array.of(openingOf(tokenizer, eos, speak));
   const texts = { opening: tokenizer.decode(opening, { special: true }), eos: eos.text };

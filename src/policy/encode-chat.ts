@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { RenderChatOptions } from "./chat-template.ts";
 import { renderGuarded } from "./guarded-chat.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -9,14 +10,26 @@ export interface EncodeChatOptions extends Omit<RenderChatOptions, "template" | 
   template?: string;
 }
 
+const knownEncodeChatOptions: KnownOptions<EncodeChatOptions> = {
+  tokenizer: true,
+  template: true,
+  messages: true,
+  tools: true,
+  addGenerationPrompt: true,
+  now: true,
+  variables: true,
+};
+
 /**
  * A conversation as tokens. The template's control tokens are control tokens; the same text inside a message or a tool is
  * ordinary text, so nothing that was read can end a turn. In the messages of assistant and system markup stays markup: `<think>`
  * and `<tool_call>` are theirs to write, turn tokens are not.
  */
-export function encodeChat({ tokenizer, ...options }: EncodeChatOptions): Int32Array {
+export function encodeChat(options: EncodeChatOptions): Int32Array {
+  refuseUnknownOptions("encodeChat", options, knownEncodeChatOptions);
+  const { tokenizer, ...chat } = options;
   const template = chatTemplateOf(tokenizer, options.template);
-  const { text, ranges } = renderGuarded(tokenizer, { ...options, template });
+  const { text, ranges } = renderGuarded(tokenizer, { ...chat, template });
   return tokenizer.encode(text, { special: true, plain: ranges });
 }
 

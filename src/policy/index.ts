@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { ByteLevelOptions } from "./byte-level-files.ts";
 export { byteTokenizer } from "./byte-tokenizer.ts";
 export type { CallFormat, Said, SaidCall, WantToSay } from "./call-format.ts";

@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { byteCharacters, utf8 } from "./byte-level.ts";
 import { type ByteLevelOptions, byteLevelFiles } from "./byte-level-files.ts";
 import { controlTokens } from "./control-tokens.ts";
@@ -15,12 +16,24 @@ export interface TrainBpeOptions extends ByteLevelOptions {
   vocabularySize: number;
 }
 
+const knownTrainBpeOptions: KnownOptions<TrainBpeOptions> = {
+  markup: true,
+  eos: true,
+  texts: true,
+  vocabularySize: true,
+  special: true,
+  pad: true,
+  bos: true,
+  chatTemplate: true,
+};
+
 /**
  * Learns a byte-level BPE tokenizer from text: ids 0 to 255 are the bytes, then come the merges, most frequent first, then
  * the control tokens. The same texts give the same tokenizer. Where the texts hold too little that repeats, the vocabulary
  * stays smaller than asked; read `vocabularySize`.
  */
 export function trainBpe(options: TrainBpeOptions): Tokenizer {
+  refuseUnknownOptions("trainBpe", options, knownTrainBpeOptions);
   const smallest = 256 + controlTokens(256, options).length;
   if (!Number.isInteger(options.vocabularySize) || options.vocabularySize < smallest) {
     throw new LudusError("vocabulary-too-small", {

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { openLab } from "./open-lab.ts";
 import type { Recipe } from "./recipe.ts";
 import { type RecipeResult, summarise, type Trial } from "./recipe-result.ts";
@@ -15,6 +16,15 @@ export interface RunRecipeOptions {
   onSeed: (result: RecipeResult) => void;
 }
 
+const knownRunRecipeOptions: KnownOptions<RunRecipeOptions> = {
+  seeds: true,
+  firstSeed: true,
+  budgetSeconds: true,
+  signal: true,
+  onProgress: true,
+  onSeed: true,
+};
+
 const defaults: RunRecipeOptions = {
   seeds: 3,
   firstSeed: 0,
@@ -26,6 +36,7 @@ const defaults: RunRecipeOptions = {
 
 /** Trains a recipe's arms for each seed and tells what came of it. */
 export async function runRecipe(recipe: Recipe, options: Partial<RunRecipeOptions> = {}): Promise<RecipeResult> {
+  refuseUnknownOptions("runRecipe", options, knownRunRecipeOptions);
   const { seeds, firstSeed, budgetSeconds, signal, onProgress, onSeed } = { ...defaults, ...options };
   const started = performance.now();
   const elapsed = () => (performance.now() - started) / 1000;

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { alphaAt } from "../scorer/progressive.ts";
 import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
@@ -12,11 +13,19 @@ export interface AlphaScheduleOptions<Data, State> {
   progress: () => number;
 }
 
+const knownAlphaScheduleOptions: KnownOptions<AlphaScheduleOptions<unknown, unknown>> = {
+  outcome: true,
+  steps: true,
+  stepRange: true,
+  progress: true,
+};
+
 /**
  * α · outcome + (1 − α) · mean of the steps, with α 0.3, 0.7 and 1 in the three thirds of training. From no paper; `staged` is
  * the published idea. The same episode scores alike only at the same progress.
  */
 export function alphaSchedule<Data, State = unknown>(options: AlphaScheduleOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("alphaSchedule", options, knownAlphaScheduleOptions);
   const { outcome, steps, stepRange = [0, 1], progress } = options;
   const [low, high] = rangeOf(outcome);
   return makeReward(

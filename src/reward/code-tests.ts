@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type CodeOutcome, codeRlReturn, testsScore } from "../scorer/code-rl.ts";
 import {
@@ -20,11 +21,19 @@ export interface CodeTestsOptions<Data, State> {
   limits?: Partial<JavaScriptTestLimits>;
 }
 
+const knownCodeTestsOptions: KnownOptions<CodeTestsOptions<unknown, unknown>> = {
+  tests: true,
+  code: true,
+  credit: true,
+  limits: true,
+};
+
 /**
  * Runs the JavaScript that the policy wrote against tests in a process of its own, which never sees what is expected. Give
  * the environment a `limits.envMs` above that of all tests.
  */
 export function codeTests<Data, State = unknown>(options: CodeTestsOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("codeTests", options, knownCodeTestsOptions);
   const { tests, code = ({ answer }) => lastCodeBlock(answer), credit = "share", limits = {} } = options;
   return makeReward(
     async (episode) => {

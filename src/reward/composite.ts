@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createComposite } from "../scorer/composite.ts";
 import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
@@ -6,6 +7,8 @@ export interface CompositeRewardOptions<Part extends string = string> {
   /** The part that says whether the task was solved; "outcome" by default. */
   outcome: Part;
 }
+
+const knownCompositeRewardOptions: KnownOptions<CompositeRewardOptions> = { outcome: true };
 
 type Rewards<Data, State> = Readonly<Record<string, Reward<Data, State>>>;
 
@@ -31,8 +34,10 @@ export function composite<All extends Rewards<never, never>>(
 ): Reward<never, never>;
 export function composite<Data, State>(
   rewards: Rewards<Data, State>,
-  { outcome = "outcome" }: Partial<CompositeRewardOptions> = {},
+  options: Partial<CompositeRewardOptions> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("composite", options, knownCompositeRewardOptions);
+  const { outcome = "outcome" } = options;
   const entries = Object.entries(rewards);
   const sum = createComposite({
     weights: Object.fromEntries(entries.map(([name]) => [name, 1])),

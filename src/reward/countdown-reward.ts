@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type Countdown, countdownScore, tinyZeroScore } from "../scorer/countdown.ts";
 import { lastText } from "./episode-text.ts";
@@ -9,11 +10,15 @@ export interface CountdownRewardOptions {
   rule: "tiny-zero" | "ragen";
 }
 
+const knownCountdownRewardOptions: KnownOptions<CountdownRewardOptions> = { rule: true };
+
 /** Countdown: 1 for an equation of all the numbers that hits the target, 0.1 for a try, else 0. */
 export function countdownReward<Data, State = unknown>(
   puzzle: (task: Data) => Countdown,
-  { rule = "tiny-zero" }: Partial<CountdownRewardOptions> = {},
+  options: Partial<CountdownRewardOptions> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("countdownReward", options, knownCountdownRewardOptions);
+  const { rule = "tiny-zero" } = options;
   return makeReward(
     (episode) => {
       const wanted = puzzle(episode.task);

@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
@@ -7,6 +8,8 @@ export interface EnsembleOptions {
   aggregate: "mean" | "min" | "mean-variance";
   lambda: number;
 }
+
+const knownEnsembleOptions: KnownOptions<EnsembleOptions> = { aggregate: true, lambda: true };
 
 const defaults: EnsembleOptions = { aggregate: "mean", lambda: 1 };
 
@@ -18,6 +21,7 @@ export function ensemble<Data, State = unknown>(
   members: readonly Reward<Data, State>[],
   options: Partial<EnsembleOptions> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("ensemble", options, knownEnsembleOptions);
   const chosen = { ...defaults, ...options };
   if (members.length === 0) {
     throw new LudusError("ensemble-empty", { got: "no rewards", expected: "one reward at least" });

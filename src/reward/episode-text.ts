@@ -1,3 +1,4 @@
+import type { KnownOptions } from "../known-options.ts";
 import type { Turn } from "../schema/turn.ts";
 import type { ScoredEpisode } from "./reward.ts";
 
@@ -10,6 +11,8 @@ export type GoldOf<Data> = (task: Data) => string | readonly string[];
 export interface TextOptions<Data, State> {
   text: TextOf<Data, State>;
 }
+
+export const knownTextOptions: KnownOptions<TextOptions<unknown, unknown>> = { text: true };
 
 /** What the policy said last, thoughts included. */
 export function lastText({ turns }: Pick<ScoredEpisode, "turns">): string {

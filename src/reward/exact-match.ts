@@ -1,6 +1,7 @@
+import { refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { exactMatchScore, normalizeAnswer } from "../scorer/normalize-answer.ts";
-import type { GoldOf, TextOptions } from "./episode-text.ts";
+import { type GoldOf, knownTextOptions, type TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
@@ -10,8 +11,10 @@ import type { Reward } from "./reward.ts";
  */
 export function exactMatch<Data, State = unknown>(
   gold: GoldOf<Data>,
-  { text = ({ answer }) => answer }: Partial<TextOptions<Data, State>> = {},
+  options: Partial<TextOptions<Data, State>> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("exactMatch", options, knownTextOptions);
+  const { text = ({ answer }) => answer } = options;
   return makeReward(
     (episode) => {
       const said = text(episode);

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { hasTagFormat } from "../scorer/format-tags.ts";
 import { makeReward } from "./make-reward.ts";
@@ -9,6 +10,8 @@ export interface FormatOptions {
   weight: number;
 }
 
+const knownFormatOptions: KnownOptions<FormatOptions> = { turns: true, weight: true };
+
 const defaults: FormatOptions = { turns: "every", weight: 1 };
 
 /** `weight` for turns that are these blocks, each once and in this order, with nothing around them: `format(["think", "answer"])`. */
@@ -16,6 +19,7 @@ export function format<Data, State = unknown>(
   tags: readonly string[],
   options: Partial<FormatOptions> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("format", options, knownFormatOptions);
   const { turns: which, weight } = { ...defaults, ...options };
   return makeReward(
     ({ turns }) => {

@@ -1,5 +1,6 @@
+import { refuseUnknownOptions } from "../known-options.ts";
 import type { FuzzyJudge } from "../scorer/web-arena-checks.ts";
-import { type JudgeClientOptions, judgeClient } from "./judge/judge-client.ts";
+import { type JudgeClientOptions, judgeClient, knownJudgeClientOptions } from "./judge/judge-client.ts";
 import type { ScoredEpisode } from "./reward.ts";
 
 const questions = {
@@ -15,6 +16,7 @@ const questions = {
 
 /** Answers WebArena's `fuzzy_match` with a language model: the share of votes that say yes. */
 export function fuzzyJudge(options: JudgeClientOptions): FuzzyJudge<Pick<ScoredEpisode, "signal">> {
+  refuseUnknownOptions("fuzzyJudge", options, knownJudgeClientOptions);
   const client = judgeClient(options);
   return async ({ kind, intent, reference, prediction }, { signal }) => {
     const { instructions, text } = questions[kind];

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { Countdown } from "../scorer/countdown.ts";
 export { dast } from "../scorer/dast.ts";
 export type { TagRule } from "../scorer/format-tags.ts";

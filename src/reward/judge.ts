@@ -1,5 +1,6 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Score } from "../schema/score.ts";
-import { type JudgeClientOptions, judgeClient } from "./judge/judge-client.ts";
+import { type JudgeClientOptions, judgeClient, knownJudgeClientOptions } from "./judge/judge-client.ts";
 import { checkRubric, defaultRubric, type Rubric } from "./judge/rubric.ts";
 import { trajectorySections } from "./judge/trajectory-sections.ts";
 import type { Verdict } from "./judge/verdict.ts";
@@ -21,6 +22,16 @@ export interface JudgeOptions<Data> extends JudgeClientOptions {
   maxChars?: number;
 }
 
+const knownJudgeOptions: KnownOptions<JudgeOptions<unknown>> = {
+  ...knownJudgeClientOptions,
+  task: true,
+  reference: true,
+  rubric: true,
+  vote: true,
+  successAt: true,
+  maxChars: true,
+};
+
 const instructions =
   "You judge what an agent did. You are shown its task, what it said (POLICY), what it was told (ENVIRONMENT) and its final answer.";
 
@@ -33,6 +44,7 @@ const instructions =
  * verdict, no budget) is an error and never a score. Give the environment a `limits.envMs` that leaves time for retries.
  */
 export function judge<Data, State = unknown>(options: JudgeOptions<Data>): Reward<Data, State> {
+  refuseUnknownOptions("judge", options, knownJudgeOptions);
   const { task: asked, reference, vote = "majority", successAt = 1, maxChars = 60_000, ...rest } = options;
   const rubric = checkRubric(options.rubric ?? defaultRubric);
   const client = judgeClient(rest);

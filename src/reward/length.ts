@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import {
   linearLengthPenalty,
@@ -25,8 +26,16 @@ export interface LinearLengthOptions {
   floor?: number;
 }
 
+const knownLinearLengthOptions: KnownOptions<LinearLengthOptions> = {
+  unit: true,
+  target: true,
+  weight: true,
+  floor: true,
+};
+
 /** −weight · max(0, length − target), to be added to an outcome. */
 export function linearLength<Data, State = unknown>(options: LinearLengthOptions): Reward<Data, State> {
+  refuseUnknownOptions("linearLength", options, knownLinearLengthOptions);
   const { unit, floor = -1 } = options;
   return makeReward(
     (episode) => makeScore({ length: Math.max(floor, linearLengthPenalty(0, lengthOf(episode, unit), options)) }),
@@ -41,11 +50,15 @@ export interface SigmoidLengthOptions {
   temperature: number;
 }
 
+const knownSigmoidLengthOptions: KnownOptions<SigmoidLengthOptions> = { unit: true, target: true, temperature: true };
+
 /** A reward that is never negative, times σ(−(length − target) / temperature). What that takes is the part `length`. */
 export function sigmoidLength<Data, State = unknown>(
   reward: Reward<Data, State>,
-  { unit, ...options }: SigmoidLengthOptions,
+  options: SigmoidLengthOptions,
 ): Reward<Data, State> {
+  refuseUnknownOptions("sigmoidLength", options, knownSigmoidLengthOptions);
+  const { unit, ...shape } = options;
   const [low, high] = rangeOf(reward);
   if (low < 0) {
     throw new LudusError("reward-negative", {
@@ -57,20 +70,28 @@ export function sigmoidLength<Data, State = unknown>(
   return makeReward(
     async (episode) => {
       const { total, parts, success } = await reward(episode);
-      const left = sigmoidLengthPenalty(total, lengthOf(episode, unit), options);
+      const left = sigmoidLengthPenalty(total, lengthOf(episode, unit), shape);
       return { total: left, parts: { ...parts, length: (parts.length ?? 0) + left - total }, success };
     },
     { range: [0, high], warnings: warningsOf(reward) },
   );
 }
 
+type SoftOverlongRewardOptions = { unit: LengthUnit } & Pick<SoftOverlongOptions, "maxLength" | "cacheLength"> &
+  Partial<Pick<SoftOverlongOptions, "factor">>;
+
+const knownSoftOverlongOptions: KnownOptions<SoftOverlongRewardOptions> = {
+  unit: true,
+  maxLength: true,
+  cacheLength: true,
+  factor: true,
+};
+
 /** DAPO's soft overlong punishment (arXiv 2503.14476), in turns or characters where DAPO counts tokens. */
-export function softOverlong<Data, State = unknown>({
-  unit,
-  ...options
-}: { unit: LengthUnit } & Pick<SoftOverlongOptions, "maxLength" | "cacheLength"> &
-  Partial<Pick<SoftOverlongOptions, "factor">>): Reward<Data, State> {
-  return makeReward((episode) => makeScore({ length: softOverlongPenalty(lengthOf(episode, unit), options) }), {
-    range: [-(options.factor ?? 1), 0],
+export function softOverlong<Data, State = unknown>(options: SoftOverlongRewardOptions): Reward<Data, State> {
+  refuseUnknownOptions("softOverlong", options, knownSoftOverlongOptions);
+  const { unit, ...shape } = options;
+  return makeReward((episode) => makeScore({ length: softOverlongPenalty(lengthOf(episode, unit), shape) }), {
+    range: [-(shape.factor ?? 1), 0],
   });
 }

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Score } from "../schema/score.ts";
 import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
 
@@ -6,11 +7,14 @@ export interface RewardFacts {
   readonly warnings?: readonly string[];
 }
 
+const knownRewardFacts: KnownOptions<RewardFacts> = { range: true, warnings: true };
+
 /** Makes a reward of a function, its range and its warnings. */
 export function makeReward<Data, State>(
   score: (episode: ScoredEpisode<Data, State>) => Score | Promise<Score>,
   facts: RewardFacts = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("makeReward", facts, knownRewardFacts);
   // wrapped, so that the caller's function is not changed
   return Object.assign((episode: ScoredEpisode<Data, State>) => score(episode), facts);
 }

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type BoundingBox, isPointInBox, type Point } from "../scorer/point-in-box.ts";
 import { parseUiAction } from "../scorer/ui-r1.ts";
@@ -11,8 +12,11 @@ export interface PointInBoxOptions<Data, State> {
   point?: (episode: ScoredEpisode<Data, State>) => Point | null;
 }
 
+const knownPointInBoxOptions: KnownOptions<PointInBoxOptions<unknown, unknown>> = { box: true, point: true };
+
 /** 1 where the click lies in the box, edges included, else 0. */
 export function pointInBox<Data, State = unknown>(options: PointInBoxOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("pointInBox", options, knownPointInBoxOptions);
   const { box, point = (episode) => parseUiAction(lastText(episode)).point } = options;
   return makeReward(
     (episode) => {

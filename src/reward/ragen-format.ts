@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { parseRagenActions, ragenPenalties } from "../scorer/ragen.ts";
 import { makeReward } from "./make-reward.ts";
@@ -14,10 +15,18 @@ export interface RagenFormatOptions<Data> {
   isValid: (action: string, task: Data) => boolean;
 }
 
+const knownRagenFormatOptions: KnownOptions<RagenFormatOptions<unknown>> = {
+  penalty: true,
+  floor: true,
+  actions: true,
+  isValid: true,
+};
+
 /** RAGEN (arXiv 2504.20073): −0.1 for every turn whose format is broken or whose actions are not all valid, solved or not. */
 export function ragenFormat<Data, State = unknown>(
   options: Partial<RagenFormatOptions<Data>> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("ragenFormat", options, knownRagenFormatOptions);
   const { penalty = -0.1, floor = -1, actions = (text) => parseRagenActions(text), isValid = () => true } = options;
   return makeReward(
     ({ task, turns }) => {

@@ -4,7 +4,7 @@ import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createRng } from "../random.ts";
 import { hashText } from "../task/seeds.ts";
 import type { GroupReward, GroupScore } from "./group-reward.ts";
-import { type JudgeClientOptions, judgeClient, judgeClientOptions } from "./judge/judge-client.ts";
+import { type JudgeClientOptions, judgeClient, knownJudgeClientOptions } from "./judge/judge-client.ts";
 import type { Rubric } from "./judge/rubric.ts";
 import { attemptSections } from "./judge/trajectory-sections.ts";
 import type { Verdict } from "./judge/verdict.ts";
@@ -23,7 +23,7 @@ export interface RelativeJudgeOptions<Data> extends JudgeClientOptions {
 }
 
 const known: KnownOptions<RelativeJudgeOptions<unknown>> = {
-  ...judgeClientOptions,
+  ...knownJudgeClientOptions,
   task: true,
   criteria: true,
   weight: true,

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type SearchR1Weights, searchR1FormatScore, searchR1Score } from "../scorer/search-r1.ts";
 import { allText, type GoldOf, taggedTranscript } from "./episode-text.ts";
@@ -13,11 +14,14 @@ export function searchR1<Data, State = unknown>(gold: GoldOf<Data>): Reward<Data
   });
 }
 
+const knownWeights: KnownOptions<SearchR1Weights> = { structure: true, retrieval: true, finalFormat: true };
+
 /** Search-R1 v0.3: exact match, and less for structure, retrieval or an answer tag alone. Solved is the exact match. */
 export function searchR1Format<Data, State = unknown>(
   gold: GoldOf<Data>,
   weights: Partial<SearchR1Weights> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("searchR1Format", weights, knownWeights);
   return makeReward(
     (episode) => {
       const golds = gold(episode.task);

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Score } from "../schema/score.ts";
 import { makeScore } from "../schema/score.ts";
 import { defaultStageWeights, type StageWeights, stagedParts } from "../scorer/progressive.ts";
@@ -18,6 +19,14 @@ export interface StagedOptions<Data, State> {
   weights?: Partial<StageWeights>;
 }
 
+const knownStagedOptions: KnownOptions<StagedOptions<unknown, unknown>> = {
+  answer: true,
+  parsed: true,
+  fits: true,
+  answered: true,
+  weights: true,
+};
+
 const none: Score = { total: 0, parts: {}, success: false };
 
 /**
@@ -25,6 +34,7 @@ const none: Score = { total: 0, parts: {}, success: false };
  * weights are Ludus's own.
  */
 export function staged<Data, State = unknown>(options: StagedOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("staged", options, knownStagedOptions);
   const { answer, parsed = isParsed, fits = hasFittingCalls, answered = hasAnswer, weights = {} } = options;
   const high = Object.values({ ...defaultStageWeights, ...weights }).reduce((sum, weight) => sum + weight, 0);
   return makeReward(

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { firstVisitBonuses } from "../scorer/subgoals.ts";
 import { makeReward } from "./make-reward.ts";
@@ -10,11 +11,15 @@ export interface SubgoalsOptions<Data, State> {
   reached: (episode: ScoredEpisode<Data, State>) => readonly ReadonlySet<string>[];
 }
 
+const knownSubgoalsOptions: KnownOptions<SubgoalsOptions<unknown, unknown>> = { goals: true, reached: true };
+
 /**
  * A bonus for each goal the first time it is reached, never again, so that no goal can be farmed. One part per goal; solved
  * is all of them. Shaping by potentials is worth nothing to a whole episode: give `potentialShaping` as rewards of turns.
  */
-export function subgoals<Data, State = unknown>({ goals, reached }: SubgoalsOptions<Data, State>): Reward<Data, State> {
+export function subgoals<Data, State = unknown>(options: SubgoalsOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("subgoals", options, knownSubgoalsOptions);
+  const { goals, reached } = options;
   const names = Object.keys(goals);
   const sumOf = (isIn: (bonus: number) => boolean) =>
     Object.values(goals).reduce((sum, bonus) => sum + (isIn(bonus) ? bonus : 0), 0);

@@ -1,6 +1,7 @@
+import { refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type SweRlTask, sweRlScore } from "../scorer/swe-rl.ts";
-import { lastText, type TextOptions } from "./episode-text.ts";
+import { knownTextOptions, lastText, type TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
@@ -10,8 +11,10 @@ import type { Reward } from "./reward.ts";
  */
 export function sweRl<Data, State = unknown>(
   change: (task: Data) => SweRlTask,
-  { text = lastText }: Partial<TextOptions<Data, State>> = {},
+  options: Partial<TextOptions<Data, State>> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("sweRl", options, knownTextOptions);
+  const { text = lastText } = options;
   return makeReward((episode) => makeScore({ outcome: sweRlScore(text(episode), change(episode.task)).reward }), {
     range: [-1, 1],
   });

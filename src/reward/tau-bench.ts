@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import type { JsonValue } from "../scorer/json-value.ts";
 import { tauBenchScore } from "../scorer/tau-bench.ts";
@@ -15,8 +16,16 @@ export interface TauBenchOptions<Data, State> {
   responses?: (episode: ScoredEpisode<Data, State>) => readonly string[];
 }
 
+const knownTauBenchOptions: KnownOptions<TauBenchOptions<unknown, unknown>> = {
+  database: true,
+  goldDatabase: true,
+  requiredOutputs: true,
+  responses: true,
+};
+
 /** τ-bench: 1 where the database has the hash it should and the user was told all that was required, else 0. */
 export function tauBench<Data, State = unknown>(options: TauBenchOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("tauBench", options, knownTauBenchOptions);
   const { database, goldDatabase, requiredOutputs = () => [], responses = toldToUser } = options;
   return makeReward(
     (episode) =>

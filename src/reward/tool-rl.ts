@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type ToolRlOptions, type ToolRlReference, toolRlRanges, toolRlScore } from "../scorer/toolrl.ts";
 import { lastText, type TextOptions } from "./episode-text.ts";
@@ -9,14 +10,24 @@ export interface ToolRlRewardOptions<Data, State> extends Omit<ToolRlOptions, "s
   step: () => number;
 }
 
+const knownToolRlRewardOptions: KnownOptions<ToolRlRewardOptions<unknown, unknown>> = {
+  text: true,
+  step: true,
+  scale: true,
+  granularity: true,
+  length: true,
+};
+
 /** ToolRL (arXiv 2504.13958) of the last turn: format, correctness of its calls, and length where that is on. */
 export function toolRl<Data, State = unknown>(
   reference: (task: Data) => ToolRlReference,
-  { text = lastText, step = () => 0, ...options }: Partial<ToolRlRewardOptions<Data, State>> = {},
+  options: Partial<ToolRlRewardOptions<Data, State>> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("toolRl", options, knownToolRlRewardOptions);
+  const { text = lastText, step = () => 0, ...rest } = options;
   return makeReward(
     (episode) => {
-      const now = { ...options, step: step() };
+      const now = { ...rest, step: step() };
       const wanted = reference(episode.task);
       const { format, correctness, length } = toolRlScore(text(episode), wanted, now);
       const ranges = toolRlRanges(now);
@@ -24,7 +35,7 @@ export function toolRl<Data, State = unknown>(
         wanted.calls.length === 0 ? format === ranges.format[1] : correctness > ranges.correctness[1] - 1e-9;
       return makeScore({ format, correctness, length }, isRight);
     },
-    { range: widest(options) },
+    { range: widest(rest) },
   );
 }
 

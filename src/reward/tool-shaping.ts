@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import type { CallRecord } from "../schema/turn.ts";
 import { asJson } from "../scorer/json-value.ts";
@@ -10,10 +11,19 @@ export interface ToolShapingRewardOptions<Data> extends Omit<ToolShapingOptions,
   relevant: (task: Data) => readonly string[];
 }
 
+const knownToolShapingRewardOptions: KnownOptions<ToolShapingRewardOptions<unknown>> = {
+  relevant: true,
+  relevantBonus: true,
+  duplicatePenalty: true,
+  unknownPenalty: true,
+  cap: true,
+};
+
 /** A small reward for using the right tools and against repeating calls or inventing tools; within ±cap, 0.3 by default. */
 export function toolShaping<Data, State = unknown>(
   options: Partial<ToolShapingRewardOptions<Data>> = {},
 ): Reward<Data, State> {
+  refuseUnknownOptions("toolShaping", options, knownToolShapingRewardOptions);
   const { relevant = () => [], cap = 0.3, ...rest } = options;
   return makeReward(
     ({ task, turns }) => {

@@ -1,4 +1,5 @@
 import { defined } from "../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import {
   type FuzzyJudge,
@@ -29,8 +30,18 @@ export interface WebArenaOptions<Data, State> {
   note?: (task: Data) => string;
 }
 
+const knownWebArenaOptions: KnownOptions<WebArenaOptions<unknown, unknown>> = {
+  answers: true,
+  url: true,
+  html: true,
+  judge: true,
+  intent: true,
+  note: true,
+};
+
 /** WebArena's evaluators: the product of those that apply, so that one that fails makes it 0. */
 export function webArena<Data, State = unknown>(options: WebArenaOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("webArena", options, knownWebArenaOptions);
   return makeReward(
     async (episode) => {
       const { task } = episode;

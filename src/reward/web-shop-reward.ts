@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type ShopGoal, type ShopPurchase, webShopScore } from "../scorer/web-shop.ts";
 import { makeReward } from "./make-reward.ts";
@@ -9,11 +10,12 @@ export interface WebShopRewardOptions<Data, State> {
   goal: (task: Data) => ShopGoal;
 }
 
+const knownWebShopRewardOptions: KnownOptions<WebShopRewardOptions<unknown, unknown>> = { purchase: true, goal: true };
+
 /** WebShop: how far the purchase is what was wanted, in [0, 1]; solved where it meets everything. */
-export function webShopReward<Data, State = unknown>({
-  purchase,
-  goal,
-}: WebShopRewardOptions<Data, State>): Reward<Data, State> {
+export function webShopReward<Data, State = unknown>(options: WebShopRewardOptions<Data, State>): Reward<Data, State> {
+  refuseUnknownOptions("webShopReward", options, knownWebShopRewardOptions);
+  const { purchase, goal } = options;
   return makeReward(
     (episode) => {
       const bought = purchase(episode);

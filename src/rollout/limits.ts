@@ -1,3 +1,4 @@
+import type { KnownOptions } from "../known-options.ts";
 /** What an episode may use. */
 export interface Limits {
   /** Turns of the policy in an episode. */
@@ -15,3 +16,14 @@ export interface Limits {
   /** Calls of tools in a turn; the policy is told that further ones were not made. */
   readonly callsPerTurn: number;
 }
+
+export const knownLimits: KnownOptions<Limits> = {
+  turns: true,
+  tokens: true,
+  turnTokens: true,
+  toolMs: true,
+  envMs: true,
+  episodeMs: true,
+  observationChars: true,
+  callsPerTurn: true,
+};

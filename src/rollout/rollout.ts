@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
+import type { KnownOptions } from "../known-options.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
@@ -44,6 +45,20 @@ export interface RolloutOptions {
   /** With this probability a turn begins with a call of a random tool. Those tokens were not sampled, so their mask is 0. */
   epsilonTool?: number;
 }
+
+export const knownRolloutOptions: KnownOptions<RolloutOptions> = {
+  id: true,
+  seed: true,
+  signal: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  limits: true,
+  format: true,
+  sandbox: true,
+  context: true,
+  epsilonTool: true,
+};
 
 /** When a turn was taken, in milliseconds since the rollout began: asked for, said, and answered by the environment. */
 export interface TurnTiming {

@@ -1,9 +1,11 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createLimiter, type Limiter } from "../limiter.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
 import { makeTrajectoryGroup, type TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
+import { knownLimits } from "./limits.ts";
 import type { PlayedRollout, Policy, Rollout, RolloutOptions } from "./rollout.ts";
 import type { World } from "./world.ts";
 
@@ -21,6 +23,25 @@ export interface GroupOptions extends Omit<RolloutOptions, "id" | "seed"> {
   /** Called as each attempt ends, infrastructure failures included. */
   onRollout?: (rollout: Rollout) => void;
 }
+
+const knownGroupOptions: KnownOptions<GroupOptions> = {
+  id: true,
+  seed: true,
+  size: true,
+  retries: true,
+  concurrency: true,
+  score: true,
+  onRollout: true,
+  signal: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  limits: true,
+  format: true,
+  sandbox: true,
+  context: true,
+  epsilonTool: true,
+};
 
 /** Attempts under way at once where nobody says otherwise: some hundred megabytes of messages and tokens at most. */
 export const defaultConcurrency = 2048;
@@ -43,6 +64,8 @@ export async function runGroup<Data>(
   policy: Policy,
   options: Partial<GroupOptions> & Pick<GroupOptions, "id" | "seed">,
 ): Promise<RolloutGroup<Data>> {
+  refuseUnknownOptions("runGroup", options, knownGroupOptions);
+  refuseUnknownOptions("limits of runGroup", options.limits, knownLimits);
   const { size, retries, concurrency, score, onRollout, ...rest } = { ...defaults, ...options };
   if (!Number.isInteger(size) || size < 1) {
     throw new LudusError("bad-group-size", { got: `${size}`, expected: "a whole number of at least 1" });

@@ -1,7 +1,9 @@
 import { LudusError } from "../errors.ts";
+import { refuseUnknownOptions } from "../known-options.ts";
 import type { Task } from "../schema/task.ts";
-import type { Policy, RenderContext, Rollout, RolloutOptions } from "./rollout.ts";
-import type { DemonstrateOptions, World } from "./world.ts";
+import { knownLimits } from "./limits.ts";
+import { knownRolloutOptions, type Policy, type RenderContext, type Rollout, type RolloutOptions } from "./rollout.ts";
+import { type DemonstrateOptions, knownDemonstrateOptions, type World } from "./world.ts";
 
 /** One attempt of a policy at a task, played and scored. Never throws for what happens in it: that is its stop reason. */
 export async function runRollout<Data>(
@@ -10,6 +12,8 @@ export async function runRollout<Data>(
   policy: Policy,
   options: RolloutOptions,
 ): Promise<Rollout<Data>> {
+  refuseUnknownOptions("runRollout", options, knownRolloutOptions);
+  refuseUnknownOptions("limits of runRollout", options.limits, knownLimits);
   return (await world.attempt(task, policy, options)).score();
 }
 
@@ -20,6 +24,8 @@ export async function demonstrate<Data>(
   renderContext: RenderContext,
   options: DemonstrateOptions,
 ): Promise<Rollout<Data>> {
+  refuseUnknownOptions("demonstrate", options, knownDemonstrateOptions);
+  refuseUnknownOptions("limits of demonstrate", options.limits, knownLimits);
   if (world.demonstrate === undefined) {
     throw new LudusError("no-demonstrations", {
       got: `${world.name}, which has no expert`,

@@ -1,3 +1,4 @@
+import type { KnownOptions } from "../known-options.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import type { Task } from "../schema/task.ts";
@@ -48,3 +49,18 @@ export interface DemonstrateOptions extends RolloutOptions {
   /** Probability of a random action in place of the expert's, 0 by default. */
   noise?: number;
 }
+
+export const knownDemonstrateOptions: KnownOptions<DemonstrateOptions> = {
+  noise: true,
+  id: true,
+  seed: true,
+  signal: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  limits: true,
+  format: true,
+  sandbox: true,
+  context: true,
+  epsilonTool: true,
+};

@@ -1,8 +1,16 @@
 import { z } from "zod";
 import { defined } from "../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Conversation } from "./conversation.ts";
 import { ForeignCall, ForeignTools, type OpenAiTool, OpenCalls, toOpenAiTool } from "./foreign-json.ts";
-import { jsonLine, type LineReader, type Lines, type ReadLinesOptions, readJsonLines } from "./json-lines.ts";
+import {
+  jsonLine,
+  knownReadLinesOptions,
+  type LineReader,
+  type Lines,
+  type ReadLinesOptions,
+  readJsonLines,
+} from "./json-lines.ts";
 import type { Message, Role, ToolCall } from "./message.ts";
 import { isJsonObject, parseWith } from "./parse-with.ts";
 
@@ -28,6 +36,8 @@ export interface ChatExportOptions {
   /** Chat templates want objects; OpenAI, and `datasets` where tools have different parameters, want their JSON. */
   arguments: "object" | "json";
 }
+
+const knownChatExportOptions: KnownOptions<ChatExportOptions> = { arguments: true };
 
 const defaults: ChatExportOptions = { arguments: "object" };
 
@@ -86,10 +96,9 @@ export function conversationFromChat(value: unknown): Conversation {
 }
 
 /** Writes one row. Calls get ids in order, and the answers to them refer to those. */
-export function conversationToChat(
-  { messages, tools }: Conversation,
-  options: Partial<ChatExportOptions> = {},
-): ChatRow {
+export function conversationToChat(conversation: Conversation, options: Partial<ChatExportOptions> = {}): ChatRow {
+  refuseUnknownOptions("conversationToChat", options, knownChatExportOptions);
+  const { messages, tools } = conversation;
   const { arguments: form } = { ...defaults, ...options };
   const open = new OpenCalls<{ name: string; id: string }>();
   let count = 0;
@@ -113,6 +122,7 @@ export function conversationToChat(
 
 /** Conversations from the lines of a Hugging Face chat dataset. */
 export function readChatJsonl(lines: Lines, options?: Partial<ReadLinesOptions>): LineReader<Conversation> {
+  refuseUnknownOptions("readChatJsonl", options, knownReadLinesOptions);
   return readJsonLines(lines, conversationFromChat, options);
 }
 
@@ -121,5 +131,6 @@ export async function* writeChatJsonl(
   conversations: AsyncIterable<Conversation> | Iterable<Conversation>,
   options?: Partial<ChatExportOptions>,
 ): AsyncGenerator<string> {
+  refuseUnknownOptions("writeChatJsonl", options, knownChatExportOptions);
   for await (const conversation of conversations) yield jsonLine(conversationToChat(conversation, options));
 }

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { Hint, TaskAnnotations, ToldHint, TurnAnnotations } from "./annotations.ts";
 export {
   type ChatExportOptions,

@@ -1,4 +1,5 @@
 import { errorText, LudusError } from "../errors.ts";
+import type { KnownOptions } from "../known-options.ts";
 
 /** Lines as they come, from a file, a response or an array. */
 export type Lines = AsyncIterable<string> | Iterable<string>;
@@ -7,6 +8,8 @@ export interface ReadLinesOptions {
   /** Whether a line that cannot be read ends the reading or is left out and counted. */
   badLines: "throw" | "skip";
 }
+
+export const knownReadLinesOptions: KnownOptions<ReadLinesOptions> = { badLines: true };
 
 /** What was read, as it is read. */
 export interface LineReader<Value> extends AsyncIterable<Value> {

@@ -1,8 +1,16 @@
 import { z } from "zod";
 import { defined } from "../defined.ts";
+import { refuseUnknownOptions } from "../known-options.ts";
 import type { Conversation } from "./conversation.ts";
 import { ForeignCall, ForeignTools, OpenCalls, perhapsText } from "./foreign-json.ts";
-import { jsonLine, type LineReader, type Lines, type ReadLinesOptions, readJsonLines } from "./json-lines.ts";
+import {
+  jsonLine,
+  knownReadLinesOptions,
+  type LineReader,
+  type Lines,
+  type ReadLinesOptions,
+  readJsonLines,
+} from "./json-lines.ts";
 import type { Message, Role, ToolCall } from "./message.ts";
 import { parseWith } from "./parse-with.ts";
 
@@ -84,6 +92,7 @@ export function conversationToShareGpt({ messages, tools }: Conversation): Share
 
 /** Conversations from the lines of a ShareGPT dataset. */
 export function readShareGptJsonl(lines: Lines, options?: Partial<ReadLinesOptions>): LineReader<Conversation> {
+  refuseUnknownOptions("readShareGptJsonl", options, knownReadLinesOptions);
   return readJsonLines(lines, conversationFromShareGpt, options);
 }
 

@@ -1,3 +1,5 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+
 // T: turns of one episode
 
 type Goals = ReadonlySet<string>;
@@ -29,6 +31,13 @@ export interface PotentialOptions {
   end: "zero" | "keep";
 }
 
+const knownPotentialOptions: KnownOptions<PotentialOptions> = {
+  potential: true,
+  gamma: true,
+  initial: true,
+  end: true,
+};
+
 /**
  * Potential-based shaping: γ·Φ(after) − Φ(before) per turn. Discounted by γ the sum telescopes to γ^T·Φ(end) − Φ(start), so
  * that going back and forth gains nothing.
@@ -37,6 +46,7 @@ export function potentialShaping(
   achieved_T: readonly Goals[],
   options: Pick<PotentialOptions, "potential"> & Partial<PotentialOptions>,
 ): number[] {
+  refuseUnknownOptions("potentialShaping", options, knownPotentialOptions);
   const defaults = { gamma: 1, initial: new Set<string>(), end: "zero" as const };
   const { potential, gamma, initial, end } = { ...defaults, ...options };
   let before = potential(initial);

@@ -2,6 +2,7 @@ import { defined } from "../defined.ts";
 import { checkedLimits, checkName } from "../env/define-env.ts";
 import type { ScoreParts } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import type { CallFormat, WantToSay } from "../policy/call-format.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
@@ -44,6 +45,19 @@ export interface AgentDefinition<Data> {
   serve?: AgentGatewayOptions;
 }
 
+const knownAgentFields: KnownOptions<AgentDefinition<unknown>> = {
+  name: true,
+  description: true,
+  tasks: true,
+  run: true,
+  model: true,
+  format: true,
+  limits: true,
+  expert: true,
+  actions: true,
+  serve: true,
+};
+
 export interface AgentExpertContext<Data> {
   readonly task: Data;
   /** What the model was sent. */
@@ -65,6 +79,7 @@ export interface AgentExpertContext<Data> {
  * The agent keeps its own loop, tools and prompts. Calls with `fetch` are captured as by `createCapture`: make clients after this.
  */
 export function agentEnv<Data>(definition: AgentDefinition<Data>): World<Data> {
+  refuseUnknownOptions("agentEnv", definition, knownAgentFields);
   const { name, description = name, tasks, run, format = hermes(), expert, actions, serve } = definition;
   checkName("environment", name);
   const limits = checkedLimits(name, definition.limits);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Listening } from "./listen.ts";
 import { requireKey, tellErrors } from "./model/model-app.ts";
 import { serveApp } from "./serve-app.ts";
@@ -13,6 +14,8 @@ export interface AgentGatewayOptions {
   /** Needed where others than this machine can reach it. */
   apiKey?: string;
 }
+
+const knownGatewayOptions: KnownOptions<AgentGatewayOptions> = { host: true, port: true, apiKey: true };
 
 /** The two addresses of an attempt. Nobody can guess them, and neither can be told from the other. */
 export interface AttemptAddress {
@@ -34,6 +37,7 @@ export class AgentGateway {
   #server: Promise<Listening> | undefined;
 
   constructor(options: AgentGatewayOptions) {
+    refuseUnknownOptions("serve of agentEnv", options, knownGatewayOptions);
     this.#options = options;
   }
 

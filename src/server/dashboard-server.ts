@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { wallClock } from "../clock.ts";
 import { LudusError } from "../errors.ts";
 import { isLoopback } from "../http-origin.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { type RunCatalog, sqliteRuns } from "../store/index.ts";
 import { onlyLoopbackNames, onlyOwnPages, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
 import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
@@ -43,6 +44,20 @@ export interface DashboardOptions {
   now: () => number;
 }
 
+const knownDashboardOptions: KnownOptions<DashboardOptions> = {
+  runs: true,
+  host: true,
+  port: true,
+  token: true,
+  environments: true,
+  loadEnv: true,
+  diagnose: true,
+  loadEngine: true,
+  assets: true,
+  liveMs: true,
+  now: true,
+};
+
 export interface Dashboard {
   /** With the token: whoever has it can look. */
   readonly url: string;
@@ -57,6 +72,7 @@ const clock = () => performance.now();
 export async function serveDashboard(
   options: Pick<DashboardOptions, "runs"> & Partial<DashboardOptions>,
 ): Promise<Dashboard> {
+  refuseUnknownOptions("serveDashboard", options, knownDashboardOptions);
   const catalog = typeof options.runs === "string" ? sqliteRuns(options.runs) : options.runs;
   // a folder that is not there, or a database that cannot be reached, is an error before the page is
   await catalog.count();

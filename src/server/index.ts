@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { AgentAttempt } from "./agent-attempt.ts";
 export { type AgentDefinition, type AgentExpertContext, agentEnv } from "./agent-env.ts";
 export type { AgentGatewayOptions } from "./agent-gateway.ts";

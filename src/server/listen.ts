@@ -2,8 +2,7 @@ import type { Server } from "node:http";
 import { serve } from "@hono/node-server";
 import type { Hono } from "hono";
 import { bounds } from "../bounds.ts";
-import { defined } from "../defined.ts";
-import { LudusError } from "../errors.ts";
+import { checkPort, listenError } from "../listen-error.ts";
 
 export interface Listening {
   /** Without a slash at its end. */
@@ -21,6 +20,7 @@ export async function listen(
   port: number,
   { headerMs, requestMs }: { headerMs: number; requestMs: number } = bounds,
 ): Promise<Listening> {
+  checkPort(port);
   const server = await bind(app, host, port, {
     headersTimeout: headerMs,
     requestTimeout: requestMs,
@@ -42,16 +42,6 @@ export async function listen(
 function bind(app: Hono, hostname: string, port: number, serverOptions: object): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = serve({ fetch: app.fetch, hostname, port, serverOptions }, () => resolve(server)) as Server;
-    server.once("error", (error) => reject(cannotListen(error, hostname, port)));
-  });
-}
-
-function cannotListen(error: Error, host: string, port: number): Error {
-  const isTaken = "code" in error && error.code === "EADDRINUSE";
-  return new LudusError("cannot-listen", {
-    got: error.message,
-    expected: `to listen on ${host} port ${port}`,
-    ...defined({ hint: isTaken ? "Choose another with --port, or 0 for any that is free." : undefined }),
-    cause: error,
+    server.once("error", (cause) => reject(listenError(cause, hostname, port)));
   });
 }

@@ -5,6 +5,7 @@ import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { embedded } from "../engine/embedded/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { callFormats } from "../policy/formats/call-formats.ts";
 import { hermes } from "../policy/formats/hermes.ts";
@@ -29,6 +30,14 @@ export interface LoadOptions {
   runs?: RunCatalog | undefined;
 }
 
+const knownLoadOptions: KnownOptions<LoadOptions> = {
+  name: true,
+  renderer: true,
+  format: true,
+  engine: true,
+  runs: true,
+};
+
 /** Makes an engine with the weights of a folder: `(start) => torch({ ...start, device: "cuda" })`. */
 export type MakeServed = (start: { folder: string; tokenizer: Tokenizer }) => Promise<Engine>;
 
@@ -37,6 +46,7 @@ export async function loadServedModel(
   path: string,
   options: LoadOptions = {},
 ): Promise<ServedModel & { readonly engine: Engine }> {
+  refuseUnknownOptions("loadServedModel", options, knownLoadOptions);
   const runs = options.runs ?? sqliteRuns();
   const { folder, run } = checkpointIn(path, runs);
   const tokenizer = await loadTokenizer(folder);

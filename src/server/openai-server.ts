@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { wallClock } from "../clock.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { modelApp } from "./model/model-app.ts";
 import { RecordedRollouts, type RecordOptions } from "./model/recorded-rollouts.ts";
 import type { ServedModel } from "./model/served-model.ts";
@@ -19,6 +20,16 @@ export interface ServeModelOptions {
   /** Milliseconds since 1970. */
   now?: () => number;
 }
+
+const knownServeModelOptions: KnownOptions<ServeModelOptions> = {
+  model: true,
+  host: true,
+  port: true,
+  apiKey: true,
+  record: true,
+  maxRequests: true,
+  now: true,
+};
 
 export interface ModelServer {
   /** What an OpenAI client takes as its base URL. Of Anthropic's it is the same without `/v1`. */
@@ -40,6 +51,7 @@ export interface ModelServer {
  *     await fetch(`http://127.0.0.1:${server.port}/rollouts/task-7/reward`, { method: "POST", … });
  */
 export async function serveModel(options: ServeModelOptions): Promise<ModelServer> {
+  refuseUnknownOptions("serveModel", options, knownServeModelOptions);
   const { model, host = "127.0.0.1", port = 0, record, maxRequests = 1024, now = wallClock } = options;
   const rollouts = record === undefined ? undefined : new RecordedRollouts(model, record);
   const apiKey = options.apiKey ?? (record === undefined ? undefined : randomBytes(24).toString("base64url"));

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { type MemoryRunsOptions, memoryRuns } from "./memory-runs.ts";
 export type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
 export { sqliteRuns } from "./sqlite-runs.ts";

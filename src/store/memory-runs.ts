@@ -3,17 +3,21 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { holderText, lockedError } from "./locked-error.ts";
 import { MemoryRun } from "./memory/memory-run.ts";
 import { currentMetrics } from "./metric-series.ts";
 import type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
 import { badRunId, isFound, isRunId, noSuchRun, pageOf, runName } from "./run-id.ts";
 import type { RunReader, RunStore } from "./store.ts";
+import { checkFilter } from "./trajectory-filter.ts";
 
 export interface MemoryRunsOptions {
   /** Above the folders of checkpoints: engines write files. A folder for temporary files by default. */
   checkpoints: string;
 }
+
+const knownMemoryRunsOptions: KnownOptions<MemoryRunsOptions> = { checkpoints: true };
 
 interface Entry {
   readonly id: string;
@@ -30,6 +34,7 @@ interface Entry {
  * in the event loop, as one over a network would, so code that passes with it does not count on a store that answers at once.
  */
 export function memoryRuns(options: Partial<MemoryRunsOptions> = {}): RunCatalog {
+  refuseUnknownOptions("memoryRuns", options, knownMemoryRunsOptions);
   return new MemoryRuns(options.checkpoints ?? join(tmpdir(), `ludus-memory-${process.pid}`));
 }
 
@@ -126,8 +131,16 @@ function openReader({ id, run }: Entry): RunReader {
     config: () => read(() => run.config()),
     state: (key) => read(() => run.state(key)),
     events: (options = {}) => read(() => run.events(options)),
-    trajectories: (filter = {}, page = {}) => read(() => run.trajectories(filter, page)),
-    countTrajectories: (filter = {}) => read(() => run.countTrajectories(filter)),
+    trajectories: (filter = {}, page = {}) =>
+      read(() => {
+        checkFilter(filter, page);
+        return run.trajectories(filter, page);
+      }),
+    countTrajectories: (filter = {}) =>
+      read(() => {
+        checkFilter(filter);
+        return run.countTrajectories(filter);
+      }),
     trajectory: (key) => read(() => run.trajectory(key)),
     group: (key) => read(() => run.group(key)),
     async close() {

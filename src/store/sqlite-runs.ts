@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { wallClock } from "../clock.ts";
 import { errorText, LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
 import { badRunId, isFound, isRunId, noSuchRun, pageOf, runName } from "./run-id.ts";
 import { eventExtremes } from "./sqlite/event-tables.ts";
@@ -18,6 +19,8 @@ export interface SqliteRunsOptions {
   /** Milliseconds. */
   now: () => number;
 }
+
+const knownSqliteRunsOptions: KnownOptions<SqliteRunsOptions> = { now: true };
 
 /** A run as the file system shows it: cheap to know of a thousand. */
 interface RunFile {
@@ -38,6 +41,7 @@ type Details = Pick<RunInfo, "started" | "ended" | "problem">;
  * relative to the working directory, or absolute. Runs that another process begins are listed within half a second.
  */
 export function sqliteRuns(root?: string, options: Partial<SqliteRunsOptions> = {}): RunCatalog {
+  refuseUnknownOptions("sqliteRuns", options, knownSqliteRunsOptions);
   return new SqliteRuns(root, options.now ?? wallClock);
 }
 
@@ -106,7 +110,10 @@ class SqliteRuns implements RunCatalog {
   }
 
   #file(id: string): RunFile | undefined {
-    return this.#isSealed && !isRunId(id) ? undefined : runFile(this.#directory(id), id);
+    if (this.#isSealed && !isRunId(id)) return undefined;
+    const directory = this.#directory(id);
+    refuseUnreadable(directory);
+    return runFile(directory, id);
   }
 
   /** The last changed first. */
@@ -154,9 +161,26 @@ function findRuns(root: string): RunFile[] {
       hint: 'Training with `run: "runs/first"` makes one; name another folder if yours are elsewhere.',
     });
   }
+  refuseUnreadable(root);
   const found: RunFile[] = [];
   collectRuns(root, "", maxDepth, found);
   return found;
+}
+
+/** A folder that was named and may not be looked into is not the same as one without a run. */
+function refuseUnreadable(directory: string): void {
+  try {
+    accessSync(directory, constants.R_OK | constants.X_OK);
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code !== "EACCES" && code !== "EPERM") return;
+    throw new LudusError("store-unreadable", {
+      got: `${directory}, which this user may not read`,
+      expected: "a folder that can be read",
+      hint: "Check its permissions and those of the folders above it (ls -ld).",
+      cause,
+    });
+  }
 }
 
 function collectRuns(directory: string, prefix: string, depth: number, found: RunFile[]): void {

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { currentMetrics } from "./metric-series.ts";
 import type { WriterOptions } from "./run-catalog.ts";
 import { createAdvantages, truncateAdvantages } from "./sqlite/advantage-table.ts";
@@ -23,6 +24,7 @@ import { lockForWriting } from "./sqlite/writer-lock.ts";
 import { checkedStep } from "./step-keys.ts";
 import { checkWrites } from "./step-writes.ts";
 import type { RunReader, RunStore, StepWrites } from "./store.ts";
+import { checkFilter } from "./trajectory-filter.ts";
 
 export interface WriteOptions extends WriterOptions {
   readOnly?: false;
@@ -34,6 +36,8 @@ export interface ReadOptions {
   readOnly: true;
 }
 
+const knownOpenOptions: KnownOptions<WriteOptions | ReadOptions> = { readOnly: true, maxBytes: true, now: true };
+
 /**
  * Opens the `run.sqlite` of one run's folder; makes it when there is none. Only one process at a time may write a run, any
  * number may read it meanwhile. `sqliteRuns` opens runs by id and finds them.
@@ -41,6 +45,7 @@ export interface ReadOptions {
 export async function openRun(directory: string, options: WriteOptions): Promise<RunStore>;
 export async function openRun(directory: string, options: ReadOptions): Promise<RunReader>;
 export async function openRun(directory: string, options: WriteOptions | ReadOptions): Promise<RunReader> {
+  refuseUnknownOptions("openRun", options, knownOpenOptions);
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new LudusError("store-missing", {
       got: `"${directory}"`,
@@ -109,8 +114,14 @@ function reader(database: Database, close: () => void): RunReader {
     config: async () => config(database),
     state: async (key) => state(database, key),
     events: async (options = {}) => events(database, options),
-    trajectories: async (filter = {}, page = {}) => trajectories(database, filter, page),
-    countTrajectories: async (filter = {}) => countTrajectories(database, filter),
+    trajectories: async (filter = {}, page = {}) => {
+      checkFilter(filter, page);
+      return trajectories(database, filter, page);
+    },
+    countTrajectories: async (filter = {}) => {
+      checkFilter(filter);
+      return countTrajectories(database, filter);
+    },
     trajectory: async (key) => trajectory(database, key),
     group: async (key) => group(database, key),
     close: async () => close(),

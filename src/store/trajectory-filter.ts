@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { StopReason } from "../schema/index.ts";
 
 /** Both ends included; without an end, everything on that side. */
@@ -36,3 +37,25 @@ export const trainSplit = "train";
 
 /** The split of attempts that only measure: no metric of training, no replay and no export contains them unless they are asked for. */
 export const heldOutSplit = "held-out";
+const knownFilter: KnownOptions<TrajectoryFilter> = {
+  steps: true,
+  split: true,
+  taskId: true,
+  rollout: true,
+  role: true,
+  stop: true,
+  success: true,
+  annotations: true,
+  tool: true,
+  reward: true,
+  text: true,
+};
+const knownPage: KnownOptions<PageOptions> = { limit: true, after: true, order: true };
+
+/** A condition that is misspelt would otherwise hold for everything. */
+export function checkFilter(filter: TrajectoryFilter, page: Partial<PageOptions> = {}): void {
+  refuseUnknownOptions("filter of trajectories", filter, knownFilter);
+  refuseUnknownOptions("filter of trajectories: steps", filter.steps, { from: true, to: true });
+  refuseUnknownOptions("filter of trajectories: reward", filter.reward, { min: true, max: true });
+  refuseUnknownOptions("page of trajectories", page, knownPage);
+}

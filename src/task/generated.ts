@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createRng, type Rng } from "../random.ts";
 import { hashText, seedOf } from "./seeds.ts";
 import type { TaskSource } from "./task-source.ts";
@@ -19,6 +20,15 @@ export interface GeneratedOptions<Data> {
   domain?: string;
 }
 
+const knownGeneratedOptions: KnownOptions<GeneratedOptions<unknown>> = {
+  name: true,
+  seed: true,
+  splits: true,
+  key: true,
+  testShare: true,
+  domain: true,
+};
+
 const defaults = { name: "generated", seed: 0, splits: ["train", "test"], testShare: 0.25 };
 const maxDraws = 10_000;
 
@@ -27,6 +37,7 @@ export function generated<Data>(
   make: (rng: Rng, split: string) => Data,
   options: Partial<GeneratedOptions<Data>> = {},
 ): TaskSource<Data> {
+  refuseUnknownOptions("generated", options, knownGeneratedOptions);
   const { name, seed, splits, key, testShare, domain } = { ...defaults, ...options };
 
   function draw(rng: Rng, split: string): Data {

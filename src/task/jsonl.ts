@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { errorText, LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { type ListedOptions, listed } from "./listed.ts";
 import type { TaskSource } from "./task-source.ts";
 
@@ -8,11 +9,20 @@ export interface JsonlOptions<Data> extends ListedOptions {
   parse: (row: unknown) => Data;
 }
 
+const knownJsonlOptions: KnownOptions<JsonlOptions<unknown>> = {
+  name: true,
+  seed: true,
+  testShare: true,
+  parse: true,
+  domain: true,
+};
+
 /** Tasks from a file of JSON lines, or from one file for each split. */
 export function jsonl<Data = unknown>(
   files: string | Readonly<Record<string, string>>,
   options: Partial<JsonlOptions<Data>> = {},
 ): TaskSource<Data> {
+  refuseUnknownOptions("jsonl", options, knownJsonlOptions);
   const parse = options.parse ?? ((row: unknown) => row as Data);
   const rows =
     typeof files === "string"

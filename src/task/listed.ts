@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { hashText, seedOf } from "./seeds.ts";
 import type { TaskSource } from "./task-source.ts";
 
@@ -11,6 +12,8 @@ export interface ListedOptions {
   domain?: string;
 }
 
+const knownListedOptions: KnownOptions<ListedOptions> = { name: true, seed: true, testShare: true, domain: true };
+
 const defaults = { name: "listed", seed: 0, testShare: 0.1 };
 
 /** Tasks from rows that are already there: one list, divided by hash, or a list for each split. */
@@ -18,6 +21,7 @@ export function listed<Data>(
   rows: readonly Data[] | Readonly<Record<string, readonly Data[]>>,
   options: Partial<ListedOptions> = {},
 ): TaskSource<Data> {
+  refuseUnknownOptions("listed", options, knownListedOptions);
   const { name, seed, testShare, domain } = { ...defaults, ...options };
   const splits = isList(rows) ? divide(rows, testShare) : rows;
 

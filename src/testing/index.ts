@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { creditContract } from "../credit/credit.contract.ts";
 export { type EngineContractOptions, engineContract } from "../engine/engine.contract.ts";
 export { type FakeEngine, type FakeEngineOptions, fakeEngine } from "../engine/fake-engine.ts";

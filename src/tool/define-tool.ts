@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { checkParameters, parametersOf } from "./parameters-of.ts";
 import { type IsolatedOptions, isolated } from "./sandbox/run-isolated.ts";
 import {
@@ -47,6 +48,18 @@ export type ToolOptions<Schema extends StandardSchema, State> =
   | InlineToolOptions<Schema, State>
   | IsolatedToolOptions<Schema>;
 
+type AnyToolOptions = ToolOptions<StandardSchema, unknown>;
+const knownToolOptions: KnownOptions<AnyToolOptions> = {
+  description: true,
+  input: true,
+  parameters: true,
+  timeoutMs: true,
+  run: true,
+  isolated: true,
+  withState: true,
+  whenKilled: true,
+};
+
 /** `tool` for a state that is known: an environment can hand it to a function, and types flow from its `start` to its tools. */
 export type MakeTool<State> = <Schema extends StandardSchema>(
   options: ToolOptions<Schema, State>,
@@ -61,6 +74,7 @@ export type MakeTool<State> = <Schema extends StandardSchema>(
 export function tool<Schema extends StandardSchema, State = unknown>(
   options: ToolOptions<Schema, State>,
 ): Tool<State, InputOf<Schema>> {
+  refuseUnknownOptions("tool", options, knownToolOptions);
   const { input, isolated: where } = options;
   const timeoutMs = checkTimeout(options.timeoutMs ?? where?.limits?.timeoutMs);
   return {

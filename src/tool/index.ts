@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export { cutText } from "../cut-text.ts";
 export { type CallLimits, type CallResult, callTool, type SaidToolCall } from "./call-tool.ts";
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";

@@ -4,6 +4,7 @@
 import type { Tool as McpTool } from "@modelcontextprotocol/sdk/types.js";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { nearest } from "../nearest.ts";
 import { AnswerTooLarge, answerTooLarge } from "./mcp-bounds.ts";
 import { connectMcp, errorCode, type McpConnection } from "./mcp-connection.ts";
@@ -25,6 +26,15 @@ export interface McpTools extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const knownMcpToolsOptions: KnownOptions<McpToolsOptions> = { only: true, timeoutMs: true };
+const knownMcpServer: KnownOptions<McpServer> = {
+  command: true,
+  args: true,
+  env: true,
+  cwd: true,
+  url: true,
+  headers: true,
+};
 const defaultConnectMs = 60_000;
 
 /**
@@ -38,6 +48,8 @@ const defaultConnectMs = 60_000;
  * the policy. A server that breaks the protocol or dies is a fault of the tool.
  */
 export async function mcpTools(server: McpServer, options: McpToolsOptions = {}): Promise<McpTools> {
+  refuseUnknownOptions("mcpTools", server, knownMcpServer);
+  refuseUnknownOptions("mcpTools", options, knownMcpToolsOptions);
   const connectMs = options.timeoutMs ?? defaultConnectMs;
   const connection = await connectMcp(server, connectMs);
   const close = () => connection.close();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { callTool } from "./call-tool.ts";
 import { fakeContext } from "./fake-context.ts";
 import type { Tool } from "./tool.ts";
@@ -13,12 +14,16 @@ export interface ToolExamples<State> {
   limits?: { toolMs: number; observationChars: number };
 }
 
+const knownToolExamples: KnownOptions<ToolExamples<unknown>> = { state: true, right: true, wrong: true, limits: true };
+
 /** What every tool owes the policy and the rollout. */
 export function toolContract<State>(
   name: string,
   makeTool: () => Tool<State> | Promise<Tool<State>>,
-  { state, right, wrong, limits = { toolMs: 5_000, observationChars: 10_000 } }: ToolExamples<State>,
+  examples: ToolExamples<State>,
 ): void {
+  refuseUnknownOptions("toolContract", examples, knownToolExamples);
+  const { state, right, wrong, limits = { toolMs: 5_000, observationChars: 10_000 } } = examples;
   const call = async (args: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
     callTool({ it: await makeTool() }, { name: "it", arguments: args }, fakeContext(state(), signal), limits);
 

@@ -1,6 +1,7 @@
 import { LudusError } from "../errors.ts";
 import type { World } from "../rollout/world.ts";
 import type { Algorithm } from "./algorithm.ts";
+import { refuseUnknownSettings } from "./known-config.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import { isFromRun } from "./parent.ts";
 import { noValues } from "./stages/measure.ts";
@@ -10,6 +11,7 @@ import { weightsOf } from "./weights.ts";
 /** What can be wrong with a configuration is said before the first rollout. */
 export function checkConfig<Data>(config: TrainConfig<Data>): void {
   const { steps, tasksPerStep = 16, algorithm, env, save, eval: evaluation, earlyStop } = config;
+  refuseUnknownSettings(config);
   checkWorld(env);
   whole("steps", steps, 0);
   whole("tasksPerStep", tasksPerStep, 1);

@@ -2,6 +2,7 @@ import { defined } from "../defined.ts";
 import { embedded } from "../engine/embedded/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
 import { base, type ModelConfig, small, tiny } from "../engine/model/model-config.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { chatRenderer } from "../policy/chat-renderer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
@@ -27,6 +28,16 @@ export interface FromScratchOptions {
   engine?: (options: NewModel) => Promise<Engine>;
 }
 
+const knownFromScratchOptions: KnownOptions<FromScratchOptions> = {
+  size: true,
+  tokenizer: true,
+  renderer: true,
+  contextLength: true,
+  valueHead: true,
+  threads: true,
+  engine: true,
+};
+
 /** What an engine needs to begin a new model. */
 export interface NewModel {
   readonly model: ModelConfig;
@@ -41,6 +52,7 @@ const samplePlays = 64;
 
 /** A new transformer with random weights on the embedded engine, and a tokenizer that knows the environment's words. */
 export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePolicy {
+  refuseUnknownOptions("fromScratch", options, knownFromScratchOptions);
   const {
     size,
     tokenizer: wanted,

@@ -1,3 +1,5 @@
+import "../check-node.ts";
+
 export type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
 export { type FromPretrainedOptions, fromPretrained, type PretrainedModel } from "./from-pretrained.ts";
 export { type FromRun, type FromRunOptions, fromRun } from "./from-run.ts";

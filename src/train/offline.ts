@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defined } from "../defined.ts";
 import { policyWeights } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createRng } from "../random.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
@@ -9,6 +10,7 @@ import type { Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { seedOf } from "../task/seeds.ts";
 import { fit } from "./fit.ts";
+import { refuseUnknownFields } from "./known-config.ts";
 import type { LearnRow } from "./learn-row.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import type { Example, OfflineAlgorithm } from "./offline-algorithm.ts";
@@ -42,6 +44,24 @@ export interface OfflineConfig extends RecorderOptions {
   signal?: AbortSignal;
 }
 
+const knownOfflineConfig: KnownOptions<OfflineConfig> = {
+  policy: true,
+  groups: true,
+  trajectories: true,
+  algorithm: true,
+  epochs: true,
+  steps: true,
+  batchSize: true,
+  seed: true,
+  signal: true,
+  run: true,
+  store: true,
+  save: true,
+  monitors: true,
+  now: true,
+  accept: true,
+};
+
 export interface OfflineResult {
   readonly reason: RunEndReason;
   readonly steps: number;
@@ -51,6 +71,9 @@ export interface OfflineResult {
 }
 
 export async function trainOffline(config: OfflineConfig): Promise<OfflineResult> {
+  refuseUnknownOptions("trainOffline", config, knownOfflineConfig);
+  refuseUnknownOptions("trainOffline: save", config.save, { every: true, retain: true, retainEvery: true });
+  refuseUnknownFields("trainOffline", config.algorithm);
   const { policy, algorithm, batchSize = 32, seed = 0, signal } = config;
   const { engine } = policy;
   const examples = algorithm.examples(await allGroups(config));

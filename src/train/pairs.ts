@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { learnable, type TrajectoryGroup } from "../schema/trajectory-group.ts";
 
@@ -24,10 +25,13 @@ export interface PairOptions {
   worthOf: (trajectory: Trajectory) => number;
 }
 
+const knownPairOptions: KnownOptions<PairOptions> = { minGap: true, choose: true, worthOf: true };
+
 const defaults: PairOptions = { minGap: 1e-6, choose: "extremes", worthOf: ({ score }) => score.total };
 
 /** Whole attempts at one task, compared by their rewards. Roles are compared apart. */
 export function trajectoryPairs(group: TrajectoryGroup, options: Partial<PairOptions> = {}): PreferencePair[] {
+  refuseUnknownOptions("trajectoryPairs", options, knownPairOptions);
   const chosen = { ...defaults, ...options };
   return perRole(group).flatMap((trajectories) => {
     const rollouts = [...Map.groupBy(trajectories, ({ rollout }) => rollout).values()];
@@ -41,6 +45,7 @@ export function trajectoryPairs(group: TrajectoryGroup, options: Partial<PairOpt
 
 /** Attempts that succeeded against attempts that failed. */
 export function successPairs(group: TrajectoryGroup, options: Partial<Pick<PairOptions, "choose">> = {}) {
+  refuseUnknownOptions("successPairs", options, { choose: true });
   return trajectoryPairs(group, { ...options, minGap: 1, worthOf: ({ score }) => (score.success ? 1 : 0) });
 }
 
@@ -49,11 +54,14 @@ export interface StepPairOptions extends PairOptions {
   same: "prefix" | "state";
 }
 
+const knownStepPairOptions: KnownOptions<StepPairOptions> = { same: true, minGap: true, choose: true, worthOf: true };
+
 /**
  * Single turns, compared where attempts parted: different things said at the same point, each worth the mean reward of the
  * attempts that said it (Agent Q's pairs, with rollouts in place of a tree).
  */
 export function stepPairs(group: TrajectoryGroup, options: Partial<StepPairOptions> = {}): PreferencePair[] {
+  refuseUnknownOptions("stepPairs", options, knownStepPairOptions);
   const { same, ...rest } = { ...defaults, same: "prefix" as const, ...options };
   return perRole(group).flatMap((trajectories) => {
     const turns = trajectories.flatMap((trajectory) =>

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Rng } from "../random.ts";
 import { shuffled } from "./shuffled.ts";
 
@@ -68,8 +69,11 @@ export interface FifoOptions {
   order: "oldest" | "uniform";
 }
 
+const knownFifoOptions: KnownOptions<FifoOptions> = { capacity: true, uses: true, order: true };
+
 /** First in, first out. */
 export function fifoBuffer<Item>(options: Partial<FifoOptions> & Pick<FifoOptions, "capacity">): ReplayBuffer<Item> {
+  refuseUnknownOptions("fifoBuffer", options, knownFifoOptions);
   const { capacity, uses, order } = { uses: Number.POSITIVE_INFINITY, order: "uniform", ...options };
   const entries = entriesOf<Item>(capacity);
   return {
@@ -100,6 +104,13 @@ export interface PriorityOptions<Item> {
   beta: number;
 }
 
+const knownPriorityOptions: KnownOptions<PriorityOptions<unknown>> = {
+  capacity: true,
+  priorityOf: true,
+  alpha: true,
+  beta: true,
+};
+
 /**
  * Drawn with probability P ∝ priority^alpha, with replacement, and weighted (N·P)^-beta, divided by the largest such weight in the
  * buffer (prioritized experience replay).
@@ -107,6 +118,7 @@ export interface PriorityOptions<Item> {
 export function priorityBuffer<Item>(
   options: Partial<PriorityOptions<Item>> & Pick<PriorityOptions<Item>, "capacity" | "priorityOf">,
 ): ReplayBuffer<Item> {
+  refuseUnknownOptions("priorityBuffer", options, knownPriorityOptions);
   const { capacity, priorityOf, alpha, beta } = { alpha: 0.6, beta: 1, ...options };
   const entries = entriesOf<Item>(capacity);
   return {
@@ -150,8 +162,12 @@ export interface SuccessOptions<Item> {
   taskOf: (item: Item) => string;
 }
 
+const knownSuccessOptions: KnownOptions<SuccessOptions<unknown>> = { capacity: true, isSuccess: true, taskOf: true };
+
 /** Successes alone, one for each task, all with the same chance (WebRL). */
-export function successBuffer<Item>({ capacity, isSuccess, taskOf }: SuccessOptions<Item>): ReplayBuffer<Item> {
+export function successBuffer<Item>(options: SuccessOptions<Item>): ReplayBuffer<Item> {
+  refuseUnknownOptions("successBuffer", options, knownSuccessOptions);
+  const { capacity, isSuccess, taskOf } = options;
   const entries = entriesOf<Item>(capacity);
   return {
     name: "successes",

@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Rng } from "../random.ts";
 import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
 import { learnable, type TrajectoryGroup } from "../schema/trajectory-group.ts";
@@ -30,8 +31,12 @@ export interface ReplayOptions {
   share: number;
 }
 
+const knownReplayOptions: KnownOptions<ReplayOptions> = { buffer: true, share: true };
+
 /** Whole groups from a buffer. Their tokens are older than the policy: give the algorithm `corrections`. */
-export function replayGroups({ buffer, share }: ReplayOptions): Replay {
+export function replayGroups(options: ReplayOptions): Replay {
+  refuseUnknownOptions("replayGroups", options, knownReplayOptions);
+  const { buffer, share } = options;
   return {
     observe(groups) {
       for (const group of groups) add(buffer, group);
@@ -51,6 +56,8 @@ export interface SuccessReplayOptions {
   share: number;
 }
 
+const knownSuccessReplayOptions: KnownOptions<SuccessReplayOptions> = { capacity: true, window: true, share: true };
+
 const successDefaults: SuccessReplayOptions = { capacity: 1000, window: { above: 0.5, upTo: 0.95 }, share: 2 };
 
 /**
@@ -58,6 +65,7 @@ const successDefaults: SuccessReplayOptions = { capacity: 1000, window: { above:
  * compares a group gives a success that is alone nothing: use it with a loss of successes, such as `rejectionTuning`'s.
  */
 export function replaySuccesses(options: Partial<SuccessReplayOptions> = {}): Replay {
+  refuseUnknownOptions("replaySuccesses", options, knownSuccessReplayOptions);
   const { capacity, window, share } = { ...successDefaults, ...options };
   const buffer = successBuffer<TrajectoryGroup>({
     capacity,

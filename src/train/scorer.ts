@@ -1,5 +1,6 @@
 import { LudusError } from "../errors.ts";
 import { withoutHint } from "../guide/guidance/without-hint.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { outcomeRewardModel } from "../loss/reward-model.ts";
 import { lastMasked } from "../loss/tokens.ts";
 import type { Rollout } from "../rollout/rollout.ts";
@@ -23,6 +24,18 @@ export interface ScorerOptions extends Optimizer {
   /** What the weights are called in the engine. */
   weights: string;
 }
+
+const knownScorerOptions: KnownOptions<ScorerOptions> = {
+  labelOf: true,
+  epochs: true,
+  batchSize: true,
+  seed: true,
+  weights: true,
+  learningRate: true,
+  weightDecay: true,
+  beta2: true,
+  maxGradientNorm: true,
+};
 
 const defaults: ScorerOptions = {
   learningRate: 5e-4,
@@ -58,6 +71,7 @@ export async function trainScorer(
   trajectories: Iterable<Trajectory> | AsyncIterable<Trajectory>,
   options: Partial<ScorerOptions> = {},
 ): Promise<Scorer> {
+  refuseUnknownOptions("trainScorer", options, knownScorerOptions);
   const { engine } = policy;
   const { labelOf, epochs, batchSize, seed, weights, ...optimizer } = { ...defaults, ...options };
   if (!engine.info.hasValues) throw noValues();

@@ -1,12 +1,14 @@
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { type RunReader, type TrajectoryFilter, trainSplit } from "../store/index.ts";
+import { checkFilter } from "../store/trajectory-filter.ts";
 
 /**
  * The groups of a run, in the order they were made: whole groups, of which at least one trajectory fits the filter. Those of
  * training, unless the filter names a split.
  */
 export async function* storedGroups(run: RunReader, filter: TrajectoryFilter = {}): AsyncGenerator<TrajectoryGroup> {
+  checkFilter(filter);
   let last = -1;
   for await (const { group: key } of summaries(run, filter)) {
     if (key === last) continue;
@@ -18,6 +20,7 @@ export async function* storedGroups(run: RunReader, filter: TrajectoryFilter = {
 
 /** The trajectories of a run, one by one: those of training, unless the filter names a split. */
 export async function* storedTrajectories(run: RunReader, filter: TrajectoryFilter = {}): AsyncGenerator<Trajectory> {
+  checkFilter(filter);
   for await (const { key } of summaries(run, filter)) yield (await run.trajectory(key)).trajectory;
 }
 

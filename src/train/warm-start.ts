@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createLimiter } from "../limiter.ts";
 import { imitation } from "../loss/imitation.ts";
 import type { Loss } from "../loss/loss.ts";
@@ -39,6 +40,18 @@ export interface ImitateOptions {
    */
   cache: string | false | undefined;
 }
+
+const knownImitateOptions: KnownOptions<ImitateOptions> = {
+  demonstrations: true,
+  cache: true,
+  noise: true,
+  filter: true,
+  mix: true,
+  steps: true,
+  batchSize: true,
+  learningRate: true,
+  loss: true,
+};
 
 /** What happens before learning from experience: a policy that never says anything useful is never rewarded. */
 export interface WarmStart {
@@ -86,6 +99,7 @@ export function succeeded({ score }: Trajectory): boolean {
 
 /** Imitation of demonstrations: the loss is on what the demonstrator said, never on what it read. */
 export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
+  refuseUnknownOptions("imitate", options, knownImitateOptions);
   const chosen = { ...defaults, ...options };
   if (chosen.mix?.rows.length === 0) {
     throw new LudusError("bad-config", { got: "a mix without rows", expected: "at least one, or no mix" });

@@ -4,7 +4,7 @@ import { type OptionTable, parseOptions, usageError } from "../parse-options.ts"
 import { stoppable } from "../stoppable.ts";
 
 const options = {
-  port: { type: "number", summary: "Port; any free one by default", value: "number" },
+  port: { type: "number", most: 65535, summary: "Port; any free one by default", value: "number" },
   host: { type: "string", summary: "Address to listen on; 127.0.0.1 by default", value: "address" },
   env: {
     type: "string",

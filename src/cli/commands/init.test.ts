@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const names = [".gitignore", ".npmrc", "env.test.ts", "env.ts", "package.json", "train.ts", "tsconfig.json"];
+const names = [".gitignore", "env.test.ts", "env.ts", "package.json", "train.ts", "tsconfig.json"];
 
 test("a project is written into a new folder, with what to do next", async () => {
   const project = join(folder, "My Agent");
@@ -30,12 +30,12 @@ test("a project is written into a new folder, with what to do next", async () =>
   expect(written.engines).toEqual(packageJson.engines);
 });
 
-test(".npmrc has the lines that the README names", async () => {
-  const project = join(folder, "npmrc");
+test("package.json has the setting that the README names", async () => {
+  const project = join(folder, "scripts");
   await runCommand(["init", project, "--quiet"]);
   const readme = readFileSync("README.md", "utf8");
-  const wanted = /```ini\n([\s\S]*?)```/.exec(readme)![1].trim().split("\n");
-  expect(readFileSync(join(project, ".npmrc"), "utf8").split("\n")).toEqual(expect.arrayContaining(wanted));
+  const wanted = JSON.parse(`{${/```json\n("allowScripts".*)\n```/.exec(readme)![1]}}`);
+  expect(JSON.parse(readFileSync(join(project, "package.json"), "utf8"))).toMatchObject(wanted);
 });
 
 test("a folder that is not empty is refused, and with --force nothing in it is replaced", async () => {

@@ -11,7 +11,7 @@ export const init: Command = {
   summary: "Create a project: an environment, a training file, a test",
   usage: "[dir]",
   options,
-  details: `Writes package.json, .npmrc, .gitignore, tsconfig.json, env.ts, env.test.ts and train.ts, here or into a folder.
+  details: `Writes package.json, .gitignore, tsconfig.json, env.ts, env.test.ts and train.ts, here or into a folder.
 Training takes about a minute: the policy learns to follow a trail of notes. Replace env.ts with your own environment.`,
   example: "ludus init my-agent",
   async run(args, { stdout }) {
@@ -28,6 +28,8 @@ Next:
   npm test               checks the environment
   npm run train          about a minute; the run is kept in runs/key-hunt-1
   npm run play           play it yourself
+
+With npm 10, ONNXRUNTIME_NODE_INSTALL=skip npm install leaves out GPU libraries that ludus does not use.
 `);
     return 0;
   },

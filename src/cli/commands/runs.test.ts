@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openRun } from "../../store/index.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { fakeConfigFile, trainedRun } from "../testing/trained-run.ts";
 
@@ -43,6 +45,19 @@ test("one run that cannot be read does not hide the others", async () => {
   expect(stdout).toMatch(/^damaged .* unreadable: /m);
   expect(stdout).toMatch(/^old /m);
   rmSync(join(folder, "damaged"), { recursive: true });
+});
+
+test("a run whose process is gone is interrupted, not running", async () => {
+  const run = await trainedRun(fakeConfigFile, join(folder, "killed"), "--set", "steps=2");
+  const database = new DatabaseSync(join(run, "run.sqlite"));
+  // what a killed process leaves: everything but the end
+  database.exec("DELETE FROM events WHERE type = 'run-end'");
+  database.close();
+  expect((await runCommand(["runs", folder])).stdout).toMatch(/^killed .* interrupted$/m);
+  const writer = await openRun(run, { now: () => 0 });
+  expect((await runCommand(["runs", folder])).stdout).toMatch(/^killed .* running$/m);
+  await writer.close();
+  rmSync(run, { recursive: true });
 });
 
 test("a folder without runs, and one that is not there", async () => {

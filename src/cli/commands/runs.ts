@@ -13,8 +13,9 @@ export const runs: Command = {
   options,
   details: `The default folder is runs/. success is from the last step, eval from the last evaluation.
 A run that started from another one (ludus train --from) says which, and from which step.
-The state is running, the reason for the end (finished, stopped, early-stop, time-budget, token-budget, failed), or silent: the run
-did not end, and nothing was written for two minutes. ludus train --resume resumes runs that are stopped or silent.`,
+The state is running, the reason for the end (finished, stopped, early-stop, time-budget, token-budget, failed), interrupted: its process is
+gone and did not end it, or silent: the process is there, and nothing was written for two minutes. ludus train --resume resumes runs
+that are stopped, interrupted or failed.`,
   example: "ludus runs --limit 10",
   async run(args, terminal) {
     const { values, positionals } = parseOptions(args, options);

@@ -94,6 +94,9 @@ test("a run that is there is gone on with only when asked", async () => {
   expect(more.stdout).toContain("finished after 5 steps");
   const nothing = await train("--resume", "--set", "steps=5");
   expect(nothing.stderr).toContain("All 5 steps are done already. More of them: --set steps=10.");
+  // the file's own number of steps is smaller than what is done
+  const fewer = await train("--resume");
+  expect(fewer.stderr).toContain("All 5 steps are done already. More of them: --set steps=10.");
   expect(await train("--resume", "--set", "seed=9")).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(/^other-run: .*seed 0/),

@@ -17,7 +17,8 @@ still so.
 ${rows.join("\n")}
 
 Exit status: 0 done, 1 failed, 2 not understood, 130 stopped with Ctrl-C. Errors go to stderr and say what was got, what was
-expected and what to do. Colours and lines that are drawn again are for terminals alone; \`NO_COLOR\` turns colours off.
+expected and what to do; \`--stack\` adds where in the program they arose, and so does
+\`DEBUG=ludus\`. Colours and lines that are drawn again are for terminals alone; \`NO_COLOR\` turns colours off.
 
 ${sections.join("\n")}`;
 }

@@ -1,6 +1,7 @@
 import { availableParallelism, freemem } from "node:os";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
 import {
@@ -52,6 +53,19 @@ export interface EmbeddedOptions {
   recompute?: ThreadSetup["recompute"];
 }
 
+const knownEmbeddedOptions: KnownOptions<EmbeddedOptions> = {
+  model: true,
+  folder: true,
+  tokenizer: true,
+  valueHead: true,
+  seed: true,
+  threads: true,
+  maxCacheBytes: true,
+  maxRows: true,
+  microBatchTokens: true,
+  recompute: true,
+};
+
 const defaultMicroBatchTokens = 1152;
 
 /** Models up to this size are data parallel over threads, each with rows of its own; in larger ones each product is split over the cores. */
@@ -68,6 +82,7 @@ interface ForwardRecord {
 
 /** The engine that needs nothing but npm: transformers trained and sampled on the CPU by ONNX Runtime, off the main thread. */
 export async function embedded(options: EmbeddedOptions): Promise<Engine> {
+  refuseUnknownOptions("embedded", options, knownEmbeddedOptions);
   const saved = options.folder === undefined ? undefined : readModelFolder(options.folder);
   const config = options.model ?? saved?.config;
   if (config === undefined) {

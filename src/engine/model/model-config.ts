@@ -2,6 +2,7 @@ import { z } from "zod";
 import { bounds } from "../../bounds.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { checkRope, HuggingFaceRope, parseRope, type RopeConfig, ropeToHuggingFace } from "./rope.ts";
 
 export type { RopeConfig } from "./rope.ts";
@@ -323,6 +324,25 @@ export function countParameters(config: ModelConfig, options: { valueHead?: bool
 /** What a preset leaves to the caller; widths that are not given follow from those that are. */
 export type PresetOptions = Partial<ModelConfig> & { readonly vocabularySize: number };
 
+const knownModelFields: KnownOptions<PresetOptions> = {
+  family: true,
+  vocabularySize: true,
+  width: true,
+  layers: true,
+  heads: true,
+  keyValueHeads: true,
+  headWidth: true,
+  feedForwardWidth: true,
+  contextLength: true,
+  normEpsilon: true,
+  tiedEmbeddings: true,
+  biases: true,
+  queryKeyNorm: true,
+  rope: true,
+  initializerRange: true,
+  tokens: true,
+};
+
 interface PresetShape {
   width: number;
   layers: number;
@@ -354,6 +374,7 @@ export const models: Readonly<Record<"tiny" | "small" | "base", (options: Preset
 };
 
 function preset(options: PresetOptions, shape: PresetShape): ModelConfig {
+  refuseUnknownOptions("models", options, knownModelFields);
   const { family = "llama", width = shape.width, headWidth = 32 } = options;
   const heads = options.heads ?? Math.floor(width / headWidth);
   return checkModelConfig({

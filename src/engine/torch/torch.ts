@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
 import {
@@ -46,6 +47,8 @@ export interface LoraOptions {
   /** Names of linear layers such as "q_proj"; all but the head by default. */
   targets?: readonly string[];
 }
+
+const knownLoraOptions: KnownOptions<LoraOptions> = { rank: true, alpha: true, targets: true };
 
 export interface TorchOptions {
   /** A preset such as `models.small({ vocabularySize })`, any config of the family, or nothing with `folder`. */
@@ -91,8 +94,35 @@ export interface TorchOptions {
   sampler?: RemoteSampler;
 }
 
+const knownTorchOptions: KnownOptions<TorchOptions> = {
+  model: true,
+  folder: true,
+  tokenizer: true,
+  valueHead: true,
+  seed: true,
+  device: true,
+  dtype: true,
+  lora: true,
+  checkpointActivations: true,
+  compile: true,
+  microBatchTokens: true,
+  maxRows: true,
+  maxCacheBytes: true,
+  threads: true,
+  python: true,
+  processes: true,
+  connect: true,
+  tls: true,
+  token: true,
+  insecure: true,
+  log: true,
+  sampler: true,
+};
+
 /** The engine on PyTorch: the same program on GPUs. Starts a Python worker, or connects to one. */
 export async function torch(options: TorchOptions): Promise<Engine> {
+  refuseUnknownOptions("torch", options, knownTorchOptions);
+  refuseUnknownOptions("torch: lora", options.lora, knownLoraOptions);
   checkOptions(options);
   const token = options.connect === undefined ? randomUUID() : (options.token ?? process.env.LUDUS_WORKER_TOKEN ?? "");
   const log = options.log ?? ((line) => process.stderr.write(`[torch] ${line}\n`));

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Sample, SampleRequest, SampleStop } from "../engine.ts";
 import type { PolicyAdapter, RemoteSampler } from "./remote-sampler.ts";
 
@@ -14,6 +15,8 @@ export interface VllmOptions {
   /** What the server calls the adapters; several programs at one server need several names. */
   name?: string;
 }
+
+const knownVllmOptions: KnownOptions<VllmOptions> = { url: true, apiKey: true, processedLogprobs: true, name: true };
 
 const Completion = z.object({
   choices: z.tuple([
@@ -38,6 +41,7 @@ type Choice = z.infer<typeof Completion>["choices"][0];
  * Seeds are passed on; the same seed repeats a sample only as far as the server promises it.
  */
 export function vllm(options: VllmOptions): RemoteSampler {
+  refuseUnknownOptions("vllm", options, knownVllmOptions);
   return new VllmSampler(options);
 }
 

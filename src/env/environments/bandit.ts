@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
@@ -21,6 +22,16 @@ export interface BanditOptions {
   invalidPenalty: number;
   seed: number;
 }
+
+const knownBanditOptions: KnownOptions<BanditOptions> = {
+  style: true,
+  low: true,
+  high: true,
+  highProbability: true,
+  isReversed: true,
+  invalidPenalty: true,
+  seed: true,
+};
 
 const defaults: BanditOptions = {
   style: "compact",
@@ -56,6 +67,7 @@ const arms: Readonly<Record<string, readonly [low: string, high: string]>> = {
  * the low arm then has the higher reward in three groups of four.
  */
 export function bandit(options: Partial<BanditOptions> = {}): Env<BanditTask, BanditState> {
+  refuseUnknownOptions("bandit", options, knownBanditOptions);
   const { style, low, high, highProbability, isReversed, invalidPenalty, seed } = { ...defaults, ...options };
   const tasks = generated<BanditTask>(
     (rng, split) => {

@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
@@ -29,6 +30,17 @@ export interface CountdownOptions {
   seed: number;
 }
 
+const knownCountdownOptions: KnownOptions<CountdownOptions> = {
+  style: true,
+  counts: true,
+  maxNumber: true,
+  minTarget: true,
+  maxTarget: true,
+  operators: true,
+  scoring: true,
+  seed: true,
+};
+
 const defaults: CountdownOptions = {
   style: "compact",
   counts: [3, 4],
@@ -47,6 +59,7 @@ export interface CountdownTask {
 
 /** Make the target out of all the numbers, each used once. One turn. Every task has a solution. */
 export function countdown(options: Partial<CountdownOptions> = {}): Env<CountdownTask, undefined> {
+  refuseUnknownOptions("countdown", options, knownCountdownOptions);
   const chosen = { ...defaults, ...options };
   const { style, scoring, seed } = chosen;
   checkOptions(chosen);

@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
@@ -30,6 +31,20 @@ export interface FrozenLakeOptions {
   cellSeparator: string;
   seed: number;
 }
+
+const knownFrozenLakeOptions: KnownOptions<FrozenLakeOptions> = {
+  style: true,
+  size: true,
+  frozenProbability: true,
+  isSlippery: true,
+  maxActions: true,
+  actionsPerTurn: true,
+  turns: true,
+  maxPath: true,
+  invalidPenalty: true,
+  cellSeparator: true,
+  seed: true,
+};
 
 /** RAGEN's, but for the style. */
 const defaults: FrozenLakeOptions = {
@@ -70,6 +85,7 @@ export interface FrozenLakeState extends Lake {
 
 /** Cross the ice to the goal, around the holes. The score is 1 at the goal, 0 otherwise; a hole ends the episode. */
 export function frozenLake(options: Partial<FrozenLakeOptions> = {}): Env<FrozenLakeTask, FrozenLakeState> {
+  refuseUnknownOptions("frozenLake", options, knownFrozenLakeOptions);
   const chosen = { ...defaults, ...options };
   checkOptions(chosen);
   const { style, maxActions, turns, seed } = chosen;

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import type { Rng } from "../../random.ts";
@@ -27,6 +28,16 @@ export interface FunctionCallingOptions {
   seed: number;
 }
 
+const knownFunctionCallingOptions: KnownOptions<FunctionCallingOptions> = {
+  style: true,
+  tools: true,
+  twoCallShare: true,
+  impossibleShare: true,
+  distractorShare: true,
+  score: true,
+  seed: true,
+};
+
 const defaults: FunctionCallingOptions = {
   style: "compact",
   tools: 8,
@@ -47,6 +58,7 @@ export interface FunctionCallingTask {
  * the calls themselves are what is judged. Calls end an episode as `max-turns`, for there is one turn.
  */
 export function functionCalling(options: Partial<FunctionCallingOptions> = {}): Env<FunctionCallingTask, undefined> {
+  refuseUnknownOptions("functionCalling", options, knownFunctionCallingOptions);
   const chosen = { ...defaults, ...options };
   const { style, seed } = chosen;
   checkWholeOptions("function-calling", { tools: [chosen.tools, 1, everydayTools.length] });

@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { generated } from "../../task/generated.ts";
@@ -27,6 +28,17 @@ export interface HouseholdOptions {
   seed: number;
 }
 
+const knownHouseholdOptions: KnownOptions<HouseholdOptions> = {
+  style: true,
+  chores: true,
+  copies: true,
+  otherThings: true,
+  turns: true,
+  tellsCommands: true,
+  expert: true,
+  seed: true,
+};
+
 const defaults: HouseholdOptions = {
   style: "compact",
   chores,
@@ -47,6 +59,7 @@ const sizes = { tags: { copies: 10, otherThings: 10 }, compact: { copies: 2, oth
  * nothing can be cleaned, heated or cooled.
  */
 export function household(options: Partial<HouseholdOptions> = {}): Env<Household, HouseholdState> {
+  refuseUnknownOptions("household", options, knownHouseholdOptions);
   const chosen = { ...defaults, ...options };
   const { style, turns, seed } = chosen;
   const copies = chosen.copies === "by-style" ? sizes[style].copies : chosen.copies;

@@ -1,3 +1,4 @@
+import "../../check-node.ts";
 import type { Env } from "../env.ts";
 import { bandit } from "./bandit.ts";
 import { countdown } from "./countdown.ts";

@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
@@ -25,6 +26,16 @@ export interface KeyDoorOptions {
   subgoalReward: number;
   seed: number;
 }
+
+const knownKeyDoorOptions: KnownOptions<KeyDoorOptions> = {
+  style: true,
+  length: true,
+  slack: true,
+  sight: true,
+  subgoals: true,
+  subgoalReward: true,
+  seed: true,
+};
 
 const defaults: KeyDoorOptions = {
   style: "compact",
@@ -59,6 +70,7 @@ type Action = (typeof actions)[number];
 
 /** Take the key, open the door, reach the goal. The score is 1 at the goal, 0 otherwise; subgoals pay their turns. */
 export function keyDoor(options: Partial<KeyDoorOptions> = {}): Env<KeyDoorTask, KeyDoorState> {
+  refuseUnknownOptions("keyDoor", options, knownKeyDoorOptions);
   const chosen = { ...defaults, ...options };
   const { style, length, slack, sight, seed } = chosen;
   checkWholeOptions("key-door", { length: [length, 4, 64], slack: [slack, 1, 100] });

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import type { Rng } from "../../random.ts";
@@ -27,6 +28,18 @@ export interface LockOptions {
   hint: HintKind | "none";
   seed: number;
 }
+
+const knownLockOptions: KnownOptions<LockOptions> = {
+  style: true,
+  digits: true,
+  base: true,
+  secret: true,
+  shift: true,
+  tries: true,
+  feedback: true,
+  hint: true,
+  seed: true,
+};
 
 const defaults: LockOptions = {
   style: "compact",
@@ -67,6 +80,7 @@ export interface LockEnv extends Env<LockTask, LockState> {
 
 /** A lock that a random guess opens with probability 1 / `base ** digits`. The score is 1 when it opens. */
 export function lock(options: Partial<LockOptions> = {}): LockEnv {
+  refuseUnknownOptions("lock", options, knownLockOptions);
   const chosen = { ...defaults, ...options };
   const { style, digits, base, tries, feedback, hint, seed } = chosen;
   checkWholeOptions("lock", {

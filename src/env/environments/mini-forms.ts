@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
@@ -20,6 +21,14 @@ export interface MiniFormsOptions {
   seed: number;
 }
 
+const knownMiniFormsOptions: KnownOptions<MiniFormsOptions> = {
+  style: true,
+  kinds: true,
+  reward: true,
+  turns: true,
+  seed: true,
+};
+
 const defaults: MiniFormsOptions = { style: "compact", kinds: formKinds, reward: "binary", turns: 10, seed: 0 };
 
 /**
@@ -27,6 +36,7 @@ const defaults: MiniFormsOptions = { style: "compact", kinds: formKinds, reward:
  * of turns loses too.
  */
 export function miniForms(options: Partial<MiniFormsOptions> = {}): Env<FormTask, MiniFormsState> {
+  refuseUnknownOptions("miniForms", options, knownMiniFormsOptions);
   const { style, kinds, reward, turns, seed } = { ...defaults, ...options };
   checkWholeOptions("mini-forms", { turns: [turns, 1, 1000], "kinds.length": [kinds.length, 1, formKinds.length] });
   return defineEnv<FormTask, MiniFormsState>({

@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import { hermes } from "../../policy/formats/hermes.ts";
@@ -30,6 +31,18 @@ export interface RetailDeskOptions {
   turns: number;
   seed: number;
 }
+
+const knownRetailDeskOptions: KnownOptions<RetailDeskOptions> = {
+  style: true,
+  kinds: true,
+  maxRequests: true,
+  toolNames: true,
+  users: true,
+  products: true,
+  ordersPerUser: true,
+  turns: true,
+  seed: true,
+};
 
 const defaults: RetailDeskOptions = {
   style: "compact",
@@ -76,6 +89,7 @@ export interface RetailState extends RetailExpertState {
  * is right: tasks of the kind `refuse`, one in seven, are solved by any refusal.
  */
 export function retailDesk(options: Partial<RetailDeskOptions> = {}): Env<RetailTask, RetailState> {
+  refuseUnknownOptions("retailDesk", options, knownRetailDeskOptions);
   const chosen = { ...defaults, ...options };
   const { style, turns, seed, maxRequests, kinds } = chosen;
   const database = databaseOptions(chosen);

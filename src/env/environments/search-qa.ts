@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { WantToSay } from "../../policy/call-format.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import { search } from "../../policy/formats/search.ts";
@@ -32,6 +33,19 @@ export interface SearchQaOptions {
   reward: "em" | "f1-format";
   seed: number;
 }
+
+const knownSearchQaOptions: KnownOptions<SearchQaOptions> = {
+  style: true,
+  kb: true,
+  entities: true,
+  minHops: true,
+  maxHops: true,
+  passages: true,
+  retrieve: true,
+  turns: true,
+  reward: true,
+  seed: true,
+};
 
 const defaults: SearchQaOptions = {
   style: "compact",
@@ -70,6 +84,7 @@ export interface SearchQaState {
  * tool. In tags style it is an action, because Search-R1 answers a turn with neither search nor answer in its own words.
  */
 export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTask, SearchQaState> {
+  refuseUnknownOptions("searchQa", options, knownSearchQaOptions);
   const chosen = { ...defaults, ...options };
   checkOptions(chosen);
   const { style, seed } = chosen;

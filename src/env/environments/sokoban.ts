@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
@@ -29,6 +30,20 @@ export interface SokobanOptions {
   invalidPenalty: number;
   seed: number;
 }
+
+const knownSokobanOptions: KnownOptions<SokobanOptions> = {
+  style: true,
+  width: true,
+  height: true,
+  boxes: true,
+  searchDepth: true,
+  maxActions: true,
+  actionsPerTurn: true,
+  turns: true,
+  maxSolution: true,
+  invalidPenalty: true,
+  seed: true,
+};
 
 /** RAGEN's SimpleSokoban, but for the style. */
 const defaults: SokobanOptions = {
@@ -84,6 +99,7 @@ const vocabularies = {
  * `larger` (8 × 8, two boxes) and `vocabulary` (other symbols) are RAGEN's tests outside of the training distribution.
  */
 export function sokoban(options: Partial<SokobanOptions> = {}): Env<SokobanTask, SokobanState> {
+  refuseUnknownOptions("sokoban", options, knownSokobanOptions);
   const chosen = { ...defaults, ...options };
   const { style, maxActions, actionsPerTurn, turns } = chosen;
   checkOptions(chosen);

@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore, type Score } from "../../schema/score.ts";
@@ -36,6 +37,20 @@ export interface VirtualScreenOptions {
   seed: number;
 }
 
+const knownVirtualScreenOptions: KnownOptions<VirtualScreenOptions> = {
+  style: true,
+  task: true,
+  actions: true,
+  view: true,
+  columns: true,
+  rows: true,
+  cell: true,
+  shown: true,
+  widgets: true,
+  turns: true,
+  seed: true,
+};
+
 const defaults: VirtualScreenOptions = {
   style: "compact",
   task: "grounding",
@@ -63,6 +78,7 @@ export interface VirtualScreenState {
  * was pressed and what had to be written was there; any other button ends it with 0.
  */
 export function virtualScreen(options: Partial<VirtualScreenOptions> = {}): Env<ScreenTask, VirtualScreenState> {
+  refuseUnknownOptions("virtualScreen", options, knownVirtualScreenOptions);
   const chosen = { ...defaults, ...options };
   const size = sizeOf(chosen);
   const { style, actions, seed } = chosen;

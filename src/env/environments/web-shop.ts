@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { plain } from "../../policy/formats/plain.ts";
 import { thinkAnswer } from "../../policy/formats/think-answer.ts";
 import { makeScore } from "../../schema/score.ts";
@@ -23,6 +24,16 @@ export interface WebShopOptions {
   scoreOf?: (purchase: Purchase, goal: ShopGoal) => number;
   seed: number;
 }
+
+const knownWebShopOptions: KnownOptions<WebShopOptions> = {
+  style: true,
+  products: true,
+  perPage: true,
+  maxResults: true,
+  turns: true,
+  scoreOf: true,
+  seed: true,
+};
 
 /** WebShop's pages and RAGEN's number of turns. */
 const defaults: WebShopOptions = {
@@ -50,6 +61,7 @@ export interface WebShopState extends View {
  * actions change nothing. The split `unseen-shop` has goals of another catalogue.
  */
 export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask, WebShopState> {
+  refuseUnknownOptions("webShop", options, knownWebShopOptions);
   const chosen = { ...defaults, ...options };
   const { style, products, perPage, maxResults, turns, scoreOf, seed } = chosen;
   checkWholeOptions("web-shop", {

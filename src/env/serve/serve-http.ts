@@ -6,8 +6,9 @@ import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/se
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isTooDeep } from "../../bounded-json.ts";
 import { bounds } from "../../bounds.ts";
-import { errorText, LudusError } from "../../errors.ts";
+import { errorText } from "../../errors.ts";
 import { isLoopback, isOwnPage } from "../../http-origin.ts";
+import { checkPort, listenError } from "../../listen-error.ts";
 import type { Env } from "../env.ts";
 import type { ServedEnv, ServeHttpOptions } from "./served-env.ts";
 import { sessionServer } from "./session-server.ts";
@@ -84,12 +85,12 @@ export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): 
 }
 
 async function listen(http: ReturnType<typeof createServer>, { port, host }: ServeHttpOptions): Promise<number> {
+  checkPort(port);
   try {
     http.listen(port, host);
     await once(http, "listening");
   } catch (cause) {
-    const got = `"${errorText(cause)}"`;
-    throw new LudusError("cannot-listen", { got, expected: `port ${port} of ${host} to be free`, cause });
+    throw listenError(cause, host ?? "", port);
   }
   return (http.address() as AddressInfo).port;
 }

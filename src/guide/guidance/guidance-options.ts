@@ -1,3 +1,4 @@
+import type { KnownOptions } from "../../known-options.ts";
 import type { MakeGuide } from "../guide.ts";
 import type { HintGenerator } from "./hints.ts";
 
@@ -21,3 +22,14 @@ export interface GuidanceOptions {
   /** Of the draws by `probability`. Not the run's by default: runs of several seeds then differ in their policies alone. */
   seed: number;
 }
+
+export const knownGuidanceOptions: KnownOptions<GuidanceOptions> = {
+  hints: true,
+  tasks: true,
+  probability: true,
+  share: true,
+  retries: true,
+  waiting: true,
+  window: true,
+  seed: true,
+};

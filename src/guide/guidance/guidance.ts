@@ -1,7 +1,8 @@
 import { LudusError } from "../../errors.ts";
+import { refuseUnknownOptions } from "../../known-options.ts";
 import type { Guide, GuideContext, MakeGuide } from "../guide.ts";
 import { inOrder } from "../in-order.ts";
-import type { GuidanceOptions } from "./guidance-options.ts";
+import { type GuidanceOptions, knownGuidanceOptions } from "./guidance-options.ts";
 import { GuidedRetries } from "./guided-retries.ts";
 
 const defaults: Omit<GuidanceOptions, "hints"> = {
@@ -23,6 +24,7 @@ const defaults: Omit<GuidanceOptions, "hints"> = {
  * guided attempts are learned from is the algorithm's: `guided(grpo(), { … })`.
  */
 export function guidance(options: Pick<GuidanceOptions, "hints"> & Partial<GuidanceOptions>): MakeGuide {
+  refuseUnknownOptions("guidance", options, knownGuidanceOptions);
   const chosen = { ...defaults, ...options };
   const { share, retries, waiting, window } = chosen;
   if (!(share >= 0 && share <= 1)) refuse(`share ${share}`, "0 to 1");

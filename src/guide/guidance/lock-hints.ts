@@ -1,4 +1,5 @@
 import type { HintKind, LockEnv, LockTask } from "../../env/environments/lock.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { FailedAttempt, HintGenerator } from "./hints.ts";
 import { hintKinds } from "./hints.ts";
 import { checkKinds, scriptedHints } from "./scripted-hints.ts";
@@ -7,8 +8,11 @@ export interface LockHintsOptions {
   kinds: readonly HintKind[];
 }
 
+const knownLockHintsOptions: KnownOptions<LockHintsOptions> = { kinds: true };
+
 /** The hints that the lock itself offers, from its state after a failed attempt; all three kinds by default. */
 export function lockHints(env: LockEnv, options: Partial<LockHintsOptions> = {}): HintGenerator<LockTask> {
+  refuseUnknownOptions("lockHints", options, knownLockHintsOptions);
   const kinds = checkKinds(options.kinds ?? hintKinds, hintKinds);
   const tell = (kind: HintKind, task: LockTask, lastTry?: string) => env.hints({ task, lastTry })[kind];
   const generator = scriptedHints<LockTask>(

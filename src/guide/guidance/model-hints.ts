@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { cutText } from "../../cut-text.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { createLimiter } from "../../limiter.ts";
 import { type JudgeBudget, judgeBudget } from "../../reward/judge/budget.ts";
 import { fence, type Section } from "../../reward/judge/fence.ts";
@@ -39,6 +40,24 @@ export interface ModelHintsOptions<Data> {
   cache?: JudgeCache;
 }
 
+const knownModelHintsOptions: KnownOptions<ModelHintsOptions<unknown>> = {
+  endpoint: true,
+  model: true,
+  apiKey: true,
+  kinds: true,
+  reference: true,
+  temperature: true,
+  seed: true,
+  answerTokens: true,
+  timeoutMs: true,
+  retries: true,
+  concurrency: true,
+  maxChars: true,
+  maxAttempts: true,
+  budget: true,
+  cache: true,
+};
+
 const defaults = { temperature: 0, seed: 0, answerTokens: 512, timeoutMs: 60_000, retries: 2, concurrency: 8 };
 const limits = { maxChars: 8000, maxAttempts: 3, firstWaitMs: 500, longestWaitMs: 60_000 };
 
@@ -58,6 +77,7 @@ const wanted: Readonly<Record<HintKind, string>> = {
  * A model that stays away leaves tasks unguided, with a warning.
  */
 export function modelHints<Data = unknown>(given: ModelHintsOptions<Data>): HintGenerator<Data> {
+  refuseUnknownOptions("modelHints", given, knownModelHintsOptions);
   const options = { ...defaults, ...limits, budget: judgeBudget(), ...given };
   const kinds = checkKinds(options.kinds ?? hintKinds, hintKinds);
   const limited = createLimiter(options.concurrency);

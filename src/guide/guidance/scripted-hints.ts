@@ -1,4 +1,5 @@
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { type FailedTask, type HintGenerator, kindsLeft } from "./hints.ts";
 
 /** Nothing, or an empty text, where it has nothing to say: the next kind is asked then. */
@@ -8,6 +9,8 @@ export interface ScriptedHintsOptions {
   /** Which kinds are used, in which order; all as they are written by default. Leave some out to see what they are worth. */
   kinds: readonly string[];
 }
+
+const knownScriptedHintsOptions: KnownOptions<ScriptedHintsOptions> = { kinds: true };
 
 /**
  * Hints by functions, one for each kind; a task that fails again gets the next kind.
@@ -22,6 +25,7 @@ export function scriptedHints<Data = unknown>(
   writers: Readonly<Record<string, HintWriter<Data>>>,
   options: Partial<ScriptedHintsOptions> = {},
 ): HintGenerator<Data> {
+  refuseUnknownOptions("scriptedHints", options, knownScriptedHintsOptions);
   const kinds = checkKinds(options.kinds ?? Object.keys(writers), Object.keys(writers));
   return {
     name: "scripted",

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Finding, RunView, Severity } from "./detector.ts";
 import { builtinDetectors } from "./detectors/index.ts";
 import { builtinInvariants } from "./invariants/index.ts";
@@ -9,6 +10,8 @@ export interface DiagnoseOptions {
   recompute?: Recompute;
 }
 
+const knownDiagnoseOptions: KnownOptions<DiagnoseOptions> = { recompute: true };
+
 export interface Diagnosis {
   /** The most severe first. */
   readonly findings: readonly Finding[];
@@ -19,11 +22,14 @@ const rank: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2
 
 /** All findings of a run, the most severe first. */
 export async function diagnose(view: RunView, options: DiagnoseOptions = {}): Promise<Finding[]> {
+  refuseUnknownOptions("diagnose", options, knownDiagnoseOptions);
   return [...(await diagnoseFully(view, options)).findings];
 }
 
 /** The same, with the invariants that were checked. */
-export async function diagnoseFully(view: RunView, { recompute }: DiagnoseOptions = {}): Promise<Diagnosis> {
+export async function diagnoseFully(view: RunView, options: DiagnoseOptions = {}): Promise<Diagnosis> {
+  refuseUnknownOptions("diagnoseFully", options, knownDiagnoseOptions);
+  const { recompute } = options;
   const proofs = await proveInvariants(view, recompute);
   const findings = [...detect(view), ...proofs.flatMap((proof) => proof.findings), ...proofs.flatMap(unchecked)];
   return { findings: sortBySeverity(findings), proofs };

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { RunEvent } from "../../schema/run-event.ts";
 import type { Monitor } from "../monitor.ts";
 import type { Finding, RunView, SeriesPoint, Severity } from "./detector.ts";
@@ -15,6 +16,14 @@ export interface LiveDoctorOptions {
   /** The run's configuration, or what of it is known: a group size of 1 is no trap. */
   config: unknown;
 }
+
+const knownLiveDoctorOptions: KnownOptions<LiveDoctorOptions> = {
+  every: true,
+  stopOn: true,
+  stopAt: true,
+  onFinding: true,
+  config: true,
+};
 
 /** Why the doctor's signal was aborted. */
 export class DoctorStop extends Error {
@@ -45,6 +54,7 @@ const weight: Readonly<Record<Severity, number>> = { info: 0, warning: 1, error:
  *     await train({ …, monitors: [doctor.monitor], signal: doctor.signal });
  */
 export function liveDoctor(options: Partial<LiveDoctorOptions> = {}): LiveDoctor {
+  refuseUnknownOptions("liveDoctor", options, knownLiveDoctorOptions);
   const { every, stopOn, stopAt, onFinding, config } = { ...defaults, ...options };
   const history = new History(config);
   const controller = new AbortController();

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { metric } from "../../schema/metric-names.ts";
 import type { RunReader } from "../../store/index.ts";
 import type { RunView, SampledGroup, SeriesPoint } from "./detector.ts";
@@ -13,12 +14,20 @@ export interface StoredViewOptions {
   steps: readonly number[];
 }
 
+const knownStoredViewOptions: KnownOptions<StoredViewOptions> = {
+  maxPoints: true,
+  sampledSteps: true,
+  maxTrajectories: true,
+  steps: true,
+};
+
 const defaults: StoredViewOptions = { maxPoints: 4000, sampledSteps: 24, maxTrajectories: 6000, steps: [] };
 const lastSteps = 4;
 const page = 1000;
 
 /** A run in a folder as detectors see it: all its metrics, and a sample of what happened in it. */
 export async function storedView(reader: RunReader, options: Partial<StoredViewOptions> = {}): Promise<RunView> {
+  refuseUnknownOptions("storedView", options, knownStoredViewOptions);
   const chosen = { ...defaults, ...options };
   const series = new Map<string, SeriesPoint[]>();
   for (const name of await reader.metricNames()) {

@@ -1,14 +1,17 @@
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { CallFormat } from "../call-format.ts";
 import { jinjaArguments } from "../jinja-text.ts";
 import { type JsonCallForm, jsonText, malformed, readJsonCall } from "./json-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
-import { readTags, type ThoughtOptions } from "./tagged-text.ts";
+import { knownThoughtOptions, readTags, type ThoughtOptions } from "./tagged-text.ts";
 import { jsonSpecs } from "./tool-lines.ts";
 
 export interface HermesOptions extends ThoughtOptions {
   /** For chat templates that do not tell the tools themselves. */
   describeTools?: boolean;
 }
+
+const knownHermesOptions: KnownOptions<HermesOptions> = { ...knownThoughtOptions, describeTools: true };
 
 const form: JsonCallForm = {
   argumentsKey: "arguments",
@@ -21,6 +24,7 @@ const tags = ["think", "tool_call"];
  * default chat template tells the tools in this way, and writes calls in the same characters.
  */
 export function hermes(options: HermesOptions = {}): CallFormat {
+  refuseUnknownOptions("hermes", options, knownHermesOptions);
   const format: CallFormat = {
     name: "hermes",
     stopStrings: [],

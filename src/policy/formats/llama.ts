@@ -1,8 +1,9 @@
+import { refuseUnknownOptions } from "../../known-options.ts";
 import type { CallFormat } from "../call-format.ts";
 import { jinjaArguments } from "../jinja-text.ts";
 import { isObject, type JsonCallForm, jsonText, readJson, readJsonCall } from "./json-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
-import { readTags, type ThoughtOptions, writeThought } from "./tagged-text.ts";
+import { knownThoughtOptions, readTags, type ThoughtOptions, writeThought } from "./tagged-text.ts";
 
 const form: JsonCallForm = {
   argumentsKey: "parameters",
@@ -11,6 +12,7 @@ const form: JsonCallForm = {
 
 /** Llama 3: a call is the whole message, `{"name": …, "parameters": {…}}`; anything else is the answer. */
 export function llama(options: ThoughtOptions = {}): CallFormat {
+  refuseUnknownOptions("llama", options, knownThoughtOptions);
   const format: CallFormat = {
     name: "llama",
     stopStrings: [],

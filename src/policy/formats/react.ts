@@ -1,9 +1,17 @@
+import { refuseUnknownOptions } from "../../known-options.ts";
 import type { ToolCall } from "../../schema/message.ts";
 import type { CallFormat, SaidCall } from "../call-format.ts";
 import { jinjaArguments } from "../jinja-text.ts";
 import { isObject, type JsonCallForm, jsonText, malformed, readJson, readJsonCall } from "./json-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
-import { readTags, type Section, type ThoughtOptions, writeAnswer, writeThought } from "./tagged-text.ts";
+import {
+  knownThoughtOptions,
+  readTags,
+  type Section,
+  type ThoughtOptions,
+  writeAnswer,
+  writeThought,
+} from "./tagged-text.ts";
 import { jsonSpecs } from "./tool-lines.ts";
 
 const tags = ["think", "action", "answer"];
@@ -15,6 +23,7 @@ const form: JsonCallForm = { argumentsKey: "arguments", example };
  * understood too. Where there are tools, a turn with neither is a malformed call, so that the policy is told.
  */
 export function react(options: ThoughtOptions = {}): CallFormat {
+  refuseUnknownOptions("react", options, knownThoughtOptions);
   const format: CallFormat = {
     name: "react",
     stopStrings: ["</action>", "</answer>"],

@@ -1,7 +1,8 @@
+import { refuseUnknownOptions } from "../../known-options.ts";
 import type { CallFormat, SaidCall } from "../call-format.ts";
 import { malformed } from "./json-call.ts";
 import { checkWritten, makeSaid } from "./said.ts";
-import { readTags, type ThoughtOptions, writeAnswer, writeThought } from "./tagged-text.ts";
+import { knownThoughtOptions, readTags, type ThoughtOptions, writeAnswer, writeThought } from "./tagged-text.ts";
 
 const example = "<search>what to look for</search>";
 
@@ -10,6 +11,7 @@ const example = "<search>what to look for</search>";
  * malformed call. Only the environment writes `<information>`; a policy that does breaks the format.
  */
 export function search(options: ThoughtOptions = {}): CallFormat {
+  refuseUnknownOptions("search", options, knownThoughtOptions);
   const format: CallFormat = {
     name: "search",
     stopStrings: ["</search>", "</answer>"],

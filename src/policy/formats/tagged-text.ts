@@ -1,3 +1,5 @@
+import type { KnownOptions } from "../../known-options.ts";
+
 /** A section of text: between a pair of tags, or, as `text`, outside all of them. */
 export interface Section {
   readonly tag: string;
@@ -18,6 +20,8 @@ export interface ThoughtOptions {
   /** The prompt has already written `<think>`, as some templates of thinking models do: the policy only closes it. */
   thoughtIsOpen?: boolean;
 }
+
+export const knownThoughtOptions: KnownOptions<ThoughtOptions> = { thoughtIsOpen: true };
 
 /**
  * Reads text with `<think>` and the given tags. `order` is matched against the names of the sections, `text` for what is

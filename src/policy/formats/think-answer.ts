@@ -1,12 +1,14 @@
+import { refuseUnknownOptions } from "../../known-options.ts";
 import type { CallFormat } from "../call-format.ts";
 import { checkWritten, makeSaid } from "./said.ts";
-import { readTags, type ThoughtOptions, writeAnswer, writeThought } from "./tagged-text.ts";
+import { knownThoughtOptions, readTags, type ThoughtOptions, writeAnswer, writeThought } from "./tagged-text.ts";
 
 /**
  * RAGEN and R1: `<think>…</think><answer>…</answer>`, both in every turn, nothing around them. Without answer tags nothing was
  * answered. A demonstration without a thought gets an empty one.
  */
 export function thinkAnswer(options: ThoughtOptions = {}): CallFormat {
+  refuseUnknownOptions("thinkAnswer", options, knownThoughtOptions);
   const format: CallFormat = {
     name: "think-answer",
     stopStrings: ["</answer>"],

@@ -1,10 +1,13 @@
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 
 export interface JudgeLimits {
   readonly maxCalls: number;
   /** Prompt and answer together. Calls in flight when it runs out are not aborted. */
   readonly maxTokens: number;
 }
+
+const knownJudgeLimits: KnownOptions<JudgeLimits> = { maxCalls: true, maxTokens: true };
 
 /** A limit on calls and tokens; several judges may share one. */
 export interface JudgeBudget {
@@ -16,6 +19,7 @@ export interface JudgeBudget {
 }
 
 export function judgeBudget(limits: Partial<JudgeLimits> = {}): JudgeBudget {
+  refuseUnknownOptions("judgeBudget", limits, knownJudgeLimits);
   const { maxCalls = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = limits;
   let calls = 0;
   let tokens = 0;

@@ -36,8 +36,7 @@ export interface JudgeClientOptions {
   now?: () => number;
 }
 
-/** For judges that take these options among their own. */
-export const judgeClientOptions: KnownOptions<JudgeClientOptions> = {
+export const knownJudgeClientOptions: KnownOptions<JudgeClientOptions> = {
   endpoint: true,
   apiKey: true,
   models: true,

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { jsonLine } from "../../schema/json-lines.ts";
 
 /** Replies of judges by the hash of what was asked. */
@@ -16,9 +17,13 @@ export interface JudgeCacheOptions {
   file: string;
 }
 
+const knownJudgeCacheOptions: KnownOptions<JudgeCacheOptions> = { entries: true, file: true };
+
 const Line = z.object({ key: z.string(), reply: z.string() });
 
-export function judgeCache({ entries = 10_000, file }: Partial<JudgeCacheOptions> = {}): JudgeCache {
+export function judgeCache(options: Partial<JudgeCacheOptions> = {}): JudgeCache {
+  refuseUnknownOptions("judgeCache", options, knownJudgeCacheOptions);
+  const { entries = 10_000, file } = options;
   const replies = new Map<string, string>();
   const keep = (key: string, reply: string) => {
     replies.delete(key);

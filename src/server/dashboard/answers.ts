@@ -11,8 +11,8 @@ export interface RunsAnswer {
   readonly unexamined?: number;
 }
 
-/** `silent`: nothing was written for a while, and nobody said that it is over. */
-export type RunStatus = "running" | "silent" | RunEndReason;
+/** `silent`: nothing was written for a while by a process that is there. `interrupted`: its process is gone and did not end it. */
+export type RunStatus = "running" | "silent" | "interrupted" | RunEndReason;
 
 export interface RunSummary {
   /** The run's folder, as seen from the one that is shown. */

@@ -42,7 +42,7 @@ export class RunSummaries {
     this.#kept.set(run.id, { version: run.version, summary });
     if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value!);
     const isSilent = this.#wallClock() - run.changed > silentMs;
-    const status: RunStatus = run.ended ?? (isSilent ? "silent" : "running");
+    const status: RunStatus = run.ended ?? (!run.isWritten ? "interrupted" : isSilent ? "silent" : "running");
     return { ...summary, changed: run.changed, status };
   }
 

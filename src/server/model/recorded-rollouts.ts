@@ -1,4 +1,5 @@
 import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import { RecordedRollout, type RolloutEnd } from "./recorder.ts";
 import type { ServedModel } from "./served-model.ts";
@@ -10,6 +11,8 @@ export interface RecordOptions {
   maxRollouts?: number;
 }
 
+const knownRecordOptions: KnownOptions<RecordOptions> = { onRollout: true, maxRollouts: true };
+
 /** Rollouts by the name that clients give them, in a header or in the address. */
 export class RecordedRollouts {
   readonly #model: ServedModel;
@@ -18,6 +21,7 @@ export class RecordedRollouts {
   readonly #done = new Map<string, readonly Trajectory[]>();
 
   constructor(model: ServedModel, options: RecordOptions = {}) {
+    refuseUnknownOptions("record", options, knownRecordOptions);
     this.#model = model;
     this.#options = options;
   }

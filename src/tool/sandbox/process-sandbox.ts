@@ -1,4 +1,5 @@
 import { tmpdir } from "node:os";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { openFolderBox } from "./folder-box.ts";
 import { runProcess } from "./run-process.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -8,11 +9,15 @@ export interface ProcessSandboxOptions {
   folder?: string;
 }
 
+const knownProcessSandboxOptions: KnownOptions<ProcessSandboxOptions> = { folder: true };
+
 /**
  * Commands in a process group, in a temporary folder that is removed on `close`. Needs nothing to be installed, and keeps code
  * that means well from doing harm by accident: see level `process` for what code can still do.
  */
-export function processSandbox({ folder = tmpdir() }: ProcessSandboxOptions = {}): Sandbox {
+export function processSandbox(options: ProcessSandboxOptions = {}): Sandbox {
+  refuseUnknownOptions("processSandbox", options, knownProcessSandboxOptions);
+  const { folder = tmpdir() } = options;
   const [name, level] = ["process", "process"] as const;
   return {
     name,

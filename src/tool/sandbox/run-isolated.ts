@@ -4,6 +4,7 @@ import { isAbsolute } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { serialize } from "node:v8";
 import { errorText, LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { IsolateArgs, IsolateSetup, StartIsolate } from "./isolate.ts";
 import { IsolatedWorker, type WorkerCall } from "./isolated-worker.ts";
 import { checkLimits, defaultIdleMs, defaultIsolatedLimits, type IsolatedLimits, retirement } from "./limits.ts";
@@ -28,6 +29,17 @@ export interface IsolatedOptions {
   /** The environment variables that the module sees; none, otherwise. */
   env?: Readonly<Record<string, string>>;
 }
+
+const knownIsolatedOptions: KnownOptions<IsolatedOptions> = {
+  module: true,
+  export: true,
+  where: true,
+  limits: true,
+  pool: true,
+  fresh: true,
+  idleMs: true,
+  env: true,
+};
 
 export interface IsolatedStats {
   /** Workers that exist, those being ended included. */
@@ -56,6 +68,7 @@ interface Waiting extends WorkerCall {
  *     await verify.close(); // or not: idle workers do not keep the program alive
  */
 export function isolated(options: IsolatedOptions): IsolatedRunner {
+  refuseUnknownOptions("isolated", options, knownIsolatedOptions);
   const { where: level = "process", fresh = false, idleMs = defaultIdleMs } = options;
   checkLimits({ idleMs });
   const pool = options.pool ?? availableParallelism();

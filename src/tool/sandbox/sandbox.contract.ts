@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { CommandLimits } from "./limits.ts";
 import { type Box, type BoxSpec, type ExecOptions, type Image, type Sandbox, sandboxLevels } from "./sandbox.ts";
 
@@ -11,12 +12,16 @@ export interface SandboxContractOptions {
   boxes?: number;
 }
 
+const knownSandboxContractOptions: KnownOptions<SandboxContractOptions> = { leftovers: true, boxes: true };
+
 /** What every sandbox owes: commands need `sh`, `cat`, `sleep` and `yes` in its boxes. */
 export function sandboxContract(
   name: string,
   makeSandbox: () => Sandbox | Promise<Sandbox>,
-  { leftovers, boxes = 50 }: SandboxContractOptions,
+  options: SandboxContractOptions,
 ): void {
+  refuseUnknownOptions("sandboxContract", options, knownSandboxContractOptions);
+  const { leftovers, boxes = 50 } = options;
   let sandbox: Sandbox;
   const opened: Box[] = [];
   const images: Image[] = [];
