@@ -45,21 +45,15 @@ export {
   type RejectionTuningOptions,
   rejectionTuning,
 } from "./presets/offline.ts";
+export { type CriticOptions, type LevelOptions, type PpoOptions, ppo, type VapoOptions, vapo } from "./presets/ppo.ts";
+export type { CommonOptions } from "./presets/preset.ts";
 export {
-  type PpoOptions,
-  ppo,
   type ReinforcePlusPlusOptions,
   type RemaxOptions,
   reinforcePlusPlus,
   remax,
-  type StarpoOptions,
-  type StarpoSOptions,
-  starpo,
-  starpoS,
-  type VapoOptions,
-  vapo,
-} from "./presets/ppo.ts";
-export type { CommonOptions } from "./presets/preset.ts";
+} from "./presets/reinforce.ts";
+export { type StarpoOptions, type StarpoSOptions, starpo, starpoS } from "./presets/starpo.ts";
 export {
   type Replay,
   type ReplayContext,

@@ -1,3 +1,4 @@
+import type { Rollout } from "../../rollout/rollout.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
 import { metric } from "../../schema/metric-names.ts";
 import { isInfrastructureStop } from "../../schema/stop-reason.ts";
@@ -18,7 +19,6 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: numbe
     [metric.turns]: mean(sound.map(turnsOf)),
     [metric.turnShare]: mean(sound.map(turnsOf)) / turnLimit,
     [metric.tokens]: mean(sound.map((rollout) => sum(rollout.trajectories.map(({ tokens_T }) => tokens_T.length)))),
-    [metric.sampledTokens]: sum(trajectories.map(sampledOf)),
     [metric.entropy]: entropyOf(trajectories),
     [metric.rewardStd]: mean(deviations),
     ...Object.fromEntries([...stops].map(([stop, { length }]) => [metric.stop(stop), length / rollouts.length])),
@@ -76,6 +76,21 @@ function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number
           [metric.toolErrors]: share(["error", "malformed", "bad-arguments", "unknown-tool"]),
         }),
   };
+}
+
+/** Counts what rollouts cost, whatever comes of them. */
+export class RolloutCosts {
+  #rollouts = 0;
+  #tokens = 0;
+
+  add({ trajectories }: Pick<Rollout, "trajectories">): void {
+    this.#rollouts++;
+    this.#tokens += sum(trajectories.map(sampledOf));
+  }
+
+  get metrics(): Readonly<Record<string, number>> {
+    return { [metric.rollouts]: this.#rollouts, [metric.sampledTokens]: this.#tokens };
+  }
 }
 
 /** How fast a step was, from what it sampled and the seconds of its stages. */
