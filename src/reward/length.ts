@@ -9,17 +9,29 @@ import {
 import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 
-/** Tokens belong to the rollout: a reward sees the number of turns and of characters that the policy wrote. */
-export type LengthUnit = "turns" | "characters";
+/** Of what the policy wrote: sampled tokens, turns or characters. */
+export type LengthUnit = "tokens" | "turns" | "characters";
 
-export function lengthOf({ turns }: Pick<ScoredEpisode, "turns">, unit: LengthUnit): number {
-  return unit === "turns" ? turns.length : turns.reduce((sum, { text }) => sum + text.length, 0);
+export function lengthOf(
+  { turns, sampledTokens }: Pick<ScoredEpisode, "turns" | "sampledTokens">,
+  unit: LengthUnit,
+): number {
+  switch (unit) {
+    case "tokens":
+      return sampledTokens;
+    case "turns":
+      return turns.length;
+    case "characters":
+      return turns.reduce((sum, { text }) => sum + text.length, 0);
+    default:
+      return unit satisfies never;
+  }
 }
 
 export interface LinearLengthOptions {
   unit: LengthUnit;
   target: number;
-  /** For every turn or character over the target. */
+  /** For every token, turn or character over the target. */
   weight: number;
   /** It goes no lower. Ours, so that a long episode cannot outweigh its outcome. */
   floor?: number;
@@ -64,11 +76,11 @@ export function sigmoidLength<Data, State = unknown>(
   );
 }
 
-/** DAPO's soft overlong punishment (arXiv 2503.14476), in turns or characters where DAPO counts tokens. */
+/** DAPO's soft overlong punishment (arXiv 2503.14476), of sampled tokens unless `unit` says otherwise. */
 export function softOverlong<Data, State = unknown>({
-  unit,
+  unit = "tokens",
   ...options
-}: { unit: LengthUnit } & Pick<SoftOverlongOptions, "maxLength" | "cacheLength"> &
+}: { unit?: LengthUnit } & Pick<SoftOverlongOptions, "maxLength" | "cacheLength"> &
   Partial<Pick<SoftOverlongOptions, "factor">>): Reward<Data, State> {
   return makeReward((episode) => makeScore({ length: softOverlongPenalty(lengthOf(episode, unit), options) }), {
     range: [-(options.factor ?? 1), 0],

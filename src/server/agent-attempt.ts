@@ -8,10 +8,10 @@ import type { Limits } from "../rollout/limits.ts";
 import type { PlayedRollout, Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { checkSample } from "../rollout/speaker.ts";
 import { startGate } from "../rollout/start-gate.ts";
-
 import { makeScore } from "../schema/score.ts";
 import type { PolicyStop } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
+import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { seedOf } from "../task/seeds.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
@@ -32,6 +32,8 @@ export interface AgentAttempt {
   readonly rewardUrl: string;
   /** The same when the run is repeated: for all randomness of the agent's own. */
   readonly seed: number;
+  /** Where in training the attempt is made, for rewards that change over it; absent outside of training. */
+  readonly training?: TrainingProgress;
   readonly signal: AbortSignal;
 }
 
@@ -70,7 +72,9 @@ export async function runAttempt<Data>(
   const app = modelApp({ ...call.handler, now: wallClock, load, ...defined({ words }) }, undefined);
   try {
     const base = (await agent.gateway?.open(id, app)) ?? nowhere;
-    const attempt = { id, url: `${base}/v1`, rewardUrl: `${base}/reward`, seed: options.seed, signal };
+    const { seed, training } = options;
+    const urls = { url: `${base}/v1`, rewardUrl: `${base}/reward` };
+    const attempt = { id, ...urls, seed, signal, ...defined({ training }) };
     const run = async () => (await agent.run(task.data, attempt)) ?? (await call.posted);
     const within = { parent: signal, own: lazySignal(), timeoutMs: Number.POSITIVE_INFINITY };
     const ended = await runWithin(() => runInScope({ rollout: id, app }, run), within);

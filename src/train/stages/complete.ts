@@ -33,7 +33,7 @@ export async function complete<Data>(
  * attempt ended in an infrastructure failure are left out: there is nothing to compare them with.
  */
 async function withBaselines<Data>(
-  { world, policy, rollout, step, limit }: StepContext<Data>,
+  { world, policy, rollout, step, learningStep, progress, limit }: StepContext<Data>,
   chosen: readonly ChosenGroup[],
 ): Promise<Completed> {
   const costs = new RolloutCosts();
@@ -41,7 +41,8 @@ async function withBaselines<Data>(
   const groups = [...new Set(chosen.map(({ group }) => group))];
   const attempts = groups.map((group, i) =>
     limit(async () => {
-      const options = { ...rollout, id: `step-${step}/greedy/${i}`, seed: 0, temperature: 0 };
+      const training = { step: learningStep, progress };
+      const options = { ...rollout, id: `step-${step}/greedy/${i}`, seed: 0, temperature: 0, training };
       const { stop, trajectories } = await runRollout(anyWorld, group.task, policy, options);
       const rewards = Object.fromEntries(trajectories.map(({ role, score }) => [role, score.total]));
       costs.add({ trajectories });

@@ -29,7 +29,7 @@ export async function* rollOut<Data>(
   context: StepContext<Data>,
   { leases, offset, reward }: RollOutInput<Data>,
 ): AsyncGenerator<FinishedGroup<Data>> {
-  const { world, policy, algorithm, step, progress, seed, signal, onRollout, limit } = context;
+  const { world, policy, algorithm, step, learningStep, progress, seed, signal, onRollout, limit } = context;
   const { temperature, ...sampling } = algorithm.sampling;
   const runLease = async (lease: Lease<Data>, index: number): Promise<FinishedGroup<Data>> => {
     const group = await runGroup(world, lease.task, policy, {
@@ -40,6 +40,7 @@ export async function* rollOut<Data>(
       seed: seedOf(seed, `step-${step}`, index),
       size: algorithm.groupSize,
       concurrency: limit,
+      training: { step: learningStep, progress },
       score: reward.score,
       ...defined({ signal, onRollout }),
     });
