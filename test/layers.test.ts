@@ -30,11 +30,14 @@ const rank: Readonly<Record<string, number>> = {
 // For everyone, and so importing no folder.
 const shared = [
   "atomic-folder.ts",
+  "bounds.ts",
   "clock.ts",
   "defined.ts",
   "errors.ts",
+  "known-options.ts",
   "limiter.ts",
   "nearest.ts",
+  "option-without-effect.ts",
   "random.ts",
   "statistics.ts",
 ];

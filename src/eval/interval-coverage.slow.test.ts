@@ -3,19 +3,19 @@ import { coverage, independentTries, type Setting, simulate } from "./fixtures/c
 import { meanInterval, pairedDifference } from "./interval.ts";
 import { passAtKInterval, passHatKInterval, successInterval } from "./success-interval.ts";
 
-const settings: Setting[] = [0.02, 0.05, 0.1, 0.3, 0.5, 0.9, 0.98].flatMap((p) =>
-  [50, 100, 500].flatMap((tasks) =>
+const settings: Setting[] = [0.02, 0.1, 0.5, 0.9, 0.98].flatMap((p) =>
+  [50, 200, 500].flatMap((tasks) =>
     [1, 2, 8].flatMap((attempts) => (attempts === 1 ? [0] : [0, 0.3, 0.8]).map((rho) => ({ p, tasks, attempts, rho }))),
   ),
 );
 
 test.each(settings)("success: p $p, $tasks tasks, $attempts attempts, correlation $rho", (setting) => {
   const { p } = setting;
-  const share = coverage(2000, p, (rng) => successInterval(simulate(setting, rng)));
-  // below, a share takes few values, and too few successes show how much alike attempts are
+  const share = coverage(1000, p, (rng) => successInterval(simulate(setting, rng)));
+  // a thousand runs are exact to 0.7 %. Below ten, a share takes few values, and too few successes show how much alike attempts are
   const isSparse = Math.min(p, 1 - p) * independentTries(setting) < 10;
-  expect(share).toBeGreaterThan(isSparse ? 0.915 : 0.93);
-  expect(share).toBeLessThan(isSparse ? 0.99 : 0.972);
+  expect(share).toBeGreaterThan(isSparse ? 0.905 : 0.925);
+  expect(share).toBeLessThan(isSparse ? 0.992 : 0.98);
 });
 
 /** E[chance^k] of a beta distribution. */

@@ -12,7 +12,7 @@ type Rate = (n: number, c: number, k: number) => number;
  * attempts at one task are alike. How much alike is not known better than attempts show it, so their correlation is averaged over
  * what a beta-binomial model makes likely of it; where all attempts failed, or none, tasks are counted.
  *
- * Covers 93 to 97 % where ten independent successes, and ten failures, are to be expected; with fewer, 91.5 to 99 %, as the share then
+ * Covers 93 to 97.6 % where ten independent successes, and ten failures, are to be expected; with fewer, 92 to 98.5 %, as the share then
  * takes few values and little shows how much alike attempts are.
  */
 export function successInterval(success_P_G: readonly (readonly number[])[]): Interval {
@@ -39,7 +39,7 @@ function rateInterval(success_P_G: readonly (readonly number[])[], k: number, ra
 }
 
 /** Of a task of which `c` of `n` attempts were right. */
-type ValueOf = (n: number, c: number) => number;
+type ValueAt = (n: number, c: number) => number;
 
 interface Tried {
   readonly n: number;
@@ -50,13 +50,13 @@ interface Tried {
  * The variance of a task's value over that of a single try with the same mean, at most 1: the inverse of how many independent tries a
  * task is worth. The greater of what a beta-binomial model expects, and of what is seen.
  */
-function varianceRatio(tasks: readonly Tried[], values_P: readonly number[], valueOf: ValueOf): number {
+function varianceRatio(tasks: readonly Tried[], values_P: readonly number[], valueAt: ValueAt): number {
   const share = mean(values_P);
   const single = share * (1 - share);
   // nothing is known about attempts that are all alike
   if (single <= 0 || tasks.length < 2 || tasks.every(({ n }) => n === 1)) return 1;
   const seen = sum(values_P.map((value) => (value - share) ** 2)) / (tasks.length - 1) / single;
-  return Math.min(1, Math.max(seen, expectedRatio(tasks, valueOf)));
+  return Math.min(1, Math.max(seen, expectedRatio(tasks, valueAt)));
 }
 
 const steps = 40;
@@ -66,7 +66,7 @@ const correlations = Array.from({ length: steps }, (_, i) => ((i + 0.5) / steps)
 const widths = correlations.map((_, i) => ((i + 1) / steps) ** 2 - (i / steps) ** 2);
 
 /** The mean over correlations, by how likely they make what was seen. */
-function expectedRatio(tasks: readonly Tried[], valueOf: ValueOf): number {
+function expectedRatio(tasks: readonly Tried[], valueAt: ValueAt): number {
   const attempts = sum(tasks.map(({ n }) => n));
   const p = (sum(tasks.map(({ c }) => c)) + 0.5) / (attempts + 1);
   const sizes = [...Map.groupBy(tasks, ({ n }) => n)].map(([n, members]) => ({
@@ -79,7 +79,7 @@ function expectedRatio(tasks: readonly Tried[], valueOf: ValueOf): number {
     for (const { n, count, histogram } of sizes) {
       const logs_C = logProbabilities(n, p, correlation);
       for (const [c, times] of histogram.entries()) if (times > 0) logLikelihood += times * logs_C[c];
-      ratio += (count / tasks.length) * ratioOf(logs_C, (c) => valueOf(n, c));
+      ratio += (count / tasks.length) * ratioOf(logs_C, (c) => valueAt(n, c));
     }
     return { logLikelihood, ratio };
   });
@@ -112,10 +112,10 @@ function logProbabilities(n: number, p: number, correlation: number): number[] {
   });
 }
 
-function ratioOf(logs_C: readonly number[], valueOf: (c: number) => number): number {
+function ratioOf(logs_C: readonly number[], valueAt: (c: number) => number): number {
   let [first, second] = [0, 0];
   for (const [c, log] of logs_C.entries()) {
-    const [probability, value] = [Math.exp(log), valueOf(c)];
+    const [probability, value] = [Math.exp(log), valueAt(c)];
     first += probability * value;
     second += probability * value * value;
   }

@@ -45,7 +45,8 @@ export {
   type RejectionTuningOptions,
   rejectionTuning,
 } from "./presets/offline.ts";
-export { type CriticOptions, type LevelOptions, type PpoOptions, ppo, type VapoOptions, vapo } from "./presets/ppo.ts";
+export { ppo, type VapoOptions, vapo } from "./presets/ppo.ts";
+export type { PpoOptions } from "./presets/ppo-like.ts";
 export type { CommonOptions } from "./presets/preset.ts";
 export {
   type ReinforcePlusPlusOptions,

@@ -8,8 +8,8 @@ import { earlierReport, evaluate } from "./stages/evaluate.ts";
 import { gather } from "./stages/gather.ts";
 import { prepare } from "./stages/prepare.ts";
 import { record } from "./stages/record.ts";
-import { speedMetrics } from "./stages/rollout-metrics.ts";
-import type { Metrics, StepContext } from "./stages/stage-context.ts";
+import { addCosts, speedMetrics } from "./stages/rollout-metrics.ts";
+import type { StepContext } from "./stages/stage-context.ts";
 import { stageTimer } from "./stages/stage-timer.ts";
 import { update } from "./stages/update.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
@@ -83,12 +83,10 @@ async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data
   const timer = stageTimer();
   const gathered = await timer.time("rollout", () => gather(context));
   if (gathered === undefined || context.signal?.aborted) return false;
-  const { completed, prepared } = await timer.time("credit", async () => {
-    const completed = await complete(context, gathered);
-    return { completed, prepared: await prepare(context, { groups: completed.groups, ...defined({ klCoefficient }) }) };
-  });
+  const completed = await timer.time("credit", () => complete(context, gathered));
+  const prepared = await timer.time("credit", () => prepare(context, { ...completed, ...defined({ klCoefficient }) }));
   const updated = await timer.time("update", () => update(context, prepared));
-  const rolled = added(gathered.metrics, completed.metrics);
+  const rolled = addCosts(gathered.metrics, completed.metrics);
   const metrics = {
     ...prepared.metrics,
     ...updated,
@@ -105,12 +103,6 @@ async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data
   );
   run.metrics = metrics;
   return true;
-}
-
-/** Counts of the one with those of the other added. */
-function added(metrics: Metrics, more: Metrics): Metrics {
-  const sums = Object.entries(more).map(([name, value]) => [name, (metrics[name] ?? 0) + value]);
-  return { ...metrics, ...Object.fromEntries(sums) };
 }
 
 async function evaluateIfDue<Data>(run: TrainingRun<Data>, step: number): Promise<void> {

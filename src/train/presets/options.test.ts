@@ -17,6 +17,7 @@ import * as grpoPresets from "./grpo.ts";
 import * as guidedPresets from "./guided.ts";
 import * as offlinePresets from "./offline.ts";
 import * as ppoPresets from "./ppo.ts";
+import type { PpoSettings } from "./ppo-like.ts";
 import type { CommonOptions } from "./preset.ts";
 import * as reinforcePresets from "./reinforce.ts";
 import * as starpoPresets from "./starpo.ts";
@@ -69,7 +70,7 @@ function preset<Options>(
   return { name, make: make as Preset["make"], values, base: { ...base, ...more } };
 }
 
-const ofPpo: Values<Omit<ppoPresets.PpoSettings, "level" | "gamma" | "lambda">> = {
+const ofPpo: Values<Omit<PpoSettings, "level" | "gamma" | "lambda">> = {
   ...common,
   ...clips,
   dualClip: [false, true],
@@ -78,7 +79,7 @@ const ofPpo: Values<Omit<ppoPresets.PpoSettings, "level" | "gamma" | "lambda">> 
   kl: [0, adaptiveKl({ initial: 1, target: 0.01, horizon: 10 })],
   critic: [{ kind: "shared" }, { kind: "separate" }],
 };
-const ofGae: Values<Pick<ppoPresets.PpoSettings, "gamma" | "lambda">> = { gamma: [1, 0.5], lambda: [1, 0.5] };
+const ofGae: Values<Pick<PpoSettings, "gamma" | "lambda">> = { gamma: [1, 0.5], lambda: [1, 0.5] };
 const { kl: _kl, ...withoutKl } = ofPpo;
 
 const deviation = [{ scale: "std" }, { scale: "none" }] as const;
@@ -93,13 +94,10 @@ const presets: readonly Preset[] = [
   preset<CommonOptions>("deepswe", deepswe, common),
   preset<grpoPresets.VspoOptions>("vspo", vspo, { ...common, clip, kl, maxReward: [1.1, 0.5] }, { groupSize: 2 }),
   preset<grpoPresets.GigpoOptions>("gigpo", gigpo, { ...common, clip, credit: [{ omega: 1 }, { omega: 0 }] }),
-  preset<ppoPresets.PpoSettings>("ppo", ppo as never, { ...ofPpo, ...ofGae, level: ["token", "step"] }),
-  preset<ppoPresets.PpoSettings>(
-    "ppo",
-    ppo as never,
-    { ...ofPpo, level: [{ turnGamma: 1 }, { turnGamma: 0.5 }] } as never,
-    { level: {} },
-  ),
+  preset<PpoSettings>("ppo", ppo as never, { ...ofPpo, ...ofGae, level: ["token", "step"] }),
+  preset<PpoSettings>("ppo", ppo as never, { ...ofPpo, level: [{ turnGamma: 1 }, { turnGamma: 0.5 }] } as never, {
+    level: {},
+  }),
   preset<ppoPresets.VapoOptions>(
     "vapo",
     vapo,
@@ -112,13 +110,13 @@ const presets: readonly Preset[] = [
     },
     { pretrainSteps: 0 },
   ),
-  preset<ppoPresets.PpoSettings & { advantages: unknown }>("starpo", starpo as never, {
+  preset<PpoSettings & { advantages: unknown }>("starpo", starpo as never, {
     ...{ ...ofPpo, ...ofGae },
     level: ["token", "step"],
     advantages: ["critic", "group"],
   }),
   preset("starpo", starpo as never, { ...common, ...clips, kl } as never, { advantages: "group" }),
-  preset<Omit<ppoPresets.PpoSettings, "kl"> & { share: number }>("starpoS", starpoS as never, {
+  preset<Omit<PpoSettings, "kl"> & { share: number }>("starpoS", starpoS as never, {
     ...{ ...withoutKl, ...ofGae },
     level: ["token", "step"],
     share: [0.25, 1],
@@ -309,7 +307,7 @@ describe("KL penalties", () => {
 });
 
 const modules = [dastPresets, grpoPresets, guidedPresets, offlinePresets, ppoPresets, reinforcePresets, starpoPresets];
-const helpers = ["checkPpo", "ppoLike", "guidedPairs"];
+const helpers = ["guidedPairs"];
 const functions = modules.flatMap((module) =>
   Object.entries(module).filter(([name, value]) => typeof value === "function" && !helpers.includes(name)),
 ) as [string, (...options: unknown[]) => unknown][];

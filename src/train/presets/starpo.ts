@@ -14,7 +14,7 @@ import {
   ppoLike,
   ppoOptions,
   type SharedPpoOptions,
-} from "./ppo.ts";
+} from "./ppo-like.ts";
 import { type CommonOptions, commonDefaults, inReward, preset, withTerms } from "./preset.ts";
 
 /** What only a critic makes use of. */

@@ -5,6 +5,7 @@ import { isInfrastructureStop } from "../../schema/stop-reason.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import { mean, sum } from "../../statistics.ts";
 import { rolloutRewards } from "./select.ts";
+import type { Metrics } from "./stage-context.ts";
 
 /** What is to be seen in a step's rollouts, whatever the algorithm. Shares and means are over sound rollouts. */
 export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: number): Record<string, number> {
@@ -91,6 +92,12 @@ export class RolloutCosts {
   get metrics(): Readonly<Record<string, number>> {
     return { [metric.rollouts]: this.#rollouts, [metric.sampledTokens]: this.#tokens };
   }
+}
+
+/** Metrics of a step with what further rollouts cost. */
+export function addCosts(metrics: Metrics, costs: Metrics): Metrics {
+  const sums = Object.entries(costs).map(([name, value]) => [name, (metrics[name] ?? 0) + value]);
+  return { ...metrics, ...Object.fromEntries(sums) };
 }
 
 /** How fast a step was, from what it sampled and the seconds of its stages. */
