@@ -10,6 +10,8 @@ import { infrastructureStops, policyStops } from "../src/schema/stop-reason.ts";
 import * as grpoPresets from "../src/train/presets/grpo.ts";
 import * as offlinePresets from "../src/train/presets/offline.ts";
 import * as ppoPresets from "../src/train/presets/ppo.ts";
+import * as reinforcePresets from "../src/train/presets/reinforce.ts";
+import * as starpoPresets from "../src/train/presets/starpo.ts";
 import { boundsTable } from "./docs/bounds-table.ts";
 import { checkTypes } from "./docs/check-types.ts";
 import { detectorTable, invariantTable } from "./docs/doctor-table.ts";
@@ -108,7 +110,8 @@ describe("lists on the pages are whole", () => {
 
   test("presets", () => {
     const online = [...firstCells(readPage("docs/how-to/training.md"), "## Which preset")].sort();
-    expect(online).toEqual([...functionsOf(grpoPresets), ...functionsOf(ppoPresets), "rejectionTuning"].sort());
+    const presets = [grpoPresets, ppoPresets, reinforcePresets, starpoPresets].flatMap(functionsOf);
+    expect(online).toEqual([...presets, "rejectionTuning"].sort());
     expect([...firstCells(readPage("docs/how-to/offline.md"), "## Which algorithm")].sort()).toEqual(
       functionsOf(offlinePresets),
     );

@@ -43,6 +43,7 @@ const shared = [
   "listen-error.ts",
   "model-file.ts",
   "nearest.ts",
+  "option-without-effect.ts",
   "random.ts",
   "redact.ts",
   "statistics.ts",

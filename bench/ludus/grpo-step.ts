@@ -1,76 +1,95 @@
-import type { Engine, Sample, TokenRow } from "../../src/engine/engine.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineEnv } from "../../src/env/define-env.ts";
 import { LudusError } from "../../src/errors.ts";
+import { inOrder } from "../../src/guide/in-order.ts";
+import { compactRenderer } from "../../src/policy/compact-renderer.ts";
 import { loadTokenizer } from "../../src/policy/load-tokenizer.ts";
-import type { Tokenizer } from "../../src/policy/tokenizer.ts";
-import type { WorkloadOf } from "../child/protocol.ts";
-import { openEngine, type Prepared, time } from "./prepared.ts";
+import { metric } from "../../src/schema/metric-names.ts";
+import { listed } from "../../src/task/listed.ts";
+import { grpo } from "../../src/train/presets/grpo.ts";
+import { train } from "../../src/train/train-sync.ts";
+import type { Run, WorkloadOf } from "../child/protocol.ts";
+import { openEngine, type Prepared } from "./prepared.ts";
 
-/** Sample a group for every prompt, score, update once: all of it is timed. */
+/**
+ * Steps of `train`: environment, renderer, rollouts, reward, credit, update and store, paused after every step until the next one is
+ * asked for. A step is timed from the end of one to the end of the next, as TRL's is.
+ */
 export async function prepareGrpoStep(workload: WorkloadOf<"grpo-step">, threads: number): Promise<Prepared> {
-  if (!("folder" in workload.model))
+  const { model, prompts, groupSize, maxTokens, learningRate, maxGradientNorm } = workload;
+  if (!("folder" in model))
     throw new LudusError("no-tokenizer", { got: "a model without a folder", expected: "a folder with a tokenizer" });
-  const engine = await openEngine(workload.model, threads);
-  const tokenizer = await loadTokenizer(workload.model.folder);
-  let seed = 0;
-  return {
-    async run() {
-      let tokens = 0;
-      const seconds = await time(async () => {
-        tokens = await grpoStep(engine, tokenizer, workload, seed);
-      });
-      seed += workload.prompts.length * workload.groupSize;
-      return { seconds, tokens };
+  const engine = await openEngine(model, threads);
+  const tokenizer = await loadTokenizer(model.folder);
+  const env = defineEnv({
+    name: "distinct-characters",
+    tasks: listed({ train: prompts, test: prompts }),
+    start: ({ task }) => ({ state: null, say: task }),
+    score: ({ turns: [{ text }] }) => ({ distinct: new Set(text).size }),
+    limits: { turns: 1, turnTokens: maxTokens, tokens: maxTokens },
+  });
+  const folder = mkdtempSync(join(tmpdir(), "ludus-grpo-step-"));
+  const steps = stepByStep();
+  const stop = new AbortController();
+  const finished = train({
+    env,
+    policy: { engine, renderer: compactRenderer({ tokenizer }), tokenizer },
+    algorithm: grpo({ groupSize, learningRate, maxGradientNorm, deviation: { epsilon: 1e-4 } }),
+    guide: (context) => {
+      const guide = inOrder()(context);
+      const pick = guide.pick.bind(guide);
+      return { ...guide, pick: (count) => steps.ended().then(() => pick(count)) };
     },
-    close: () => engine.close(),
+    steps: 1000,
+    tasksPerStep: prompts.length,
+    eval: { tasks: 0 },
+    // like TRL's, it stores what it measured and no checkpoint
+    run: join(folder, "run"),
+    save: { every: 1_000_000 },
+    monitors: [{ name: "bench", record: (event) => event.type === "step-end" && steps.measured(event.metrics) }],
+    signal: stop.signal,
+  });
+  finished.catch(steps.fail);
+  await steps.isReady();
+  return {
+    run: () => steps.next(),
+    async close() {
+      stop.abort();
+      steps.release();
+      await finished;
+      await engine.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 
-/** Returns how many tokens were sampled. */
-async function grpoStep(
-  engine: Engine,
-  tokenizer: Tokenizer,
-  { prompts, groupSize, maxTokens, learningRate, maxGradientNorm }: WorkloadOf<"grpo-step">,
-  firstSeed: number,
-): Promise<number> {
-  const { policyVersion } = engine.info;
-  const stopTokens = [tokenizer.specialTokens.eos!.id];
-  const prompts_B = prompts.flatMap((prompt) => Array.from({ length: groupSize }, () => tokenizer.encode(prompt)));
-  const samples_B = await Promise.all(
-    prompts_B.map((tokens, b) => engine.sample({ tokens, maxTokens, seed: firstSeed + b, stopTokens })),
-  );
-
-  const rewards_B = samples_B.map((sample) => new Set(tokenizer.decode(sample.tokens)).size);
-  const advantages_B = prompts.flatMap((_, p) => groupAdvantages(rewards_B.slice(p * groupSize, (p + 1) * groupSize)));
-
-  const total = samples_B.reduce((sum, sample) => sum + sample.tokens.length, 0);
-  const rows = samples_B.map((sample, b) => trainingRow(prompts_B[b], sample));
-  const logprobs_B_T = samples_B.map((sample, b) => afterPrompt(prompts_B[b], sample.logprobs));
-  const derivatives_B_T = samples_B.map((sample, b) =>
-    afterPrompt(prompts_B[b], new Float32Array(sample.tokens.length).fill(-advantages_B[b] / total)),
-  );
-  const forward = await engine.forward({ rows }, { sampled: { logprobs_B_T, policyVersion } });
-  await engine.backward(forward, { logprobs_B_T: derivatives_B_T });
-  await engine.step({ learningRate, maxGradientNorm });
-  return total;
-}
-
-/** A reward's distance from its group's mean, in standard deviations. */
-function groupAdvantages(rewards_G: readonly number[]): number[] {
-  const mean = rewards_G.reduce((a, b) => a + b, 0) / rewards_G.length;
-  const squares = rewards_G.reduce((sum, reward) => sum + (reward - mean) ** 2, 0);
-  const deviation = Math.sqrt(squares / (rewards_G.length - 1));
-  return rewards_G.map((reward) => (reward - mean) / (deviation + 1e-4));
-}
-
-function trainingRow(prompt: Int32Array, { tokens }: Sample): TokenRow {
-  const row = new Int32Array(prompt.length + tokens.length);
-  row.set(prompt);
-  row.set(tokens, prompt.length);
-  return { tokens: row, mask: new Uint8Array(row.length).fill(1, prompt.length) };
-}
-
-function afterPrompt(prompt: Int32Array, numbers: Float32Array): Float32Array {
-  const row = new Float32Array(prompt.length + numbers.length);
-  row.set(numbers, prompt.length);
-  return row;
+/** Holds a loop back at the beginning of each step, and times what lies between. */
+function stepByStep() {
+  let tokens = 0;
+  let arrived = Promise.withResolvers<void>();
+  let gate = Promise.withResolvers<void>();
+  return {
+    /** The loop is at the beginning of a step: the one before is over. */
+    ended(): Promise<void> {
+      arrived.resolve();
+      return gate.promise;
+    },
+    measured(metrics: Readonly<Record<string, number>>): void {
+      tokens = metrics[metric.sampledTokens];
+    },
+    isReady: (): Promise<void> => arrived.promise,
+    async next(): Promise<Run> {
+      const start = performance.now();
+      arrived = Promise.withResolvers();
+      const opened = gate;
+      gate = Promise.withResolvers();
+      opened.resolve();
+      await arrived.promise;
+      return { seconds: (performance.now() - start) / 1000, tokens };
+    },
+    release: (): void => gate.resolve(),
+    fail: (error: unknown): void => arrived.reject(error),
+  };
 }

@@ -27,7 +27,7 @@ const plain = grpo({ groupSize: 4, learningRate: 5e-4 });
 const common = { steps: 1000, tasksPerStep: 16 };
 
 /** What is learned from attempts with a hint: the paper leaves it open. */
-const arms: readonly { name: string; kinds: readonly HintKind[]; learn: Partial<GuidedOptions> }[] = [
+const arms: readonly { name: string; kinds: readonly HintKind[]; learn: GuidedOptions }[] = [
   { name: "facts, stripped", kinds: ["environment"], learn: { condition: "stripped", offPolicy: "imitate" } },
   { name: "plans, stripped", kinds: ["plan"], learn: { condition: "stripped", offPolicy: "imitate" } },
   { name: "feedback, stripped", kinds: ["feedback"], learn: { condition: "stripped", offPolicy: "imitate" } },

@@ -1,5 +1,5 @@
 import { defined } from "../defined.ts";
-import type { EvalReport, Interval } from "../eval/index.ts";
+import { type EvalReport, type Interval, pairedDifference } from "../eval/index.ts";
 import { evalReportFromJson } from "../eval/stored-report.ts";
 import { metric } from "../monitor/index.ts";
 import { nearest } from "../nearest.ts";
@@ -12,7 +12,12 @@ export interface RunComparison {
   /** Fields of the configurations that are not the same; absent in one is undefined. */
   readonly config: readonly { readonly path: string; readonly values: readonly [unknown, unknown] }[];
   readonly metrics: readonly ComparedMetric[];
-  readonly eval?: { readonly success: readonly [Interval, Interval]; readonly difference: Interval };
+  readonly eval?: {
+    readonly success: readonly [Interval, Interval];
+    readonly difference: Interval;
+    /** Whether the same tasks were measured, and the difference is that of each task with itself. */
+    readonly isPaired: boolean;
+  };
 }
 
 export interface ComparedMetric {
@@ -51,17 +56,18 @@ async function compared(
     const curves = [await curve(a, name), await curve(b, name)] as const;
     metrics.push({ name, curves, final: [finalOf(curves[0]), finalOf(curves[1])] });
   }
+  const config = differences(await a.config(), await b.config());
   const [before, after] = [await lastReport(a), await lastReport(b)];
   const isMeasured = before !== undefined && after !== undefined;
   return {
     runs,
     metrics,
-    config: differences(await a.config(), await b.config()),
+    config,
     ...defined({
       eval: isMeasured
         ? {
             success: [before.success, after.success] as const,
-            difference: differenceInterval(before.success, after.success),
+            ...difference(before, after, !config.some(({ path }) => path.startsWith("env."))),
           }
         : undefined,
     }),
@@ -114,6 +120,20 @@ function unknownMetric(name: string, known: readonly string[]) {
     expected: `one of ${known.join(", ")}`,
     ...defined({ hint: meant !== undefined ? `Did you mean "${meant}"?` : undefined }),
   });
+}
+
+/** Task by task where both were measured on the same ones. */
+function difference(a: EvalReport, b: EvalReport, isSameEnv: boolean): { difference: Interval; isPaired: boolean } {
+  const tasks = Object.keys(a.successByTask);
+  const isPaired =
+    isSameEnv &&
+    a.split === b.split &&
+    tasks.length > 0 &&
+    tasks.length === Object.keys(b.successByTask).length &&
+    tasks.every((task) => b.successByTask[task] !== undefined);
+  if (!isPaired) return { difference: differenceInterval(a.success, b.success), isPaired };
+  const [a_P, b_P] = [a, b].map(({ successByTask }) => tasks.map((task) => successByTask[task]));
+  return { difference: pairedDifference(a_P, b_P), isPaired };
 }
 
 /**

@@ -25,7 +25,7 @@ export function compareText({ runs, config, metrics, eval: measured }: RunCompar
 }
 
 function evalText(
-  { success, difference }: NonNullable<RunComparison["eval"]>,
+  { success, difference, isPaired }: NonNullable<RunComparison["eval"]>,
   names: readonly string[],
   heads: (...cells: string[]) => string[],
   paint: Paint,
@@ -34,7 +34,7 @@ function evalText(
   const better = difference.mean > 0 ? names[1] : names[0];
   const verdict = isClear ? `${better} is better` : "no difference that chance could not make";
   return textTable([
-    heads("held-out success (95 %)", ...names, "difference"),
+    heads("held-out success (95 %)", ...names, isPaired ? "difference, task by task" : "difference"),
     ["last evaluation", ...success.map(interval), interval(difference), paint(isClear ? "green" : "dim", verdict)],
   ]);
 }

@@ -21,9 +21,9 @@ export function evalTable(reports: Readonly<Record<string, EvalReport>>, paint: 
   const table = textTable([
     [`${first.tasks} tasks of ${first.split}${attempts}`, ...Object.keys(reports)].map((head) => paint("bold", head)),
     row("success (95 %)", ({ success }) => interval(success)),
-    row("reward", ({ reward }) => figure(reward.mean)),
-    ...powers.map((k) => row(`pass@${k}`, ({ passAtK }) => figure(passAtK[Number(k)]))),
-    ...powers.map((k) => row(`pass^${k}`, ({ passHatK }) => figure(passHatK[Number(k)]))),
+    row("reward", ({ reward }) => interval(reward)),
+    ...powers.map((k) => row(`pass@${k}`, ({ passAtK }) => interval(passAtK[Number(k)]))),
+    ...powers.map((k) => row(`pass^${k}`, ({ passHatK }) => interval(passHatK[Number(k)]))),
     row("turns", ({ turns }) => figure(turns)),
     row("tokens said", ({ sampledTokens }) => figure(sampledTokens)),
     ...stops.map((stop) => row(`stop: ${stop}`, (report) => String(report.stops[stop] ?? 0))),

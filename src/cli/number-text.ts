@@ -9,8 +9,11 @@ export function figure(value: number | null | undefined): string {
   return Number.isFinite(value) ? String(Number(value.toPrecision(3))) : String(value);
 }
 
-/** `0.93 [0.90, 0.95]` */
-export function interval({ mean, low, high }: Interval): string {
+/** `0.93 [0.90, 0.95]`; `-` for none, and the mean alone where nothing bounds it. */
+export function interval(known: Interval | undefined): string {
+  if (known === undefined) return "-";
+  const { mean, low, high } = known;
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return mean.toFixed(2);
   return `${mean.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
 }
 

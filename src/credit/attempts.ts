@@ -4,27 +4,39 @@ import type { CreditNeeds, CreditRow } from "./credit.ts";
 /** One rollout of a batch: it counts once in every statistic, whatever its number of rows. */
 export interface CreditAttempt {
   readonly reward: number;
+  /** The reward less the penalties of its sampled tokens: what schemes that compare whole rollouts compare (verl's sum of token rewards). */
+  readonly net: number;
   /** Indices of its rows, in the order of its turns. */
   readonly rows: readonly number[];
 }
+
+type Draft = { reward: number; net: number; rows: number[] };
 
 /**
  * The attempts of each group, both in order of appearance. Throws where a row lacks what `needs` names, or where rows of a
  * rollout contradict each other.
  */
 export function groupAttempts(rows: readonly CreditRow[], needs: CreditNeeds = {}): CreditAttempt[][] {
-  const groups = new Map<string, Map<string, { reward: number; rows: number[] }>>();
+  const groups = new Map<string, Map<string, Draft>>();
   for (const [index, row] of rows.entries()) {
     checkRow(row, needs);
-    const attempts = groups.get(row.group) ?? new Map<string, { reward: number; rows: number[] }>();
+    const attempts = groups.get(row.group) ?? new Map<string, Draft>();
     groups.set(row.group, attempts);
-    const attempt = attempts.get(row.rollout) ?? { reward: row.reward, rows: [] };
+    const attempt = attempts.get(row.rollout) ?? { reward: row.reward, net: row.reward, rows: [] };
     attempts.set(row.rollout, attempt);
     const before = attempt.rows.at(-1);
     if (before !== undefined) checkContinuation(row, rows[before]);
     attempt.rows.push(index);
+    attempt.net -= penaltyOf(row);
   }
   return Array.from(groups.values(), (attempts) => [...attempts.values()]);
+}
+
+/** What is taken off the sampled tokens of `start` to `end - 1`. */
+export function penaltyOf({ penalties_T, mask_T }: CreditRow, start = 0, end = mask_T.length): number {
+  let sum = 0;
+  if (penalties_T !== undefined) for (let t = start; t < end; t++) if (mask_T[t] !== 0) sum += penalties_T[t];
+  return sum;
 }
 
 function checkRow(row: CreditRow, needs: CreditNeeds): void {

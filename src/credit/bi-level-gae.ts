@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -19,8 +20,11 @@ export interface BiLevelGaeOptions {
 
 const defaults: BiLevelGaeOptions = { gamma: 1, lambda: 1, turnGamma: 0.95, whiten: true };
 
+const known: KnownOptions<BiLevelGaeOptions> = { gamma: true, lambda: true, turnGamma: true, whiten: true };
+
 /** RAGEN's GAE on two levels: from turn to turn, then within each turn. Runs through all rows of a rollout. */
 export function biLevelGae(options: Partial<BiLevelGaeOptions> = {}): Credit {
+  refuseUnknownOptions("biLevelGae", options, known);
   const settings = { ...defaults, ...options };
   const needs = { values: true };
   return {

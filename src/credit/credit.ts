@@ -45,7 +45,10 @@ export interface CreditRow {
   readonly values_T?: Float32Array;
   readonly ratios_T?: Float32Array;
   readonly baseline?: number;
-  /** Taken off the rewards of tokens, such as a penalty for leaving a reference policy. Schemes that compare totals ignore it. */
+  /**
+   * Taken off the rewards of sampled tokens, such as a penalty for leaving a reference policy. Schemes that compare whole rollouts
+   * take their sum off the total.
+   */
   readonly penalties_T?: Float32Array;
   /** Share of its rollout. */
   readonly weight: number;

@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { filterChoice, keepOnce, type PassOptions, passDefaults, variedGroups } from "./filter-choice.ts";
 import type { GroupFilter } from "./group-filter.ts";
 
@@ -14,6 +15,8 @@ export interface DynamicSamplingOptions extends PassOptions {
 
 const defaults = { ...passDefaults, maxRefills: 9 };
 
+const known: KnownOptions<DynamicSamplingOptions> = { wanted: true, maxRefills: true, passReward: true };
+
 /**
  * DAPO's dynamic sampling: groups whose rewards are all equal are dropped and others rolled out in their place. Keeps the
  * first `wanted`; asks for as many more as will probably do, going by the share that was of use so far. At the bound it
@@ -22,6 +25,7 @@ const defaults = { ...passDefaults, maxRefills: 9 };
 export function dynamicSampling(
   options: Pick<DynamicSamplingOptions, "wanted"> & Partial<DynamicSamplingOptions>,
 ): GroupFilter {
+  refuseUnknownOptions("dynamicSampling", options, known);
   const { wanted, maxRefills, passReward } = { ...defaults, ...options };
   if (!(Number.isInteger(wanted) && wanted > 0 && Number.isInteger(maxRefills) && maxRefills >= 0)) {
     const got = `wanted ${wanted}, maxRefills ${maxRefills}`;

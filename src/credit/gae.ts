@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -25,8 +26,11 @@ export interface GaeOptions {
 
 const defaults: GaeOptions = { gamma: 1, lambda: 1, whiten: true, rows: "chained" };
 
+const known: KnownOptions<GaeOptions> = { gamma: true, lambda: true, criticLambda: true, whiten: true, rows: true };
+
 /** PPO's credit: GAE over sampled tokens, with each turn's reward on its last one (see `tokenRewards`). */
 export function gae(options: Partial<GaeOptions> = {}): Credit {
+  refuseUnknownOptions("gae", options, known);
   const settings = { ...defaults, ...options };
   const needs = { values: true };
   return {

@@ -1,8 +1,9 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { type CreditAttempt, groupAttempts } from "./attempts.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
-import { type RelativeOptions, relativeAdvantages } from "./relative-advantages.ts";
+import { checkScale, type RelativeOptions, relativeAdvantages } from "./relative-advantages.ts";
 import { returnsToGo } from "./returns-to-go.ts";
 import { fillSampled, zerosLike } from "./spread.ts";
 import { rewardsOf, type Step, stepsOf } from "./steps.ts";
@@ -14,6 +15,12 @@ export interface GigpoCreditOptions extends Pick<RelativeOptions, "std" | "scale
   readonly gamma: number;
 }
 
+/** What may be given: see `RelativeChoice`. */
+export type GigpoCreditChoice = Partial<GigpoCreditOptions> &
+  ({ readonly scale?: "std" } | { readonly scale: "none"; readonly std?: never; readonly epsilon?: never });
+
+const known: KnownOptions<GigpoCreditChoice> = { omega: true, gamma: true, std: true, scale: true, epsilon: true };
+
 const defaults: GigpoCreditOptions = { omega: 1, gamma: 0.95, std: "bessel", scale: "std", epsilon: 1e-6 };
 
 /**
@@ -21,7 +28,9 @@ const defaults: GigpoCreditOptions = { omega: 1, gamma: 0.95, std: "bessel", sca
  * discounted returns of all its turns that began in the same state. A state met once, or without a name, adds 0. One met
  * twice in a rollout counts twice.
  */
-export function gigpoCredit(options: Partial<GigpoCreditOptions> = {}): Credit {
+export function gigpoCredit(options: GigpoCreditChoice = {}): Credit {
+  refuseUnknownOptions("gigpoCredit", options, known);
+  checkScale("gigpoCredit", options);
   const settings = { ...defaults, ...options };
   return {
     name: "gigpo",
@@ -45,7 +54,7 @@ function creditGroup(
   out_B_T: readonly Float32Array[],
   counts: { turns: number; anchored: number },
 ): void {
-  const rewards_G = attempts.map(({ reward }) => reward);
+  const rewards_G = attempts.map(({ net }) => net);
   const episodes_G = relativeAdvantages(rewards_G, relative);
   const turns: { step: Step; episode: number; following: number }[] = [];
   for (const [g, attempt] of attempts.entries()) {

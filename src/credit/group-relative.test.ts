@@ -56,3 +56,14 @@ test("advantages add up to 0, do not change with a shift, and RLOO's are rewards
     expect([...leaveOneOutAdvantages(rewards_G)]).toEqual(near(others));
   }
 });
+
+test("penalties of sampled tokens are taken off the totals that are compared", () => {
+  const penalised = makeGroup([1, 1]).map((row, g) => ({
+    ...row,
+    penalties_T: Float32Array.of(9, 0.25 * g, 0.25 * g),
+  }));
+  const compared = (credit: ReturnType<typeof groupRelative>) =>
+    firstSampled(credit.assign(penalised).advantages_B_T, penalised);
+  expect(compared(groupRelative({ scale: "none" }))).toEqual(near([0.25, -0.25]));
+  expect(compared(leaveOneOut())).toEqual(near([0.5, -0.5]));
+});

@@ -1,14 +1,15 @@
 import { groupAttempts } from "./attempts.ts";
 import type { Credit } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
-import { type RelativeOptions, relativeAdvantages } from "./relative-advantages.ts";
+import { checkRelative, type RelativeChoice, relativeAdvantages } from "./relative-advantages.ts";
 import { spreadOverAttempts } from "./spread.ts";
 
 /**
  * GRPO: a rollout's reward against those of its group, the same for all its sampled tokens. M-GRPO is this credit with a
  * loss that averages over turns.
  */
-export function groupRelative(options: Partial<RelativeOptions> = {}): Credit {
+export function groupRelative(options: RelativeChoice = {}): Credit {
+  checkRelative("groupRelative", options);
   return {
     name: "group-relative",
     needs: {},

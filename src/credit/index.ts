@@ -7,7 +7,7 @@ export { creditResult } from "./credit-result.ts";
 export { type DynamicSamplingOptions, dynamicSampling } from "./dynamic-sampling.ts";
 export type { PassOptions } from "./filter-choice.ts";
 export { type GaeOptions, gae, type Lambda } from "./gae.ts";
-export { type GigpoCreditOptions, gigpoCredit } from "./gigpo-credit.ts";
+export { type GigpoCreditChoice, gigpoCredit } from "./gigpo-credit.ts";
 export type { FilterChoice, FilterGroup, GroupFilter } from "./group-filter.ts";
 export { drGrpoCredit, groupRelative } from "./group-relative.ts";
 export { keepAllGroups } from "./keep-all-groups.ts";
@@ -20,7 +20,7 @@ export {
   reinforcePlusPlusBaselineCredit,
   reinforcePlusPlusCredit,
 } from "./reinforce-plus-plus.ts";
-export { type RelativeOptions, relativeAdvantages } from "./relative-advantages.ts";
+export { type RelativeChoice, type RelativeOptions, relativeAdvantages } from "./relative-advantages.ts";
 export { remaxCredit } from "./remax-credit.ts";
 export { type RetraceOptions, retrace } from "./retrace.ts";
 export { skipUniform } from "./skip-uniform.ts";

@@ -1,4 +1,5 @@
 import { defined } from "../defined.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit, CreditRow } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -12,12 +13,15 @@ export interface PerDomainOptions {
 
 const defaults: PerDomainOptions = { grouping: "domain", method: "mean-std" };
 
+const known: KnownOptions<PerDomainOptions> = { grouping: true, method: true };
+
 /**
  * Brings rewards of different domains to one scale before `credit` sees them; each rollout counts once. Turn rewards and
  * greedy baselines are scaled alike, and what is subtracted from the total is taken off at the rollout's end. Values, where
  * the credit uses them, are of the scaled rewards: they learn from its returns.
  */
 export function perDomain(credit: Credit, options: Partial<PerDomainOptions> = {}): Credit {
+  refuseUnknownOptions("perDomain", options, known);
   const { grouping, method } = { ...defaults, ...options };
   const keyOf = (row: CreditRow) => ({ domain: row.domain ?? "", group: row.group, batch: "" })[grouping];
   return {

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -13,8 +14,11 @@ export interface ReinforcePlusPlusCreditOptions {
 
 const defaults: ReinforcePlusPlusCreditOptions = { gamma: 1 };
 
+const known: KnownOptions<ReinforcePlusPlusCreditOptions> = { gamma: true };
+
 /** REINFORCE++: the discounted return of each sampled token, whitened over all sampled tokens of the batch. */
 export function reinforcePlusPlusCredit(options: Partial<ReinforcePlusPlusCreditOptions> = {}): Credit {
+  refuseUnknownOptions("reinforcePlusPlusCredit", options, known);
   const { gamma } = { ...defaults, ...options };
   return {
     name: "reinforce-plus-plus",

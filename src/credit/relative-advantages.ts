@@ -1,3 +1,5 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { refuseWithoutEffect } from "../option-without-effect.ts";
 import { isUniform, meanOf, type StdKind, stdOf } from "./statistics.ts";
 
 export interface RelativeOptions {
@@ -12,6 +14,16 @@ export interface RelativeOptions {
   readonly singleton: "reward" | "zero";
 }
 
+/** What may be given: without division by the deviation nothing about the deviation has an effect. */
+export type RelativeChoice =
+  | (Partial<RelativeOptions> & { readonly scale?: "std" })
+  | (Partial<Pick<RelativeOptions, "singleton">> & {
+      readonly scale: "none";
+      readonly std?: never;
+      readonly epsilon?: never;
+      readonly stdFloor?: never;
+    });
+
 export const relativeDefaults: RelativeOptions = {
   std: "bessel",
   scale: "std",
@@ -19,6 +31,22 @@ export const relativeDefaults: RelativeOptions = {
   stdFloor: 0,
   singleton: "reward",
 };
+
+const known: KnownOptions<RelativeOptions> = { std: true, scale: true, epsilon: true, stdFloor: true, singleton: true };
+
+export function checkRelative(what: string, options: object): void {
+  refuseUnknownOptions<Partial<RelativeOptions>>(what, options, known);
+  checkScale(what, options);
+}
+
+/** Refuses what says how to divide by the deviation where nothing is divided by it. */
+export function checkScale(what: string, options: Partial<Pick<RelativeOptions, "scale">>): void {
+  if (options.scale !== "none") return;
+  refuseWithoutEffect(what, options, ["std", "epsilon", "stdFloor"], {
+    when: 'with scale "none", where nothing is divided by the deviation',
+    hint: 'Leave it out, or use scale "std".',
+  });
+}
 
 /**
  * Each number against its peers: `(r - mean) / (std + epsilon)`. Exactly 0 where all are equal.

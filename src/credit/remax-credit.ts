@@ -12,7 +12,7 @@ export function remaxCredit(): Credit {
     assign(rows) {
       const groups = groupAttempts(rows, needs);
       const advantages_B_T = spreadOverAttempts(rows, groups, (_, attempts) =>
-        attempts.map(({ reward, rows: [first] }) => reward - rows[first].baseline!),
+        attempts.map(({ net, rows: [first] }) => net - rows[first].baseline!),
       );
       return creditResult(rows, groups, advantages_B_T);
     },

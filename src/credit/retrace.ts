@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -12,12 +13,15 @@ export interface RetraceOptions {
 
 const defaults: RetraceOptions = { gamma: 1, lambda: 1 };
 
+const known: KnownOptions<RetraceOptions> = { gamma: true, lambda: true };
+
 /**
  * Retrace(lambda): credit for rollouts of an older policy, whose advantages do not carry the ratio: use a loss that has one.
  * There is no action value here, so the state's stands in for it; with ratios of 1 it is GAE. Runs through all rows of a
  * rollout.
  */
 export function retrace(options: Partial<RetraceOptions> = {}): Credit {
+  refuseUnknownOptions("retrace", options, known);
   const { gamma, lambda } = { ...defaults, ...options };
   const needs = { values: true, ratios: true };
   return {

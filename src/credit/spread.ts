@@ -25,7 +25,7 @@ export function spreadOverAttempts(
 ): Float32Array<ArrayBuffer>[] {
   const out_B_T = zerosLike(rows);
   for (const attempts of groups) {
-    const rewards_G = Float64Array.from(attempts, ({ reward }) => reward);
+    const rewards_G = Float64Array.from(attempts, ({ net }) => net);
     const values_G = compute(rewards_G, attempts);
     for (let g = 0; g < attempts.length; g++) {
       for (const b of attempts[g].rows) fillSampled(out_B_T[b], rows[b].mask_T, values_G[g]);

@@ -43,3 +43,11 @@ test("turns that all earned the same are whitened to 0", () => {
   const { advantages_B_T } = stepGae().assign(equal);
   expect(advantages_B_T.map((advantages_T) => [...advantages_T])).toEqual([near([0, 0]), near([0, 0])]);
 });
+
+test("a penalty is charged for sampled tokens alone, also inside a turn", () => {
+  const turns = [{ start: 0, end: 4, reward: 0 }];
+  const row = makeRow({ mask: [0, 1, 0, 1], reward: 1, values_T: new Float32Array(4) });
+  const charged = { ...row, turns, penalties_T: Float32Array.of(9, 0.25, 9, 0.125) };
+  const { advantages_B_T } = stepGae({ whiten: false }).assign([charged]);
+  expect([...advantages_B_T[0]]).toEqual(near([0, 0.625, 0, 0.625]));
+});

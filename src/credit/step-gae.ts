@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -16,11 +17,14 @@ export interface StepGaeOptions {
 
 const defaults: StepGaeOptions = { gamma: 1, lambda: 1, whiten: true };
 
+const known: KnownOptions<StepGaeOptions> = { gamma: true, lambda: true, whiten: true };
+
 /**
  * Agent-R1's GAE over turns: a turn is one action, its value that at its first sampled token, and all its sampled tokens
  * share its advantage. Runs through all rows of a rollout.
  */
 export function stepGae(options: Partial<StepGaeOptions> = {}): Credit {
+  refuseUnknownOptions("stepGae", options, known);
   const { gamma, lambda, whiten } = { ...defaults, ...options };
   const needs = { values: true };
   return {

@@ -1,4 +1,4 @@
-import type { CreditAttempt } from "./attempts.ts";
+import { type CreditAttempt, penaltyOf } from "./attempts.ts";
 import type { CreditRow } from "./credit.ts";
 
 /** A turn in which the policy sampled something. */
@@ -36,13 +36,6 @@ export function stepsOf(rows: readonly CreditRow[], attempt: CreditAttempt): Ste
   const isWhole = rows[attempt.rows.at(-1)!].isLast;
   if (isWhole && steps.length > 0) steps.at(-1)!.reward += attempt.reward - given;
   return steps;
-}
-
-/** What is taken off the tokens `start` to `end - 1`. */
-export function penaltyOf({ penalties_T }: CreditRow, start: number, end: number): number {
-  let sum = 0;
-  if (penalties_T !== undefined) for (let t = start; t < end; t++) sum += penalties_T[t];
-  return sum;
 }
 
 /** What each step earned, in order. */

@@ -1,7 +1,7 @@
-import { type CreditAttempt, groupAttempts } from "./attempts.ts";
+import { type CreditAttempt, groupAttempts, penaltyOf } from "./attempts.ts";
 import type { CreditRow } from "./credit.ts";
 import { zerosLike } from "./spread.ts";
-import { penaltyOf, stepsOf } from "./steps.ts";
+import { stepsOf } from "./steps.ts";
 
 /**
  * Rewards where they are earned: each turn's on its last sampled token, and what remains of the rollout's total on the last
@@ -15,8 +15,10 @@ export function tokenRewards(
   for (const attempts of groups) {
     for (const attempt of attempts) {
       for (const { row, start, end, reward } of stepsOf(rows, attempt)) {
-        const { penalties_T } = rows[row];
-        if (penalties_T !== undefined) for (let t = start; t < end; t++) rewards_B_T[row][t] = -penalties_T[t];
+        const { penalties_T, mask_T } = rows[row];
+        if (penalties_T !== undefined) {
+          for (let t = start; t < end; t++) if (mask_T[t] !== 0) rewards_B_T[row][t] = -penalties_T[t];
+        }
         rewards_B_T[row][end - 1] += reward + penaltyOf(rows[row], start, end);
       }
     }

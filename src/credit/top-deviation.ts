@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { filterChoice, keepOnce, type PassOptions, passDefaults } from "./filter-choice.ts";
 import type { GroupFilter } from "./group-filter.ts";
 import { stdOf } from "./statistics.ts";
@@ -10,11 +11,14 @@ export interface TopDeviationOptions extends PassOptions {
 
 const defaults: TopDeviationOptions = { ...passDefaults, share: 0.25 };
 
+const known: KnownOptions<TopDeviationOptions> = { share: true, passReward: true };
+
 /**
  * StarPO-S: keeps the groups whose rewards deviate most, whole groups and never single rollouts. Rounds down, to one at
  * least. Of equals the earlier is kept; the kept stay in their order.
  */
 export function topDeviation(options: Partial<TopDeviationOptions> = {}): GroupFilter {
+  refuseUnknownOptions("topDeviation", options, known);
   const { share, passReward } = { ...defaults, ...options };
   if (!(share > 0 && share <= 1)) {
     throw new LudusError("bad-filter", { got: `share ${share}`, expected: "a share, above 0 and at most 1" });

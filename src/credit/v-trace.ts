@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { groupAttempts } from "./attempts.ts";
 import type { Credit } from "./credit.ts";
 import { creditResult } from "./credit-result.ts";
@@ -18,11 +19,20 @@ export interface VTraceOptions {
 
 const defaults: VTraceOptions = { gamma: 1, lambda: 1, maxRatio: 1, maxTrace: 1, maxAdvantageRatio: 1 };
 
+const known: KnownOptions<VTraceOptions> = {
+  gamma: true,
+  lambda: true,
+  maxRatio: true,
+  maxTrace: true,
+  maxAdvantageRatio: true,
+};
+
 /**
  * V-trace: credit for rollouts of an older policy. Advantages carry the ratio already: use a loss without one. Runs through
  * all rows of a rollout.
  */
 export function vTrace(options: Partial<VTraceOptions> = {}): Credit {
+  refuseUnknownOptions("vTrace", options, known);
   const needs = { values: true, ratios: true };
   return {
     name: "v-trace",

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Rng } from "../random.ts";
 import { filterChoice, type PassOptions, passDefaults, variedGroups } from "./filter-choice.ts";
 import type { FilterGroup, GroupFilter } from "./group-filter.ts";
@@ -8,12 +9,15 @@ export interface ValueReplacementOptions extends PassOptions {
   readonly maxReward?: number;
 }
 
+const known: KnownOptions<ValueReplacementOptions> = { maxReward: true, passReward: true };
+
 /**
  * VSPO: groups whose rewards are all equal are replaced by others of the batch, drawn in proportion to their value, so the
  * batch keeps its size; advantages of a group that occurs `n` times are divided by the root of `n`. The paper gives the
  * value and the purpose; drawing in proportion, the root and `maxReward` by default are our instantiation.
  */
 export function valueReplacement(options: Partial<ValueReplacementOptions> = {}): GroupFilter {
+  refuseUnknownOptions("valueReplacement", options, known);
   const { passReward, maxReward } = { ...passDefaults, ...options };
   return {
     name: "value-replacement",

@@ -27,7 +27,7 @@ export interface FakeEngineOptions {
   /** Unnormalised probabilities of the next token after these; a constant array is a memoryless model. */
   distribution: readonly number[] | ((tokens: readonly number[], policyVersion: number) => readonly number[]);
   /** The value of the state after these tokens; none by default. */
-  value?: (tokens: readonly number[]) => number;
+  value?: (tokens: readonly number[], policyVersion: number) => number;
   /** The bytes of each token, for stop strings. */
   tokenBytes?: readonly Uint8Array[];
   /** Called before each sample: wait, throw, count. */
@@ -46,7 +46,9 @@ const knownFakeEngineOptions: KnownOptions<FakeEngineOptions> = {
 /** What has been asked of a fake engine since it was made. */
 export interface FakeEngine extends Engine {
   readonly samples: readonly SampleRequest[];
+  readonly forwards: readonly { batch: TokenBatch; options: ForwardOptions }[];
   readonly backwards: readonly { batch: TokenBatch; derivatives: Derivatives }[];
+  readonly steps: readonly OptimizerOptions[];
 }
 
 /**
@@ -62,11 +64,12 @@ export function fakeEngine(options: FakeEngineOptions): FakeEngine {
 
 class HandSetEngine implements FakeEngine {
   readonly samples: SampleRequest[] = [];
+  readonly forwards: { batch: TokenBatch; options: ForwardOptions }[] = [];
   readonly backwards: { batch: TokenBatch; derivatives: Derivatives }[] = [];
+  readonly steps: OptimizerOptions[] = [];
   readonly #options: FakeEngineOptions;
   readonly #batches = new WeakMap<Forward, TokenBatch>();
   readonly #versions = new Map([[policyWeights, 0]]);
-  #forwards = 0;
   #hasGradient = false;
 
   constructor(options: FakeEngineOptions) {
@@ -120,7 +123,7 @@ class HandSetEngine implements FakeEngine {
     checkTokenBatch(this.info, batch, options);
     const rows = batch.rows.map((row) => this.#forwardRow(row, options));
     const forward: Forward = {
-      id: this.#forwards++,
+      id: this.forwards.push({ batch, options }),
       policyVersion: this.info.policyVersion,
       logprobs_B_T: options.sampled?.logprobs_B_T ?? rows.map((row) => row.logprobs),
       entropies_B_T: rows.map((row) => row.entropies),
@@ -148,7 +151,9 @@ class HandSetEngine implements FakeEngine {
     return {
       logprobs: Float32Array.from(each(1, (distribution, t) => [Math.log(distribution[tokens[t]])])),
       entropies: Float32Array.from(each(1, (distribution) => [entropy(distribution)])),
-      values: Float32Array.from(each(1, (_, t) => [this.#options.value?.(tokens.slice(0, t)) ?? 0])),
+      values: Float32Array.from(
+        each(1, (_, t) => [this.#options.value?.(tokens.slice(0, t), this.#versions.get(weights)!) ?? 0]),
+      ),
       candidates: Float32Array.from(
         each(count, (distribution, t) => {
           const ids = row.candidates?.tokens.subarray(t * count, (t + 1) * count) ?? [];
@@ -184,6 +189,7 @@ class HandSetEngine implements FakeEngine {
       throw new LudusError("no-gradient", { got: "a step without a gradient", expected });
     }
     this.#hasGradient = false;
+    this.steps.push(options);
     const name = options.weights ?? policyWeights;
     this.#versions.set(name, this.#versions.get(name)! + 1);
     return { gradientNorm: 1, applied: true, clipped: false, policyVersion: this.info.policyVersion };

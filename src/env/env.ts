@@ -3,6 +3,7 @@ import type { Rng } from "../random.ts";
 import type { World } from "../rollout/world.ts";
 import type { Score } from "../schema/score.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
+import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { Turn } from "../schema/turn.ts";
 import type { Tool } from "../tool/tool.ts";
 
@@ -98,6 +99,9 @@ export interface FinishedEpisode<Data, State> {
   /** The last thing said without a call, or what a tool finished with; empty when nothing was answered. */
   readonly answer: string;
   readonly turns: readonly Turn[];
+  /** Tokens that the role sampled, forced ones left out; 0 where nobody samples tokens. */
+  readonly sampledTokens: number;
+  readonly training?: TrainingProgress;
   readonly stop: StopReason;
   readonly signal: AbortSignal;
 }

@@ -8,11 +8,11 @@ import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { EpisodeTurn } from "../rollout/conversation.ts";
 import type { Limits } from "../rollout/limits.ts";
-
 import type { Message, ToolSpec } from "../schema/message.ts";
 import type { Score } from "../schema/score.ts";
 import { isInfrastructureStop, type StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
+import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { CallRecord } from "../schema/turn.ts";
 import { hashText } from "../task/seeds.ts";
 import { callTool } from "../tool/call-tool.ts";
@@ -44,9 +44,19 @@ export interface EpisodeOptions {
   readonly format?: Env["format"];
   /** Where `box()` of a tool's context opens; `processSandbox()` by default. */
   readonly sandbox?: Sandbox;
+  readonly training?: TrainingProgress;
+  /** Tokens that a role has sampled so far; none where they are not counted. */
+  readonly sampledTokens?: (role: string) => number;
 }
 
-const knownEpisodeOptions: KnownOptions<EpisodeOptions> = { signal: true, limits: true, format: true, sandbox: true };
+const knownEpisodeOptions: KnownOptions<EpisodeOptions> = {
+  sampledTokens: true,
+  training: true,
+  signal: true,
+  limits: true,
+  format: true,
+  sandbox: true,
+};
 
 type Draft = { -readonly [Key in keyof EpisodeTurn]: EpisodeTurn[Key] };
 
@@ -69,6 +79,8 @@ export class Episode<Data = unknown, State = unknown> {
   readonly #limits: Limits;
   readonly #format: Env["format"];
   readonly #signal: AbortSignal;
+  readonly #training: TrainingProgress | undefined;
+  readonly #sampledTokens: (role: string) => number;
   readonly #box: EpisodeBox;
   readonly #rng: Rng;
   readonly #expertRng: Rng;
@@ -87,6 +99,8 @@ export class Episode<Data = unknown, State = unknown> {
     this.#limits = options.limits ?? env.limits;
     this.#format = options.format ?? env.format;
     this.#signal = options.signal;
+    this.#training = options.training;
+    this.#sampledTokens = options.sampledTokens ?? (() => 0);
     this.#box = new EpisodeBox(options.sandbox);
     this.#rng = createRng(task.seed);
     this.#expertRng = createRng(task.seed ^ hashText("expert"));
@@ -336,6 +350,8 @@ export class Episode<Data = unknown, State = unknown> {
       stop,
       signal,
       turns: turns.map((turn) => ({ ...turn, span: { start: 0, end: 0 } })),
+      sampledTokens: this.#sampledTokens(role),
+      ...defined({ training: this.#training }),
     });
     return withTurnRewards(given, turns);
   }

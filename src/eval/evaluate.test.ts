@@ -87,11 +87,14 @@ describe("with several attempts", () => {
     expect(solved).toBeGreaterThan(1);
     expect(solved).toBeLessThan(8);
     expect(Object.keys(passAtK)).toEqual(["1", "2", "4", "8"]);
-    expect(passAtK[1]).toBeCloseTo((8 + solved) / 32, 12);
-    expect(passAtK[8]).toBe(0.5);
-    expect(passHatK[8]).toBe(0.25);
-    expect(passHatK[2]).toBeCloseTo((1 + (solved * (solved - 1)) / (8 * 7)) / 4, 12);
-    expect(success.mean).toBeCloseTo(passAtK[1], 12);
+    expect(passAtK[1].mean).toBeCloseTo((8 + solved) / 32, 12);
+    expect(passAtK[8].mean).toBe(0.5);
+    for (const { mean, low, high } of [...Object.values(passAtK), ...Object.values(passHatK)]) {
+      expect(low < mean && mean < high && low >= 0 && high <= 1).toBe(true);
+    }
+    expect(passHatK[8].mean).toBe(0.25);
+    expect(passHatK[2].mean).toBeCloseTo((1 + (solved * (solved - 1)) / (8 * 7)) / 4, 12);
+    expect(success.mean).toBeCloseTo(passAtK[1].mean, 12);
     expect(success.low).toBeGreaterThanOrEqual(0);
   });
 
@@ -127,7 +130,7 @@ describe("attempts that end in infrastructure failures", () => {
     expect(report.tasks).toBe(4);
     expect(report.success.mean).toBe(1);
     expect(report.reward.mean).toBe(1);
-    expect(report.passAtK).toEqual({ 1: 1, 2: 1 });
+    expect(report.passAtK).toMatchObject({ 1: { mean: 1, high: 1 }, 2: { mean: 1, high: 1 } });
     expect(report.stops).toEqual({ completed: 6, "engine-error": 2 });
   });
 
@@ -141,7 +144,7 @@ describe("attempts that end in infrastructure failures", () => {
       { attempts: 4 },
     );
     expect(report.infrastructureFailures).toBe(4);
-    expect(report.passAtK).toEqual({ 1: 1, 2: 1 });
+    expect(report.passAtK).toMatchObject({ 1: { mean: 1, high: 1 }, 2: { mean: 1, high: 1 } });
   });
 
   test("that are all there is are an error with their text", async () => {

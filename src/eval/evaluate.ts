@@ -9,8 +9,8 @@ import { type Failure, FailureTally, failuresText } from "../schema/failure.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { mean, sum } from "../statistics.ts";
 import { seedOf } from "../task/seeds.ts";
-import { clusteredInterval, type Interval, successInterval } from "./interval.ts";
-import { passAtK, passHatK } from "./pass-rates.ts";
+import { clusteredInterval, type Interval } from "./interval.ts";
+import { passAtKInterval, passHatKInterval, successInterval } from "./success-interval.ts";
 
 export interface EvalOptions
   extends Pick<RolloutOptions, "limits" | "format" | "context" | "topP" | "topK" | "sandbox"> {
@@ -52,8 +52,10 @@ export interface EvalReport {
   readonly success: Interval;
   readonly reward: Interval;
   /** By k, for k = 1, 2, 4, … up to the number of attempts; of tasks with at least k attempts without infrastructure failure. */
-  readonly passAtK: Readonly<Record<number, number>>;
-  readonly passHatK: Readonly<Record<number, number>>;
+  readonly passAtK: Readonly<Record<number, Interval>>;
+  readonly passHatK: Readonly<Record<number, Interval>>;
+  /** The share of sound attempts at each task that succeeded, by task id: what two reports on the same tasks are compared by. */
+  readonly successByTask: Readonly<Record<string, number>>;
   /** Attempts by how they ended. */
   readonly stops: Readonly<Record<string, number>>;
   /** Attempts that ended in infrastructure failures: in no figure but this one. */
@@ -141,12 +143,12 @@ function summarise(
   const rollouts = rollouts_P_G.flat();
   const sound = sound_P_G.flat();
   const success_P_G = sound_P_G.map((group) => group.map((rollout) => (isSuccess(rollout) ? 1 : 0)));
-  const rates = (rate: typeof passAtK) =>
+  const rates = (interval: typeof passAtKInterval) =>
     Object.fromEntries(
       powersUpTo(attempts).flatMap((k) => {
         // a task of which attempts ended in infrastructure failures still tells of fewer attempts
         const enough = success_P_G.filter(({ length }) => length >= k);
-        return enough.length === 0 ? [] : [[k, mean(enough.map((group) => rate(group.length, sum(group), k)))]];
+        return enough.length === 0 ? [] : [[k, interval(enough, k)]];
       }),
     );
   return {
@@ -158,8 +160,9 @@ function summarise(
     failures,
     success: successInterval(success_P_G),
     reward: clusteredInterval(sound_P_G.map((group) => group.map(rewardOf))),
-    passAtK: rates(passAtK),
-    passHatK: rates(passHatK),
+    passAtK: rates(passAtKInterval),
+    passHatK: rates(passHatKInterval),
+    successByTask: Object.fromEntries(sound_P_G.map(([{ task }], p) => [task.id, mean(success_P_G[p])])),
     stops: Object.fromEntries(
       [...Map.groupBy(rollouts, ({ stop }) => stop)].map(([stop, { length }]) => [stop, length]),
     ),

@@ -49,7 +49,7 @@ describe("intervals", () => {
   test("of a mean over seeds", () => {
     const { mean, low, high } = meanInterval([0.8, 0.9, 1]);
     expect(mean).toBeCloseTo(0.9, 12);
-    expect(high - low).toBeCloseTo(2 * 4.303 * (0.1 / Math.sqrt(3)), 6);
+    expect(high - low).toBeCloseTo(2 * 4.302652729911275 * (0.1 / Math.sqrt(3)), 6);
   });
 
   test("of tasks tried several times are wider than of as many independent tries", () => {

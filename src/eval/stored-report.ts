@@ -5,6 +5,9 @@ import type { EvalReport } from "./evaluate.ts";
 // the interval of a single task is as wide as can be, which z.number() refuses
 const bound = z.custom<number>((value) => typeof value === "number");
 const wide = z.object({ mean: z.number(), low: bound, high: bound });
+/** Reports of earlier versions have pass rates without an interval. */
+const rate = z.union([wide, z.number().transform((mean) => ({ mean, low: 0, high: 1 }))]);
+const rates = z.record(z.string(), rate);
 const numbers = z.record(z.string(), z.number());
 const Report = z.object({
   split: z.string(),
@@ -12,8 +15,9 @@ const Report = z.object({
   attempts: z.number(),
   success: wide,
   reward: wide,
-  passAtK: numbers,
-  passHatK: numbers,
+  passAtK: rates,
+  passHatK: rates,
+  successByTask: numbers.default({}),
   stops: numbers,
   infrastructureFailures: z.number(),
   // reports of earlier versions have none

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Loss } from "./loss.ts";
 import {
   hasNoAdvantage,
@@ -20,11 +21,23 @@ export interface CispoLossOptions extends PolicyGradientOptions {
 
 const defaults: CispoLossOptions = { ...policyGradientDefaults, cap: 5, floor: 0 };
 
+const known: KnownOptions<CispoLossOptions> = {
+  aggregation: true,
+  ratio: true,
+  maskInside: true,
+  maxLogRatio: true,
+  corrections: true,
+  cap: true,
+  floor: true,
+  drop: true,
+};
+
 /**
  * -sg(clip(ρ))·A·log π (MiniMax-M1). Clipping the weight rather than the loss keeps a gradient for every token: rare tokens
  * that became likelier are where a chain of thought turns, and PPO's clip drops them.
  */
 export function cispoLoss(options: Partial<CispoLossOptions> = {}): Loss {
+  refuseUnknownOptions("cispoLoss", options, known);
   const chosen = { ...defaults, ...options };
   const { cap, floor, drop } = chosen;
   const loss = policyGradient("cispo", chosen, (ratio, advantage, logprob, term) => {

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { TrainRow } from "../schema/train-batch.ts";
 import { maskedTokens } from "./tokens.ts";
 
@@ -19,20 +20,39 @@ export function fullRatio(): Correction {
   return ratioCorrection("full-ratio", "token", (ratio) => ratio);
 }
 
+export interface TruncatedRatioOptions {
+  readonly cap: number;
+  readonly level: CorrectionLevel;
+}
+
+const ofTruncated: KnownOptions<TruncatedRatioOptions> = { cap: true, level: true };
+
 /** Truncated importance sampling: min(π_old/π_behaviour, cap). */
-export function truncatedRatio(options: { cap?: number; level?: CorrectionLevel } = {}): Correction {
+export function truncatedRatio(options: Partial<TruncatedRatioOptions> = {}): Correction {
+  refuseUnknownOptions("truncatedRatio", options, ofTruncated);
   const { cap = 2, level = "token" } = options;
   return ratioCorrection("truncated-ratio", level, (ratio) => Math.min(ratio, cap));
 }
 
+export interface MaskedRatioOptions {
+  readonly low: number;
+  readonly high: number;
+  readonly level: CorrectionLevel;
+}
+
+const ofMasked: KnownOptions<MaskedRatioOptions> = { low: true, high: true, level: true };
+
 /** Masked importance sampling (IcePop): the ratio between the bounds, nothing outside. */
-export function maskedRatio(options: { low?: number; high?: number; level?: CorrectionLevel } = {}): Correction {
+export function maskedRatio(options: Partial<MaskedRatioOptions> = {}): Correction {
+  refuseUnknownOptions("maskedRatio", options, ofMasked);
   const { low = 0.5, high = 5, level = "token" } = options;
   return ratioCorrection("masked-ratio", level, (ratio) => (ratio < low || ratio > high ? 0 : ratio));
 }
 
 /** Leaves out rows whose geometric mean of π_old/π_behaviour is outside the bounds; weighs nothing. */
-export function sequenceRatioMask({ low, high }: { low: number; high: number }): Correction {
+export function sequenceRatioMask(options: { low: number; high: number }): Correction {
+  refuseUnknownOptions("sequenceRatioMask", options, { low: true, high: true });
+  const { low, high } = options;
   return sequenceMask(
     "sequence-ratio-mask",
     (logRatio) => logRatio,
@@ -41,7 +61,9 @@ export function sequenceRatioMask({ low, high }: { low: number; high: number }):
 }
 
 /** Leaves out rows whose mean KL(behaviour, old), by k3, is above the bound. */
-export function sequenceDivergenceMask({ max }: { max: number }): Correction {
+export function sequenceDivergenceMask(options: { max: number }): Correction {
+  refuseUnknownOptions("sequenceDivergenceMask", options, { max: true });
+  const { max } = options;
   const k3 = (logRatio: number) => Math.expm1(logRatio) - logRatio;
   return sequenceMask("sequence-divergence-mask", k3, (mean) => mean > max);
 }

@@ -1,4 +1,6 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { refuseWithoutEffect } from "../option-without-effect.ts";
 import { referenceLogRatio, spread } from "./log-ratio.ts";
 import { sigmoid, softplus } from "./logistic.ts";
 import type { Loss, LossRow } from "./loss.ts";
@@ -6,19 +8,32 @@ import { maskedTokens } from "./tokens.ts";
 
 export interface DpoLossOptions {
   readonly beta: number;
-  /** Probability that a label is wrong (conservative DPO). */
+  /** Probability that a label is wrong (conservative DPO); of the `sigmoid` variant alone. */
   readonly labelSmoothing: number;
   /** `ipo`: (margin - 1/(2β))² of log-ratios per token, the normalised form that the paper's results are of. */
   readonly variant: "sigmoid" | "ipo";
 }
 
+/** What may be given: `ipo` has no label smoothing. */
+export type DpoLossChoice = Partial<DpoLossOptions> &
+  ({ readonly variant?: "sigmoid" } | { readonly variant: "ipo"; readonly labelSmoothing?: never });
+
 const defaults: DpoLossOptions = { beta: 0.1, labelSmoothing: 0, variant: "sigmoid" };
+
+const known: KnownOptions<DpoLossChoice> = { beta: true, labelSmoothing: true, variant: true };
 
 /**
  * -log σ(β(log π/π_ref of chosen - of rejected)), mean over pairs. What a pair compares is in the data: whole trajectories, whose
  * rows on one side are added up, or single steps, as rows whose mask covers one turn.
  */
-export function dpoLoss(options: Partial<DpoLossOptions> = {}): Loss {
+export function dpoLoss(options: DpoLossChoice = {}): Loss {
+  refuseUnknownOptions("dpoLoss", options, known);
+  if (options.variant === "ipo") {
+    refuseWithoutEffect("dpoLoss", options, ["labelSmoothing"], {
+      when: 'with variant "ipo"',
+      hint: 'Leave it out, or use variant "sigmoid".',
+    });
+  }
   const chosen = { ...defaults, ...options };
   return {
     name: "dpo",

@@ -1,3 +1,4 @@
+import { refuseUnknownOptions } from "../known-options.ts";
 import { type Aggregation, coefficients } from "./aggregation.ts";
 import type { Loss } from "./loss.ts";
 import { present } from "./tokens.ts";
@@ -9,7 +10,9 @@ export interface EntropyBonusOptions {
 }
 
 /** Less the coefficient times the entropy of the distributions that tokens came from. */
-export function entropyBonus({ coefficient, aggregation = "token-mean" }: EntropyBonusOptions): Loss {
+export function entropyBonus(options: EntropyBonusOptions): Loss {
+  refuseUnknownOptions("entropyBonus", options, { coefficient: true, aggregation: true });
+  const { coefficient, aggregation = "token-mean" } = options;
   return {
     name: "entropy-bonus",
     needs: { entropies: true },

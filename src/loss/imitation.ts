@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { TrainRow } from "../schema/train-batch.ts";
 import { type Aggregation, coefficients } from "./aggregation.ts";
 import type { Loss } from "./loss.ts";
@@ -10,8 +11,11 @@ export interface ImitationOptions {
 
 const defaults: ImitationOptions = { aggregation: "token-mean", weightOf: () => 1 };
 
+const known: KnownOptions<ImitationOptions> = { aggregation: true, weightOf: true };
+
 /** -log π of the tokens with mask 1: behaviour cloning, supervised fine-tuning, rejection fine-tuning. */
 export function imitation(options: Partial<ImitationOptions> = {}): Loss {
+  refuseUnknownOptions("imitation", options, known);
   const { aggregation, weightOf } = { ...defaults, ...options };
   return {
     name: "imitation",

@@ -12,7 +12,7 @@ export {
   sequenceRatioMask,
   truncatedRatio,
 } from "./corrections.ts";
-export { type DpoLossOptions, dpoLoss } from "./dpo-loss.ts";
+export { type DpoLossChoice, dpoLoss } from "./dpo-loss.ts";
 export { type EntropyBonusOptions, entropyBonus } from "./entropy-bonus.ts";
 export { type ImitationOptions, imitation } from "./imitation.ts";
 export { type KlEstimator, type KlOptions, klPenalty, klValue } from "./kl.ts";

@@ -23,9 +23,13 @@ test("it remembers nothing: two runs with one controller do not disturb each oth
 });
 
 test("a target of 0 is refused", () => {
-  expect(() => adaptiveKl({ initial: 0.1, target: 0, horizon: 1 })).toThrow("bad-loss-option: got target 0");
+  expect(() => adaptiveKl({ initial: 0.1, target: 0, horizon: 1 })).toThrow(
+    "bad-loss-option: got initial 0.1, target 0",
+  );
 });
 
 test("so is a horizon of 0", () => {
-  expect(() => adaptiveKl({ initial: 0.1, target: 1, horizon: 0 })).toThrow("bad-loss-option: got target 1, horizon 0");
+  expect(() => adaptiveKl({ initial: 0.1, target: 1, horizon: 0 })).toThrow(
+    "bad-loss-option: got initial 0.1, target 1, horizon 0",
+  );
 });

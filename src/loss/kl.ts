@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { type Aggregation, coefficients } from "./aggregation.ts";
 import type { Loss } from "./loss.ts";
 import { present } from "./tokens.ts";
@@ -18,8 +19,11 @@ export interface KlOptions {
 
 const defaults: Omit<KlOptions, "coefficient"> = { estimator: "k3", gradient: "own", aggregation: "token-mean" };
 
+const known: KnownOptions<KlOptions> = { coefficient: true, estimator: true, gradient: true, aggregation: true };
+
 /** β·KL(π, π_reference), estimated at each token. The value is of tokens that π, or an older version, sampled. */
 export function klPenalty(options: Partial<KlOptions> & Pick<KlOptions, "coefficient">): Loss {
+  refuseUnknownOptions("klPenalty", options, known);
   const { coefficient, estimator, gradient, aggregation } = { ...defaults, ...options };
   const slopeOf = gradient === "k2" ? "k2" : estimator;
   return {

@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { shareOf } from "./aggregation.ts";
 import { referenceLogRatio, spread } from "./log-ratio.ts";
 import { sigmoid } from "./logistic.ts";
@@ -14,12 +15,15 @@ export interface KtoLossOptions {
 
 const defaults: KtoLossOptions = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1 };
 
+const known: KnownOptions<KtoLossOptions> = { beta: true, desirableWeight: true, undesirableWeight: true };
+
 /**
  * λ(1 - σ(±β(log π/π_ref - z))), mean over rollouts, + for desirable rows and - for the others. z is `totals.logRatio`, at least 0
  * and constant: the divergence of the mini-batch's own rows. The paper estimates it on prompts with each other's answers,
  * which would have to be run through the model for nothing else.
  */
 export function ktoLoss(options: Partial<KtoLossOptions> = {}): Loss {
+  refuseUnknownOptions("ktoLoss", options, known);
   const chosen = { ...defaults, ...options };
   return {
     name: "kto",

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Loss, LossTotals } from "./loss.ts";
 
 export interface PositiveNllOptions {
@@ -9,8 +10,11 @@ export interface PositiveNllOptions {
 
 const defaults: PositiveNllOptions = { threshold: 0, coefficient: 0.1 };
 
+const known: KnownOptions<PositiveNllOptions> = { threshold: true, coefficient: true };
+
 /** VAPO's language-modelling term: μ times the mean of -log π over the tokens of successful rollouts. */
 export function positiveNll(options: Partial<PositiveNllOptions> = {}): Loss {
+  refuseUnknownOptions("positiveNll", options, known);
   const { threshold, coefficient } = { ...defaults, ...options };
   return {
     name: "positive-nll",

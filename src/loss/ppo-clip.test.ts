@@ -141,8 +141,7 @@ test("options that make no sense are refused", () => {
   expect(() => ppoClip({ clipHigh: -0.1 })).toThrow("bad-loss-option: got clip 0.2, -0.1");
   expect(() => ppoClip({ dualClip: true, dualClipBound: 1.2 })).toThrow("above 1 + clipHigh = 1.2");
   expect(() => ppoClip({ clipLow: 0, clipHigh: 0 })).not.toThrow();
-  // without dual clip its bound is not looked at
-  expect(() => ppoClip({ dualClipBound: 1 })).not.toThrow();
+  expect(() => ppoClip({ dualClipBound: 1 })).toThrow(/"dualClipBound", which has no effect without dualClip/);
 });
 
 test("metrics are means over all tokens of the mini-batch, the greatest ratio excepted", () => {

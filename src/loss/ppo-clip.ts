@@ -1,4 +1,6 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { refuseWithoutEffect } from "../option-without-effect.ts";
 import type { Loss } from "./loss.ts";
 import {
   hasNoAdvantage,
@@ -25,12 +27,31 @@ const defaults: PpoClipOptions = {
   dualClipBound: 3,
 };
 
+const known: KnownOptions<PpoClipOptions> = {
+  aggregation: true,
+  ratio: true,
+  maskInside: true,
+  maxLogRatio: true,
+  corrections: true,
+  clipLow: true,
+  clipHigh: true,
+  dualClip: true,
+  dualClipBound: true,
+};
+
 /**
  * -min(ρA, clip(ρ)A) of each token: PPO, GRPO, DAPO (`clipHigh: 0.28`), Dr.GRPO, GSPO (`ratio: "sequence"`), M-GRPO and
  * decoupled PPO (`corrections: [fullRatio()]`) differ in options and advantages alone.
  */
 export function ppoClip(options: Partial<PpoClipOptions> = {}): Loss {
+  refuseUnknownOptions("ppoClip", options, known);
   const chosen = { ...defaults, ...options };
+  if (!chosen.dualClip) {
+    refuseWithoutEffect("ppoClip", options, ["dualClipBound"], {
+      when: "without dualClip",
+      hint: "Set dualClip: true.",
+    });
+  }
   check(chosen);
   return { ...policyGradient("ppo-clip", chosen, clippedTerm(chosen)), zeroGradient: hasNoAdvantage };
 }

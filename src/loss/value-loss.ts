@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { type Aggregation, coefficients } from "./aggregation.ts";
 import type { Loss, LossRow, LossTotals } from "./loss.ts";
 import { present } from "./tokens.ts";
@@ -12,8 +13,11 @@ export interface ValueLossOptions {
 
 const defaults: ValueLossOptions = { coefficient: 1, clipRange: 0.5, aggregation: "token-mean" };
 
+const known: KnownOptions<ValueLossOptions> = { coefficient: true, clipRange: true, aggregation: true };
+
 /** ½·max((v - R)², (clip(v, v_old ± range) - R)²) of each token. */
 export function valueLoss(options: Partial<ValueLossOptions> = {}): Loss {
+  refuseUnknownOptions("valueLoss", options, known);
   const chosen = { ...defaults, ...options };
   return {
     name: "value-loss",

@@ -1,3 +1,5 @@
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { refuseWithoutEffect } from "../option-without-effect.ts";
 import { referenceLogRatio, spread } from "./log-ratio.ts";
 import type { Loss, LossRow, LossTotals } from "./loss.ts";
 import { maskedTokens, present } from "./tokens.ts";
@@ -6,7 +8,9 @@ import { maskedTokens, present } from "./tokens.ts";
  * WebRL's actor loss as in the paper: (β·log π/π_ref of an action - its advantage)², mean over actions. An action is a turn, its
  * log-ratio the sum over its tokens, its advantage the mean of theirs. The reference is the policy of the phase before.
  */
-export function webRlSquared({ beta }: { beta: number }): Loss {
+export function webRlSquared(options: { beta: number }): Loss {
+  refuseUnknownOptions("webRlSquared", options, { beta: true });
+  const { beta } = options;
   return turnLoss("web-rl-squared", (action, term) => {
     const error = beta * action.logRatio - action.advantage;
     term.value = error * error;
@@ -40,13 +44,31 @@ const defaults: WebRlSmoothOptions = {
   imitate: false,
 };
 
+const known: KnownOptions<WebRlSmoothOptions> = {
+  beta: true,
+  raisedBeta: true,
+  sureOfGood: true,
+  unsureOfBad: true,
+  good: true,
+  bad: true,
+  learnFromBad: true,
+  imitate: true,
+};
+
 /**
  * WebRL's actor loss as in its code: (1/β)·SmoothL1(β·Δ, A), mean over actions, Δ the mean of an action's log-ratios, A one of two
  * constants. β is at most |A/Δ|, so that no action is pushed beyond its target. The code divides by the tokens of all good actions
  * of its batch; it runs with a batch of one action, which is what is written here.
  */
 export function webRlSmooth(options: Partial<WebRlSmoothOptions> = {}): Loss {
+  refuseUnknownOptions("webRlSmooth", options, known);
   const chosen = { ...defaults, ...options };
+  if (!chosen.learnFromBad) {
+    refuseWithoutEffect("webRlSmooth", options, ["bad", "unsureOfBad"], {
+      when: "where bad actions are left out",
+      hint: "Set learnFromBad: true.",
+    });
+  }
   return turnLoss("web-rl-smooth", (action, term) => {
     const isGood = action.advantage >= 0;
     term.value = 0;

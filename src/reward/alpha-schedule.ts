@@ -9,8 +9,8 @@ export interface AlphaScheduleOptions<Data, State> {
   /** What each step is worth. Not the turns' own rewards: environments add those themselves. */
   steps: (episode: ScoredEpisode<Data, State>) => readonly number[];
   stepRange?: RewardRange;
-  /** How much of training is over, in [0, 1]. */
-  progress: () => number;
+  /** How much of training is over, in [0, 1]; by default what `train` tells, and 1 outside of training. */
+  progress?: (episode: ScoredEpisode<Data, State>) => number;
 }
 
 const knownAlphaScheduleOptions: KnownOptions<AlphaScheduleOptions<unknown, unknown>> = {
@@ -22,15 +22,15 @@ const knownAlphaScheduleOptions: KnownOptions<AlphaScheduleOptions<unknown, unkn
 
 /**
  * α · outcome + (1 − α) · mean of the steps, with α 0.3, 0.7 and 1 in the three thirds of training. From no paper; `staged` is
- * the published idea. The same episode scores alike only at the same progress.
+ * the published idea. `train` tells each episode its progress; an evaluation counts the outcome alone.
  */
 export function alphaSchedule<Data, State = unknown>(options: AlphaScheduleOptions<Data, State>): Reward<Data, State> {
   refuseUnknownOptions("alphaSchedule", options, knownAlphaScheduleOptions);
-  const { outcome, steps, stepRange = [0, 1], progress } = options;
+  const { outcome, steps, stepRange = [0, 1], progress = ({ training }) => training?.progress ?? 1 } = options;
   const [low, high] = rangeOf(outcome);
   return makeReward(
     async (episode) => {
-      const alpha = alphaAt(progress());
+      const alpha = alphaAt(progress(episode));
       const { total, success } = await outcome(episode);
       const values = steps(episode);
       const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

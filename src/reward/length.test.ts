@@ -28,6 +28,15 @@ test("sigmoid: half at the target, and the part says what it took", async () => 
   expect(() => sigmoidLength(agentR1(gold), { unit: "turns", target: 2, temperature: 1 })).toThrow("reward-negative");
 });
 
+test("soft overlong counts sampled tokens, whatever was written with them", async () => {
+  const reward = softOverlong({ maxLength: 20480, cacheLength: 4096 });
+  const total = async (sampledTokens: number) => (await reward({ ...turns(9), sampledTokens })).total;
+  expect(await total(16384)).toBe(0);
+  expect(await total(17000)).toBeCloseTo(-0.150391, 6);
+  expect(await total(18432)).toBe(-0.5);
+  expect(await total(21000)).toBe(-1);
+});
+
 test("soft overlong: DAPO's line", async () => {
   const reward = softOverlong({ unit: "characters", maxLength: 20, cacheLength: 10 });
   const totals = [1, 2, 3, 4, 9].map(async (count) => (await reward(turns(count))).total);

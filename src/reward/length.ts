@@ -10,17 +10,29 @@ import {
 import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 
-/** Tokens belong to the rollout: a reward sees the number of turns and of characters that the policy wrote. */
-export type LengthUnit = "turns" | "characters";
+/** Of what the policy wrote: sampled tokens, turns or characters. */
+export type LengthUnit = "tokens" | "turns" | "characters";
 
-export function lengthOf({ turns }: Pick<ScoredEpisode, "turns">, unit: LengthUnit): number {
-  return unit === "turns" ? turns.length : turns.reduce((sum, { text }) => sum + text.length, 0);
+export function lengthOf(
+  { turns, sampledTokens }: Pick<ScoredEpisode, "turns" | "sampledTokens">,
+  unit: LengthUnit,
+): number {
+  switch (unit) {
+    case "tokens":
+      return sampledTokens;
+    case "turns":
+      return turns.length;
+    case "characters":
+      return turns.reduce((sum, { text }) => sum + text.length, 0);
+    default:
+      return unit satisfies never;
+  }
 }
 
 export interface LinearLengthOptions {
   unit: LengthUnit;
   target: number;
-  /** For every turn or character over the target. */
+  /** For every token, turn or character over the target. */
   weight: number;
   /** It goes no lower. Ours, so that a long episode cannot outweigh its outcome. */
   floor?: number;
@@ -77,7 +89,7 @@ export function sigmoidLength<Data, State = unknown>(
   );
 }
 
-type SoftOverlongRewardOptions = { unit: LengthUnit } & Pick<SoftOverlongOptions, "maxLength" | "cacheLength"> &
+type SoftOverlongRewardOptions = { unit?: LengthUnit } & Pick<SoftOverlongOptions, "maxLength" | "cacheLength"> &
   Partial<Pick<SoftOverlongOptions, "factor">>;
 
 const knownSoftOverlongOptions: KnownOptions<SoftOverlongRewardOptions> = {
@@ -87,10 +99,10 @@ const knownSoftOverlongOptions: KnownOptions<SoftOverlongRewardOptions> = {
   factor: true,
 };
 
-/** DAPO's soft overlong punishment (arXiv 2503.14476), in turns or characters where DAPO counts tokens. */
+/** DAPO's soft overlong punishment (arXiv 2503.14476), of sampled tokens unless `unit` says otherwise. */
 export function softOverlong<Data, State = unknown>(options: SoftOverlongRewardOptions): Reward<Data, State> {
   refuseUnknownOptions("softOverlong", options, knownSoftOverlongOptions);
-  const { unit, ...shape } = options;
+  const { unit = "tokens", ...shape } = options;
   return makeReward((episode) => makeScore({ length: softOverlongPenalty(lengthOf(episode, unit), shape) }), {
     range: [-(shape.factor ?? 1), 0],
   });

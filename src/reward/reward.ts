@@ -1,5 +1,6 @@
 import type { Score } from "../schema/score.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
+import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { Turn } from "../schema/turn.ts";
 
 /**
@@ -25,7 +26,7 @@ export interface Reward<Data = unknown, State = unknown> {
 
 export type RewardRange = readonly [low: number, high: number];
 
-/** What a reward may look at: everything but the tokens. Environments' finished episodes are of this kind. */
+/** What a reward may look at: everything but the tokens themselves. Environments' finished episodes are of this kind. */
 export interface ScoredEpisode<Data = unknown, State = unknown> {
   readonly task: Data;
   /** The environment's state: a database, a shop, a page. */
@@ -33,6 +34,10 @@ export interface ScoredEpisode<Data = unknown, State = unknown> {
   /** The last thing said without a call, or what a tool finished with; empty when nothing was answered. */
   readonly answer: string;
   readonly turns: readonly Turn[];
+  /** Tokens that the policy sampled; 0 where nobody samples tokens. */
+  readonly sampledTokens: number;
+  /** Where in training the episode was played; absent outside of it. `train` tells it, also after a run was resumed. */
+  readonly training?: TrainingProgress;
   readonly stop: StopReason;
   readonly signal: AbortSignal;
 }

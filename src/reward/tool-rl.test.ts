@@ -31,6 +31,14 @@ test("a schedule follows the step, and its range holds for all of training", asy
   expect(toolRl(() => reference, { scale: "smooth" }).range).toEqual([-4, 4]);
 });
 
+test("the step is the one that training tells; outside of training the schedule is over", async () => {
+  const reward = toolRl(() => reference, { scale: "two-stage" });
+  const episode = fakeEpisode({}, [call({ city: "Paris", unit: "C" })]);
+  const at = async (step: number) => (await reward({ ...episode, training: { step, progress: 0 } })).total;
+  expect([await at(0), await at(29), await at(30)]).toEqual([2, 2, 3.5]);
+  expect((await reward(episode)).total).toBe(3.5);
+});
+
 test("where only an answer is asked for, the format decides", async () => {
   const reward = toolRl(() => ({ calls: [], responds: true }));
   expect(await reward(fakeEpisode({}, ["<think>a</think>\n<response>b</response>"]))).toMatchObject({ success: true });

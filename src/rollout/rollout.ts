@@ -5,6 +5,7 @@ import type { Renderer } from "../policy/renderer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
+import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { Sandbox } from "../tool/sandbox/sandbox.ts";
 import type { Context } from "./context.ts";
@@ -44,9 +45,12 @@ export interface RolloutOptions {
   context?: Context;
   /** With this probability a turn begins with a call of a random tool. Those tokens were not sampled, so their mask is 0. */
   epsilonTool?: number;
+  /** Told to whatever scores the attempt. */
+  training?: TrainingProgress;
 }
 
 export const knownRolloutOptions: KnownOptions<RolloutOptions> = {
+  training: true,
   id: true,
   seed: true,
   signal: true,

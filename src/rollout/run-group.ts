@@ -25,6 +25,7 @@ export interface GroupOptions extends Omit<RolloutOptions, "id" | "seed"> {
 }
 
 const knownGroupOptions: KnownOptions<GroupOptions> = {
+  training: true,
   id: true,
   seed: true,
   size: true,

@@ -51,6 +51,7 @@ export interface DemonstrateOptions extends RolloutOptions {
 }
 
 export const knownDemonstrateOptions: KnownOptions<DemonstrateOptions> = {
+  training: true,
   noise: true,
   id: true,
   seed: true,

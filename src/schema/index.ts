@@ -38,6 +38,7 @@ export {
 export type { Task } from "./task.ts";
 export { taskFromJson } from "./task-json.ts";
 export { makeTrainBatch, type TrainBatch, type TrainRow } from "./train-batch.ts";
+export type { TrainingProgress } from "./training-progress.ts";
 export { hintOf, makeTrajectory, type Trajectory } from "./trajectory.ts";
 export { decodeTrajectory, encodeTrajectory } from "./trajectory-binary.ts";
 export { learnable, makeTrajectoryGroup, type TrajectoryGroup } from "./trajectory-group.ts";

@@ -9,6 +9,11 @@ export const metric = {
   /** Mean turns as a share of the limit. */
   turnShare: "rollout/turn-share",
   tokens: "rollout/tokens",
+  /**
+   * What a step cost: attempts that were made and tokens that were sampled, whether anything was learned from them or not (groups that
+   * the filter dropped, infrastructure failures, attempts made again, greedy baselines).
+   */
+  rollouts: "rollout/rollouts",
   sampledTokens: "rollout/sampled-tokens",
   stop: (reason: string) => `rollout/stop/${reason}`,
   rewardPart: (part: string) => `reward/${part}`,

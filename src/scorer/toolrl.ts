@@ -159,6 +159,6 @@ function same(a: ToolRlCall, b: ToolRlCall): boolean {
 function lengthOf(text: string, { length, step }: ToolRlOptions): number {
   if (length === "none" || !text.includes("<think>") || !text.includes("</think>")) return 0;
   const thought = text.split("<think>").at(-1)!.split("</think>")[0];
-  const full = length === "growing" ? ((640 - 384) * step) / 105 + 384 : 512;
+  const full = length === "growing" ? ((640 - 384) * Math.min(step, 105)) / 105 + 384 : 512;
   return Math.min(roundHalfEven((splitWords(thought).length / full) * 100) / 100, 1);
 }

@@ -8,10 +8,10 @@ import type { Limits } from "../rollout/limits.ts";
 import type { PlayedRollout, Policy, Rollout, RolloutOptions } from "../rollout/rollout.ts";
 import { checkSample } from "../rollout/speaker.ts";
 import { startGate } from "../rollout/start-gate.ts";
-
 import { makeScore } from "../schema/score.ts";
 import type { PolicyStop } from "../schema/stop-reason.ts";
 import type { Task } from "../schema/task.ts";
+import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { seedOf } from "../task/seeds.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
@@ -32,6 +32,8 @@ export interface AgentAttempt {
   readonly rewardUrl: string;
   /** The same when the run is repeated: for all randomness of the agent's own. */
   readonly seed: number;
+  /** Where in training the attempt is made, for rewards that change over it; absent outside of training. */
+  readonly training?: TrainingProgress;
   readonly signal: AbortSignal;
 }
 
@@ -83,7 +85,8 @@ export async function runAttempt<Data>(
   try {
     address = await agent.gateway?.open(app);
     const { base, rewardUrl } = address ?? nowhere;
-    const attempt = { id, url: `${base}/v1`, rewardUrl, seed: options.seed, signal };
+    const { seed, training } = options;
+    const attempt = { id, url: `${base}/v1`, rewardUrl, seed, signal, ...defined({ training }) };
     const run = async () => {
       const score = await agent.run(task.data, attempt);
       options.watch?.onReturn(score);

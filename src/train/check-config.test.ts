@@ -9,12 +9,14 @@ import { train } from "./train-sync.ts";
 const nameless = { ...letters(), hasStateKeys: false };
 const easy = { env: letters({ turns: 1 }), algorithm: grpo({ groupSize: 4 }), tasksPerStep: 4, eval: { tasks: 2 } };
 
+const sharedPretrained = { ...ppo(), critic: { kind: "shared", learningRate: 1e-3, pretrainSteps: 3 } as const };
+
 describe("a configuration that cannot work is refused before the first rollout", () => {
   const refusals: [string, Partial<TrainConfig<LettersTask>>, RegExp][] = [
     ["half a step", { steps: 1.5 }, /steps = 1.5/],
     ["no checkpoint retained", { save: { retain: 0 } }, /save.retain = 0/],
     ["groups of one to compare", { algorithm: grpo({ groupSize: 1 }) }, /group-too-small.*remax/s],
-    ["a shared critic trained alone", { algorithm: ppo({ critic: { pretrainSteps: 3 } }) }, /separate/],
+    ["a shared critic trained alone", { algorithm: sharedPretrained }, /separate/],
     ["values of an engine without", { algorithm: ppo() }, /value head/],
     ["no environment", { env: undefined as never }, /got no `env`/],
     [

@@ -21,7 +21,9 @@ import { trainOffline } from "./offline.ts";
 import { cispo, dapo, deepswe, drGrpo, gigpo, grpo, gspo, mGrpo, rloo, vspo } from "./presets/grpo.ts";
 import { type GuidedOptions, guided, guidedPairs } from "./presets/guided.ts";
 import { dpo, rejectionTuning } from "./presets/offline.ts";
-import { ppo, reinforcePlusPlus, remax, starpo, starpoS, vapo } from "./presets/ppo.ts";
+import { ppo, vapo } from "./presets/ppo.ts";
+import { reinforcePlusPlus, remax } from "./presets/reinforce.ts";
+import { starpo, starpoS } from "./presets/starpo.ts";
 import { prepare } from "./stages/prepare.ts";
 import { update } from "./stages/update.ts";
 import { storedTrajectories } from "./stored-groups.ts";
@@ -251,7 +253,7 @@ test("a run says which trajectories were guided, by what, and what was learned f
 test("hints that always help are learned from without the hint, and not in context, where all attempts are equal", async () => {
   // `b` where a hint says so, else `a`, which is wrong
   const obedient = () => fakePolicy((_version, tokens) => (tokens.includes(33) ? 0 : 1 - 1e-6));
-  const learned = async (options: Partial<GuidedOptions>) => {
+  const learned = async (options: GuidedOptions) => {
     const { run: _run, ...rest } = config(guided(grpo({ groupSize: 4 }), options));
     const { metrics } = await train({ ...rest, env: letters({ turns: 1, alphabet: "b" }), policy: obedient() });
     expect(metrics["guidance/success"]).toBe(1);
@@ -298,7 +300,7 @@ test("what a run has stored gives pairs to learn from offline", async () => {
   expect(learned.metrics["update/loss"]).toBeCloseTo(ln(2), 5);
 });
 
-const readings: [string, Partial<GuidedOptions>][] = [
+const readings: [string, GuidedOptions][] = [
   ["in context", { condition: "context" }],
   ["stripped, by importance", { offPolicy: "importance" }],
   ["stripped, imitated", { offPolicy: "imitate" }],

@@ -10,7 +10,7 @@ import type { Algorithm } from "./algorithm.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
 import { letters } from "./fixtures/letters.ts";
 import { grpo } from "./presets/grpo.ts";
-import { remax } from "./presets/ppo.ts";
+import { remax } from "./presets/reinforce.ts";
 import { replayGroups } from "./replay.ts";
 import { fifoBuffer } from "./replay-buffer.ts";
 import { train } from "./train-sync.ts";

@@ -49,21 +49,16 @@ export {
   type RejectionTuningOptions,
   rejectionTuning,
 } from "./presets/offline.ts";
+export { ppo, type VapoOptions, vapo } from "./presets/ppo.ts";
+export type { PpoOptions } from "./presets/ppo-like.ts";
+export type { CommonOptions } from "./presets/preset.ts";
 export {
-  type PpoOptions,
-  ppo,
   type ReinforcePlusPlusOptions,
   type RemaxOptions,
   reinforcePlusPlus,
   remax,
-  type StarpoOptions,
-  type StarpoSOptions,
-  starpo,
-  starpoS,
-  type VapoOptions,
-  vapo,
-} from "./presets/ppo.ts";
-export type { CommonOptions } from "./presets/preset.ts";
+} from "./presets/reinforce.ts";
+export { type StarpoOptions, type StarpoSOptions, starpo, starpoS } from "./presets/starpo.ts";
 export {
   type Replay,
   type ReplayContext,

@@ -8,7 +8,7 @@ import { earlierReport, evaluate } from "./stages/evaluate.ts";
 import { gather } from "./stages/gather.ts";
 import { prepare } from "./stages/prepare.ts";
 import { record } from "./stages/record.ts";
-import { speedMetrics } from "./stages/rollout-metrics.ts";
+import { addCosts, speedMetrics } from "./stages/rollout-metrics.ts";
 import type { StepContext } from "./stages/stage-context.ts";
 import { stageTimer } from "./stages/stage-timer.ts";
 import { update } from "./stages/update.ts";
@@ -82,17 +82,17 @@ async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data
   const timer = stageTimer();
   const gathered = await timer.time("rollout", () => gather(context));
   if (gathered === undefined || context.signal?.aborted) return false;
-  const prepared = await timer.time("credit", async () =>
-    prepare(context, { groups: await complete(context, gathered), ...defined({ klCoefficient }) }),
-  );
+  const completed = await timer.time("credit", () => complete(context, gathered));
+  const prepared = await timer.time("credit", () => prepare(context, { ...completed, ...defined({ klCoefficient }) }));
   const updated = await timer.time("update", () => update(context, prepared));
+  const rolled = addCosts(gathered.metrics, completed.metrics);
   const metrics = {
     ...prepared.metrics,
     ...updated,
     ...context.guide.metrics(),
-    ...gathered.metrics,
+    ...rolled,
     ...timer.metrics,
-    ...speedMetrics(gathered.metrics, timer.metrics),
+    ...speedMetrics(rolled, timer.metrics),
   };
   const state = withNextKl(run.state, context.algorithm, prepared);
   const successWindow = run.config.earlyStop?.window;

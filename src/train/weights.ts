@@ -25,17 +25,24 @@ export async function makeWeights({ engine, weights = {} }: LearningPolicy): Pro
   }
 }
 
+/** Whether divergence from frozen weights is measured: not where its coefficient is 0 for good. */
+export function needsReference({ loss, klInReward }: Pick<Algorithm, "loss" | "klInReward">): boolean {
+  const isOff = klInReward === undefined || (klInReward.isFixed === true && klInReward.initial === 0);
+  return loss.needs.reference === true || !isOff;
+}
+
 /** Before learning from experience: the weights as they are now, to measure divergence from; and a critic's beginning. */
 export async function copyWeights(
   { engine }: LearningPolicy,
-  { loss, klInReward, critic }: Pick<Algorithm, "loss" | "klInReward" | "critic">,
+  algorithm: Pick<Algorithm, "loss" | "klInReward" | "critic">,
   learners: readonly string[],
   /** Critics that came with the weights go on learning. */
   keepCritics: boolean,
 ): Promise<void> {
-  const needsReference = loss.needs.reference === true || klInReward !== undefined;
+  const { critic } = algorithm;
+  const hasReference = needsReference(algorithm);
   for (const from of learners) {
-    if (needsReference) await engine.snapshot(referenceOf(from), { from });
+    if (hasReference) await engine.snapshot(referenceOf(from), { from });
     const isThere = keepCritics && engine.info.weights.includes(criticOf(from));
     if (critic?.kind === "separate" && !isThere) await engine.snapshot(criticOf(from), { from, trainable: true });
   }

@@ -56,8 +56,11 @@ export async function playEpisode<Data, State>(
   const format = options.format ?? env.format;
   const deadline = new DeadlineSignal(limits.episodeMs, options.signal);
   const { signal } = deadline;
-  const episode = new Episode(env, task, { signal, limits, format, ...defined({ sandbox: options.sandbox }) });
-  const playOptions = { ...options, format, limits, signal, ...defined({ hint: task.annotations?.hint }) };
+  const sampled = new Map<string, number>();
+  const { sandbox, training } = options;
+  const sampledTokens = (role: string) => sampled.get(role) ?? 0;
+  const episode = new Episode(env, task, { signal, limits, format, sampledTokens, ...defined({ sandbox, training }) });
+  const playOptions = { ...options, format, limits, signal, sampled, ...defined({ hint: task.annotations?.hint }) };
   const play = new Play(episode as Episode, renderContext, playOptions, speaker);
   const played = await play.run();
 
@@ -95,6 +98,8 @@ interface PlayOptions extends RolloutOptions {
   limits: Limits;
   format: CallFormat;
   signal: AbortSignal;
+  /** Tokens sampled so far, by role. */
+  sampled: Map<string, number>;
   /** Told to the role that begins. */
   hint?: Hint;
 }
@@ -181,6 +186,8 @@ class Play {
     const text = this.#renderContext.renderer.read(tokens);
     conversation.say({ kind: "said", tokens, mask, logprobs, versions, turn: this.#episode.turns.length });
     this.#sampled += tokens.length;
+    const { sampled } = this.#options;
+    sampled.set(role, (sampled.get(role) ?? 0) + mask.reduce((sum, m) => sum + m, 0));
     this.#ended.set(role, stop === "stop-token");
     if (stop === "stop-token" || stop === "stop-string") return this.#episode.step(text, this.#sampled);
     this.#episode.noteCutOff(text);

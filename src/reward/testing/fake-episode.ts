@@ -14,7 +14,8 @@ export function fakeEpisode<Data, State = undefined>(
     return { span: { start: 0, end: 0 }, calls: [], reward: 0, observation: "", ...given };
   });
   const signal = new AbortController().signal;
-  return { task, state: undefined, answer: full.at(-1)?.text ?? "", turns: full, stop: "completed", signal, ...more };
+  const answer = full.at(-1)?.text ?? "";
+  return { task, state: undefined, answer, turns: full, sampledTokens: 0, stop: "completed", signal, ...more };
 }
 
 export function fakeCall(

@@ -1,5 +1,6 @@
 import type { CreditRow } from "../../credit/credit.ts";
 import { keepAllGroups } from "../../credit/keep-all-groups.ts";
+import { refuseUnknownOptions } from "../../known-options.ts";
 import { dast } from "../../scorer/dast.ts";
 import type { Algorithm } from "../algorithm.ts";
 
@@ -7,7 +8,9 @@ import type { Algorithm } from "../algorithm.ts";
  * UI-R1-E's length reward (DAST) on top of an algorithm: within each group, full scores are worth more the shorter they are
  * said, by how many attempts had the full score. Lengths are sampled tokens.
  */
-export function withDast(algorithm: Algorithm, { fullScore = 3 }: { fullScore?: number } = {}): Algorithm {
+export function withDast(algorithm: Algorithm, options: { fullScore?: number } = {}): Algorithm {
+  refuseUnknownOptions("withDast", options, { fullScore: true });
+  const { fullScore = 3 } = options;
   const { credit } = algorithm;
   return {
     ...algorithm,

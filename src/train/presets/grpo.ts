@@ -1,34 +1,45 @@
 import { dynamicSampling } from "../../credit/dynamic-sampling.ts";
-import { type GigpoCreditOptions, gigpoCredit } from "../../credit/gigpo-credit.ts";
+import { type GigpoCreditChoice, gigpoCredit } from "../../credit/gigpo-credit.ts";
 import { groupRelative } from "../../credit/group-relative.ts";
 import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { leaveOneOut } from "../../credit/leave-one-out.ts";
-import type { RelativeOptions } from "../../credit/relative-advantages.ts";
+import type { RelativeChoice } from "../../credit/relative-advantages.ts";
 import { skipUniform } from "../../credit/skip-uniform.ts";
 import { valueReplacement } from "../../credit/value-replacement.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
 import { cispoLoss } from "../../loss/cispo-loss.ts";
 import { ppoClip } from "../../loss/ppo-clip.ts";
 import type { Algorithm } from "../algorithm.ts";
-import { type CommonOptions, commonDefaults, preset, withTerms } from "./preset.ts";
+import { type CommonOptions, commonDefaults, commonOptions, preset, withTerms } from "./preset.ts";
 
 export interface GrpoOptions extends CommonOptions {
   clip: number;
   /** β of a k3 penalty in the loss; 0, the default, keeps no reference policy. */
   kl: number;
   /** How the group's deviation is computed and used. */
-  deviation: Partial<RelativeOptions>;
+  deviation: RelativeChoice;
   /** Groups whose rewards are all equal: left out, or kept, where a penalty should act on them too. */
   uniformGroups: "skip" | "keep";
 }
 
+const grpoOptions: KnownOptions<GrpoOptions> = {
+  ...commonOptions,
+  clip: true,
+  kl: true,
+  deviation: true,
+  uniformGroups: true,
+};
+
 /** Group-relative policy optimization: advantages (r - mean) / std of a group, mean over rollouts of token means. */
 export function grpo(options: Partial<GrpoOptions> = {}): Algorithm {
+  refuseUnknownOptions("grpo", options, grpoOptions);
   return grpoLike("grpo", "seq-mean-token-mean", options);
 }
 
 /** WebAgent-R1's M-GRPO: mean over rollouts of mean over turns of token means. The released code has token means alone. */
 export function mGrpo(options: Partial<GrpoOptions> = {}): Algorithm {
+  refuseUnknownOptions("mGrpo", options, grpoOptions);
   return grpoLike("m-grpo", "turn-mean", options);
 }
 
@@ -49,8 +60,11 @@ export interface DrGrpoOptions extends CommonOptions {
   length: number;
 }
 
+const drGrpoOptions: KnownOptions<DrGrpoOptions> = { ...commonOptions, clip: true, length: true };
+
 /** Dr.GRPO: no division by the deviation, none by the length. */
 export function drGrpo(options: Partial<DrGrpoOptions> = {}): Algorithm {
+  refuseUnknownOptions("drGrpo", options, drGrpoOptions);
   const chosen = { ...commonDefaults, clip: 0.2, length: 64, ...options };
   const aggregation = { mode: "seq-mean-token-sum-norm", length: chosen.length } as const;
   const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });
@@ -69,8 +83,17 @@ export interface DapoOptions extends CommonOptions {
   maskCutOff: boolean;
 }
 
+const dapoOptions: KnownOptions<DapoOptions> = {
+  ...commonOptions,
+  clipLow: true,
+  clipHigh: true,
+  maxRefills: true,
+  maskCutOff: true,
+};
+
 /** DAPO: clip-higher, dynamic sampling, token-level loss, overlong filtering, no KL. Its length penalty is `softOverlong`. */
 export function dapo(options: Partial<DapoOptions> = {}): Algorithm {
+  refuseUnknownOptions("dapo", options, dapoOptions);
   const defaults = { clipLow: 0.2, clipHigh: 0.28, maxRefills: 3, maskCutOff: true };
   const chosen = { ...commonDefaults, ...defaults, ...options };
   const { clipLow, clipHigh, maxRefills, maskCutOff, entropy } = chosen;
@@ -91,8 +114,11 @@ export interface GspoOptions extends CommonOptions {
   clipHigh: number;
 }
 
+const gspoOptions: KnownOptions<GspoOptions> = { ...commonOptions, clipLow: true, clipHigh: true };
+
 /** GSPO: one ratio for the whole sequence, clipped far more tightly than one of tokens. */
 export function gspo(options: Partial<GspoOptions> = {}): Algorithm {
+  refuseUnknownOptions("gspo", options, gspoOptions);
   const chosen = { ...commonDefaults, clipLow: 3e-4, clipHigh: 4e-4, ...options };
   const aggregation = "seq-mean-token-mean";
   const { clipLow, clipHigh, entropy } = chosen;
@@ -106,8 +132,11 @@ export interface CispoOptions extends CommonOptions {
   maxRefills: number;
 }
 
+const cispoOptions: KnownOptions<CispoOptions> = { ...commonOptions, cap: true, maxRefills: true };
+
 /** CISPO: every token keeps a gradient, at a capped weight; DAPO's dynamic sampling. */
 export function cispo(options: Partial<CispoOptions> = {}): Algorithm {
+  refuseUnknownOptions("cispo", options, cispoOptions);
   const chosen = { ...commonDefaults, cap: 5, maxRefills: 3, ...options };
   const aggregation = "token-mean";
   const { cap, maxRefills, entropy } = chosen;
@@ -123,8 +152,11 @@ export interface RlooOptions extends CommonOptions {
   kl: number;
 }
 
+const rlooOptions: KnownOptions<RlooOptions> = { ...commonOptions, clip: true, kl: true };
+
 /** RLOO: each attempt compared with the mean of the others. */
 export function rloo(options: Partial<RlooOptions> = {}): Algorithm {
+  refuseUnknownOptions("rloo", options, rlooOptions);
   const chosen = { ...commonDefaults, clip: 0.2, kl: 0, ...options };
   const aggregation = "seq-mean-token-mean";
   const { clip, kl, entropy } = chosen;
@@ -137,6 +169,7 @@ export function rloo(options: Partial<RlooOptions> = {}): Algorithm {
 
 /** DeepSWE's "GRPO++": leave-one-out, clip-higher, sums over tokens, whatever hit a limit left out of the loss. */
 export function deepswe(options: Partial<CommonOptions> = {}): Algorithm {
+  refuseUnknownOptions("deepswe", options, commonOptions);
   const chosen = { ...commonDefaults, ...options };
   const aggregation = "seq-mean-token-sum";
   const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: 0.2, clipHigh: 0.28 });
@@ -154,8 +187,11 @@ export interface VspoOptions extends CommonOptions {
   maxReward: number;
 }
 
+const vspoOptions: KnownOptions<VspoOptions> = { ...commonOptions, clip: true, kl: true, maxReward: true };
+
 /** VSPO: groups that teach nothing are replaced by copies of those that teach most, their advantages smoothed. */
 export function vspo(options: Partial<VspoOptions> = {}): Algorithm {
+  refuseUnknownOptions("vspo", options, vspoOptions);
   const chosen = { ...commonDefaults, clip: 0.2, kl: 0, maxReward: 1, ...options };
   const aggregation = "seq-mean-token-mean";
   const { clip, kl, maxReward, entropy } = chosen;
@@ -169,11 +205,14 @@ export function vspo(options: Partial<VspoOptions> = {}): Algorithm {
 
 export interface GigpoOptions extends CommonOptions {
   clip: number;
-  credit: Partial<GigpoCreditOptions>;
+  credit: GigpoCreditChoice;
 }
+
+const gigpoOptions: KnownOptions<GigpoOptions> = { ...commonOptions, clip: true, credit: true };
 
 /** GiGPO: GRPO's advantage of the episode, and one of each step against steps from the same state. */
 export function gigpo(options: Partial<GigpoOptions> = {}): Algorithm {
+  refuseUnknownOptions("gigpo", options, gigpoOptions);
   const chosen = { ...commonDefaults, clip: 0.2, credit: {}, ...options };
   const aggregation = "seq-mean-token-mean";
   const loss = ppoClip({ corrections: chosen.corrections, aggregation, clipLow: chosen.clip, clipHigh: chosen.clip });

@@ -1,16 +1,18 @@
 import { withoutHint } from "../../guide/guidance/without-hint.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { scaleLoss, sumLosses } from "../../loss/combine.ts";
 import { type CorrectionLevel, truncatedRatio } from "../../loss/corrections.ts";
 import { imitation } from "../../loss/imitation.ts";
 import type { Loss } from "../../loss/loss.ts";
 import { totalsOf } from "../../loss/totals.ts";
+import { refuseWithoutEffect } from "../../option-without-effect.ts";
 import type { TrainRow } from "../../schema/train-batch.ts";
 import { hintOf } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { type PairOptions, type PreferencePair, successPairs } from "../pairs.ts";
 
-export interface GuidedOptions {
+interface GuidedSettings {
   /**
    * `context`: the hint stays in the prompt, and guided attempts are on-policy like any others. `stripped`: they are learned
    * from as answers to the prompt without the hint, which is what makes a policy better without hints.
@@ -28,7 +30,32 @@ export interface GuidedOptions {
   coefficient: number;
 }
 
-const defaults: GuidedOptions = { condition: "stripped", offPolicy: "imitate", cap: 2, level: "token", coefficient: 1 };
+/** What may be given: each way of learning has its own options. */
+export type GuidedOptions =
+  | { condition: "context"; offPolicy?: never; cap?: never; level?: never; coefficient?: never }
+  | {
+      condition?: "stripped";
+      offPolicy: "importance";
+      cap?: number;
+      level?: CorrectionLevel;
+      coefficient?: never;
+    }
+  | { condition?: "stripped"; offPolicy?: "imitate"; coefficient?: number; cap?: never; level?: never };
+
+const known: KnownOptions<GuidedSettings> = {
+  condition: true,
+  offPolicy: true,
+  cap: true,
+  level: true,
+  coefficient: true,
+};
+const defaults: GuidedSettings = {
+  condition: "stripped",
+  offPolicy: "imitate",
+  cap: 2,
+  level: "token",
+  coefficient: 1,
+};
 
 /**
  * An algorithm that also learns from attempts with hints, in both readings of Agent-RLVR:
@@ -39,7 +66,9 @@ const defaults: GuidedOptions = { condition: "stripped", offPolicy: "imitate", c
  * group of equals. What is done with attempts that had no hint does not change. The published preference learning is
  * `dpo({ pairs: guidedPairs })` on what a run has stored.
  */
-export function guided(algorithm: Algorithm, options: Partial<GuidedOptions> = {}): Algorithm {
+export function guided(algorithm: Algorithm, options: GuidedOptions = {}): Algorithm {
+  refuseUnknownOptions<Partial<GuidedSettings>>("guided", options, known);
+  refuseIdle(options);
   const { condition, offPolicy, cap, level, coefficient } = { ...defaults, ...options };
   if (condition === "context") return { ...algorithm, name: `${algorithm.name}-guided-context` };
   const name = `${algorithm.name}-guided-${offPolicy}`;
@@ -58,6 +87,22 @@ export function guided(algorithm: Algorithm, options: Partial<GuidedOptions> = {
     }
     default:
       return offPolicy satisfies never;
+  }
+}
+
+function refuseIdle(options: Partial<GuidedSettings>): void {
+  const { condition, offPolicy } = { ...defaults, ...options };
+  if (condition === "context") {
+    refuseWithoutEffect("guided", options, ["offPolicy", "cap", "level", "coefficient"], {
+      when: 'with condition "context", where guided attempts are learned from like any others',
+      hint: 'Leave it out, or use condition "stripped".',
+    });
+  } else {
+    const isImitated = offPolicy === "imitate";
+    refuseWithoutEffect("guided", options, isImitated ? ["cap", "level"] : ["coefficient"], {
+      when: `with offPolicy "${offPolicy}"`,
+      hint: `Leave it out, or use offPolicy "${isImitated ? "importance" : "imitate"}".`,
+    });
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Credit } from "../../credit/credit.ts";
 import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { zerosLike } from "../../credit/spread.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
-import { type DpoLossOptions, dpoLoss } from "../../loss/dpo-loss.ts";
+import { type DpoLossChoice, dpoLoss } from "../../loss/dpo-loss.ts";
 import { imitation } from "../../loss/imitation.ts";
 import { type KtoLossOptions, ktoLoss } from "../../loss/kto-loss.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
@@ -11,7 +12,7 @@ import type { Algorithm, Optimizer } from "../algorithm.ts";
 import { type LearnRow, plainRow, temperatureOf } from "../learn-row.ts";
 import type { Example, OfflineAlgorithm } from "../offline-algorithm.ts";
 import { type PairSide, type PreferencePair, trajectoryPairs } from "../pairs.ts";
-import { type CommonOptions, commonDefaults, preset } from "./preset.ts";
+import { type CommonOptions, commonDefaults, commonOptions, preset } from "./preset.ts";
 
 export interface OfflineOptions extends Optimizer {
   /** Which rollouts are learned from. */
@@ -20,12 +21,22 @@ export interface OfflineOptions extends Optimizer {
 
 const optimizer: Optimizer = { learningRate: 5e-4, weightDecay: 0, beta2: 0.99, maxGradientNorm: 1 };
 
+const optimizerOptions: KnownOptions<Optimizer> = {
+  learningRate: true,
+  weightDecay: true,
+  beta2: true,
+  maxGradientNorm: true,
+};
+
 export interface ImitateOfflineOptions extends OfflineOptions {
   aggregation: Aggregation;
 }
 
+const imitateOptions: KnownOptions<ImitateOfflineOptions> = { ...optimizerOptions, filter: true, aggregation: true };
+
 /** Supervised fine-tuning: says what was said, and learns nothing from what was read. All sound rollouts by default. */
 export function imitateOffline(options: Partial<ImitateOfflineOptions> = {}): OfflineAlgorithm {
+  refuseUnknownOptions("imitateOffline", options, imitateOptions);
   const chosen = { ...optimizer, filter: () => true, aggregation: "token-mean" as const, ...options };
   const { filter, aggregation, learningRate, weightDecay, beta2, maxGradientNorm } = chosen;
   return {
@@ -41,11 +52,15 @@ export interface RejectionTuningOptions extends Omit<CommonOptions, "entropy" | 
   filter: (trajectory: Trajectory) => boolean;
 }
 
+const { entropy: _entropy, corrections: _corrections, ...sampledOptions } = commonOptions;
+const rejectionOptions: KnownOptions<RejectionTuningOptions> = { ...sampledOptions, filter: true };
+
 /**
  * Rejection fine-tuning (STaR, RFT): attempts are sampled, a verifier rejects some, the others are imitated. The same object
  * serves `train`, where attempts are the policy's own of each step, and `trainOffline`.
  */
 export function rejectionTuning(options: Partial<RejectionTuningOptions> = {}): Algorithm & OfflineAlgorithm {
+  refuseUnknownOptions("rejectionTuning", options, rejectionOptions);
   const chosen = { ...commonDefaults, filter: ({ score }: Trajectory) => score.success, ...options };
   const loss = imitation({ aggregation: "token-mean" });
   return {
@@ -66,21 +81,32 @@ const noCredit: Credit = {
   assign: (rows) => ({ advantages_B_T: zerosLike(rows), metrics: {} }),
 };
 
-export interface DpoOptions extends Optimizer, DpoLossOptions {
+interface DpoSettings extends Optimizer {
   /** Which pairs to make of a group: `trajectoryPairs` by default; or `successPairs`, `stepPairs`, or your own. */
   pairs: (group: TrajectoryGroup) => readonly PreferencePair[];
   reference: "snapshot" | "stored";
 }
 
+export type DpoOptions = Partial<DpoSettings> & DpoLossChoice;
+
+const dpoOptions: KnownOptions<DpoOptions> = {
+  ...optimizerOptions,
+  pairs: true,
+  reference: true,
+  beta: true,
+  labelSmoothing: true,
+  variant: true,
+};
+
 /** Direct preference optimization on pairs of attempts, or of single turns. */
-export function dpo(options: Partial<DpoOptions> = {}): OfflineAlgorithm {
-  const defaults = { beta: 0.1, labelSmoothing: 0, variant: "sigmoid" as const };
-  const chosen = { ...optimizer, ...defaults, pairs: trajectoryPairs, reference: "snapshot" as const, ...options };
-  const { pairs, reference, beta, labelSmoothing, variant, ...rest } = chosen;
+export function dpo(options: DpoOptions = {}): OfflineAlgorithm {
+  refuseUnknownOptions("dpo", options, dpoOptions);
+  const { learningRate: _rate, weightDecay: _decay, beta2: _beta2, maxGradientNorm: _norm, ...own } = options;
+  const { pairs = trajectoryPairs, reference = "snapshot", ...ofLoss } = own;
   return {
     name: "dpo",
-    loss: dpoLoss({ beta, labelSmoothing, variant }),
-    optimizer: optimizerOf(rest),
+    loss: dpoLoss(ofLoss),
+    optimizer: optimizerOf({ ...optimizer, ...options }),
     reference,
     examples: (groups) => groups.flatMap((group) => pairs(group).map((pair) => pairExample(pair, reference))),
   };
@@ -92,8 +118,18 @@ export interface KtoOptions extends Optimizer, KtoLossOptions {
   reference: "snapshot" | "stored";
 }
 
+const ktoOptions: KnownOptions<KtoOptions> = {
+  ...optimizerOptions,
+  isDesirable: true,
+  reference: true,
+  beta: true,
+  desirableWeight: true,
+  undesirableWeight: true,
+};
+
 /** Kahneman-Tversky optimization: good and bad attempts, without pairs. */
 export function kto(options: Partial<KtoOptions> = {}): OfflineAlgorithm {
+  refuseUnknownOptions("kto", options, ktoOptions);
   const defaults = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1, reference: "snapshot" as const };
   const isSuccess = ({ score }: Trajectory) => score.success;
   const { isDesirable, reference, beta, desirableWeight, undesirableWeight, ...rest } = {

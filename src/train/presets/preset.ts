@@ -1,11 +1,14 @@
 import { skipUniform } from "../../credit/skip-uniform.ts";
 import { defined } from "../../defined.ts";
+import { LudusError } from "../../errors.ts";
+import type { KnownOptions } from "../../known-options.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
 import { sumLosses } from "../../loss/combine.ts";
 import type { Correction } from "../../loss/corrections.ts";
 import { entropyBonus } from "../../loss/entropy-bonus.ts";
 import type { KlEstimator } from "../../loss/kl.ts";
 import { klPenalty } from "../../loss/kl.ts";
+import { fixedKl, type KlController } from "../../loss/kl-controller.ts";
 import type { Loss } from "../../loss/loss.ts";
 import type { Algorithm } from "../algorithm.ts";
 import type { Schedule } from "../schedule.ts";
@@ -46,6 +49,22 @@ export const commonDefaults: CommonOptions = {
   corrections: [],
 };
 
+export const commonOptions: KnownOptions<CommonOptions> = {
+  groupSize: true,
+  learningRate: true,
+  epochs: true,
+  miniBatches: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  epsilonTool: true,
+  weightDecay: true,
+  beta2: true,
+  maxGradientNorm: true,
+  entropy: true,
+  corrections: true,
+};
+
 /** The parts of an algorithm that follow from the common options; groups that are all alike are left out by default. */
 export function preset(
   name: string,
@@ -79,10 +98,24 @@ export interface Terms {
 
 /** A policy loss and what is added to it. Terms whose coefficient is 0 cost nothing. */
 export function withTerms(loss: Loss, { entropy, aggregation, kl }: Terms, ...more: Loss[]): Loss {
+  checkCoefficient("entropy", entropy);
+  checkCoefficient("kl", kl?.coefficient ?? 0);
   const terms = [
     ...(kl !== undefined && kl.coefficient > 0 ? [klPenalty({ estimator: "k3", aggregation, ...kl })] : []),
     ...(entropy > 0 ? [entropyBonus({ coefficient: entropy, aggregation })] : []),
     ...more,
   ];
   return terms.length === 0 ? loss : sumLosses([loss, ...terms]);
+}
+
+/** A penalty in the reward; none where the coefficient is 0 for good. */
+export function inReward(kl: number | KlController): Pick<Algorithm, "klInReward"> {
+  const controller = typeof kl === "number" ? fixedKl(kl) : kl;
+  return controller.initial === 0 && controller.isFixed === true ? {} : { klInReward: controller };
+}
+
+// a coefficient below 0, or none that is a number, would be taken for 0
+function checkCoefficient(name: string, value: number): void {
+  if (value >= 0 && Number.isFinite(value)) return;
+  throw new LudusError("bad-option", { got: `${name} ${value}`, expected: "a coefficient of 0 or more" });
 }

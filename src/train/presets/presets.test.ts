@@ -9,7 +9,9 @@ import { letters } from "../fixtures/letters.ts";
 import { train } from "../train-sync.ts";
 import { cispo, dapo, deepswe, drGrpo, gigpo, grpo, gspo, mGrpo, rloo, vspo } from "./grpo.ts";
 import { rejectionTuning } from "./offline.ts";
-import { ppo, reinforcePlusPlus, remax, starpo, starpoS, vapo } from "./ppo.ts";
+import { ppo, vapo } from "./ppo.ts";
+import { reinforcePlusPlus, remax } from "./reinforce.ts";
+import { starpo, starpoS } from "./starpo.ts";
 
 const kl = () => adaptiveKl({ initial: 0.1, target: 0.01, horizon: 100 });
 const algorithms: readonly Algorithm[] = [
@@ -88,6 +90,8 @@ describe("what is particular", () => {
     // always "a": every group is all alike, so nothing is ever enough
     expect(await all(0)).toBe(8 * 2);
     expect(await all(3)).toBe(4 * 8 * 2);
+    const dropped = await metricsOf(dapo({ groupSize: 2, maxRefills: 3 }), 1);
+    expect(dropped.metrics).toMatchObject({ "rollout/rollouts": 4 * 8 * 2, "rollout/sampled-tokens": 2 * 4 * 8 * 2 });
     const { metrics } = await metricsOf(dapo({ groupSize: 4, maxRefills: 20 }), 0.5);
     expect(metrics["filter/missing-groups"]).toBe(0);
   });
@@ -127,6 +131,8 @@ describe("what is particular", () => {
     };
     await train(config);
     expect(policy.engine.samples.filter(({ temperature }) => temperature === 0)).toHaveLength(8);
+    const counted = await train(config);
+    expect(counted.metrics).toMatchObject({ "rollout/rollouts": 16, "rollout/sampled-tokens": 32 });
     isBroken = true;
     const { metrics } = await train(config);
     expect(metrics["update/skipped"]).toBe(1);

@@ -7,7 +7,7 @@ import { isLost, LostStep } from "./lost-step.ts";
 import { pick } from "./pick.ts";
 import { rewardStage } from "./reward.ts";
 import { type FinishedGroup, rollOut } from "./roll-out.ts";
-import { rolloutMetrics } from "./rollout-metrics.ts";
+import { RolloutCosts, rolloutMetrics } from "./rollout-metrics.ts";
 import { type Selection, select } from "./select.ts";
 import type { Metrics, StepContext } from "./stage-context.ts";
 
@@ -26,12 +26,20 @@ export interface Gathered<Data = unknown> {
  */
 export async function gather<Data>(context: StepContext<Data>): Promise<Gathered<Data> | undefined> {
   const reward = rewardStage(context);
+  const costs = new RolloutCosts();
+  const counted: StepContext<Data> = {
+    ...context,
+    onRollout(rollout) {
+      costs.add(rollout);
+      context.onRollout?.(rollout);
+    },
+  };
   const groups: RolloutGroup<Data>[] = [];
   const extra: TrajectoryGroup<Data>[] = [];
   for (let wanted = context.tasksPerStep; ; ) {
     const leases = await pick(context, wanted);
     const finished: FinishedGroup<Data>[] = [];
-    for await (const each of rollOut(context, { leases, offset: groups.length, reward })) finished.push(each);
+    for await (const each of rollOut(counted, { leases, offset: groups.length, reward })) finished.push(each);
     // a step that is broken off will be made again: the guide must not have seen it
     if (context.signal?.aborted) return undefined;
     finished.sort((a, b) => a.index - b.index);
@@ -46,6 +54,7 @@ export async function gather<Data>(context: StepContext<Data>): Promise<Gathered
         ...selection.metrics,
         ...defined({ [metric.extraGroups]: extra.length || undefined }),
         ...rolloutMetrics(groups, limits.turns),
+        ...costs.metrics,
         ...reward.metrics,
       };
       return { groups, extra, selection, metrics };

@@ -6,7 +6,7 @@ import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.t
 import type { Algorithm } from "../algorithm.ts";
 import { temperatureOf } from "../learn-row.ts";
 import { type ForwardRow, forwardRows } from "../row-forward.ts";
-import { criticOf, referenceOf } from "../weights.ts";
+import { criticOf, needsReference, referenceOf } from "../weights.ts";
 
 /** A group that is learned from; `scale` applies to its advantages. */
 export interface ChosenGroup {
@@ -69,12 +69,12 @@ export function sourcesOf(
 /** One forward pass with each of the weights that are needed, over the rows they are needed for. */
 export async function measure(
   engine: Engine,
-  { credit, loss, critic, klInReward }: Algorithm,
+  algorithm: Algorithm,
   sources: readonly Source[],
   weights: string,
 ): Promise<Measured[]> {
+  const { credit, loss, critic } = algorithm;
   const needsValues = credit.needs.values === true || loss.needs.values === true;
-  const needsReference = loss.needs.reference === true || klInReward !== undefined;
   const isShared = critic?.kind === "shared";
   const rows = sources.map(({ trajectory }) => ({
     tokens_T: trajectory.tokens_T,
@@ -97,7 +97,9 @@ export async function measure(
   const isAsked_B = isFresh_B.map((isFresh) => asksAll || !isFresh);
   const asked = new Set<ForwardRow>(rows.filter((_, b) => isAsked_B[b]));
   const current = await forwardRows(engine, rows, { weights, isIdle: (row) => !asked.has(row) });
-  const reference = needsReference ? await forwardRows(engine, rows, { weights: referenceOf(weights) }) : undefined;
+  const reference = needsReference(algorithm)
+    ? await forwardRows(engine, rows, { weights: referenceOf(weights) })
+    : undefined;
   const criticForward =
     needsValues && !isShared ? await forwardRows(engine, rows, { weights: criticOf(weights) }) : current;
   if (needsValues && criticForward.values_B_T === undefined) throw noValues();

@@ -10,7 +10,8 @@ import { makeTrajectory, type Trajectory } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { deepswe, grpo } from "../presets/grpo.ts";
-import { ppo, remax } from "../presets/ppo.ts";
+import { ppo } from "../presets/ppo.ts";
+import { remax } from "../presets/reinforce.ts";
 import type { ChosenGroup } from "./measure.ts";
 import { prepare } from "./prepare.ts";
 

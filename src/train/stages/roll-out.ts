@@ -30,7 +30,7 @@ export async function* rollOut<Data>(
   context: StepContext<Data>,
   { leases, offset, reward }: RollOutInput<Data>,
 ): AsyncGenerator<FinishedGroup<Data>> {
-  const { world, policy, algorithm, step, progress, seed, signal, limit } = context;
+  const { world, policy, algorithm, step, learningStep, progress, seed, signal, limit } = context;
   const { temperature, ...sampling } = algorithm.sampling;
   const onRollout = (rollout: Rollout) => {
     context.failures.add(rollout);
@@ -46,6 +46,7 @@ export async function* rollOut<Data>(
       seed: seedOf(seed, `step-${step}`, index),
       size: algorithm.groupSize,
       concurrency: limit,
+      training: { step: learningStep, progress },
       score: reward.score,
       onRollout,
       ...defined({ signal }),

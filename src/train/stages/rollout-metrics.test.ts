@@ -4,7 +4,7 @@ import { metric } from "../../schema/metric-names.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import type { CallOutcome } from "../../schema/turn.ts";
 import { attempt, groupOf } from "../fixtures/attempt.ts";
-import { rolloutMetrics, speedMetrics } from "./rollout-metrics.ts";
+import { RolloutCosts, rolloutMetrics, speedMetrics } from "./rollout-metrics.ts";
 
 /** A group as rollouts give it: trajectories of one rollout belong together. */
 function rolled(...trajectories: Trajectory[]): RolloutGroup {
@@ -37,7 +37,6 @@ test("means are over rollouts, whatever the number of their trajectories", () =>
     [metric.turns]: (2 + 3) / 2,
     [metric.turnShare]: 2.5 / 8,
     [metric.tokens]: (3 + 2 + 6) / 2,
-    [metric.sampledTokens]: 6,
     [metric.entropy]: 0.5,
     [metric.stop("completed")]: 1,
     [metric.rewardPart("outcome")]: 0.5,
@@ -99,4 +98,11 @@ test("speed is what was sampled over the seconds of all stages", () => {
   expect(speedMetrics({ [metric.sampledTokens]: 30 }, { a: 1, b: 2 })).toEqual({ [metric.tokensPerSecond]: 10 });
   expect(speedMetrics({ [metric.sampledTokens]: 30 }, {})).toEqual({});
   expect(speedMetrics({}, { a: 1 })).toEqual({});
+});
+
+test("costs are of every attempt, whatever became of it", () => {
+  const costs = new RolloutCosts();
+  const crashed = attempt("c", [[2, 2, 2]], 100, { stop: "tool-crash", failure: "boom" });
+  for (const { trajectories } of rolled(attempt("a", [[2]], 1), crashed).rollouts) costs.add({ trajectories });
+  expect(costs.metrics).toEqual({ [metric.rollouts]: 2, [metric.sampledTokens]: 4 });
 });

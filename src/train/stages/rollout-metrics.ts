@@ -1,9 +1,11 @@
+import type { Rollout } from "../../rollout/rollout.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
 import { metric } from "../../schema/metric-names.ts";
 import { isInfrastructureStop } from "../../schema/stop-reason.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import { mean, sum } from "../../statistics.ts";
 import { rolloutRewards } from "./select.ts";
+import type { Metrics } from "./stage-context.ts";
 
 /** What is to be seen in a step's rollouts, whatever the algorithm. Shares and means are over sound rollouts. */
 export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: number): Record<string, number> {
@@ -18,7 +20,6 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: numbe
     [metric.turns]: mean(sound.map(turnsOf)),
     [metric.turnShare]: mean(sound.map(turnsOf)) / turnLimit,
     [metric.tokens]: mean(sound.map((rollout) => sum(rollout.trajectories.map(({ tokens_T }) => tokens_T.length)))),
-    [metric.sampledTokens]: sum(trajectories.map(sampledOf)),
     [metric.entropy]: entropyOf(trajectories),
     [metric.rewardStd]: mean(deviations),
     ...Object.fromEntries([...stops].map(([stop, { length }]) => [metric.stop(stop), length / rollouts.length])),
@@ -76,6 +77,27 @@ function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number
           [metric.toolErrors]: share(["error", "malformed", "bad-arguments", "unknown-tool"]),
         }),
   };
+}
+
+/** Counts what rollouts cost, whatever comes of them. */
+export class RolloutCosts {
+  #rollouts = 0;
+  #tokens = 0;
+
+  add({ trajectories }: Pick<Rollout, "trajectories">): void {
+    this.#rollouts++;
+    this.#tokens += sum(trajectories.map(sampledOf));
+  }
+
+  get metrics(): Readonly<Record<string, number>> {
+    return { [metric.rollouts]: this.#rollouts, [metric.sampledTokens]: this.#tokens };
+  }
+}
+
+/** Metrics of a step with what further rollouts cost. */
+export function addCosts(metrics: Metrics, costs: Metrics): Metrics {
+  const sums = Object.entries(costs).map(([name, value]) => [name, (metrics[name] ?? 0) + value]);
+  return { ...metrics, ...Object.fromEntries(sums) };
 }
 
 /** How fast a step was, from what it sampled and the seconds of its stages. */

@@ -8,7 +8,7 @@ import { fakePolicy } from "../fixtures/fake-policy.ts";
 import { letters } from "../fixtures/letters.ts";
 import { contextOf } from "../fixtures/step-context.ts";
 import { grpo } from "../presets/grpo.ts";
-import { remax } from "../presets/ppo.ts";
+import { remax } from "../presets/reinforce.ts";
 import type { Replay, ReplayContext } from "../replay.ts";
 import { complete } from "./complete.ts";
 import { rolloutRewards, select } from "./select.ts";
@@ -77,13 +77,16 @@ describe("complete", () => {
   const selection = { groups: [{ group, role: "agent", scale: 0.5 }], refill: 0, metrics: {} };
 
   test("is the selection where nothing else is wanted", async () => {
-    expect(await complete(contextOf(letters()), { selection, extra: [] })).toEqual(selection.groups);
+    const completed = await complete(contextOf(letters()), { selection, extra: [] });
+    expect(completed).toEqual({ groups: selection.groups, metrics: {} });
   });
 
   test("adds what the guide wants learned from, once for each role, off-policy", async () => {
     const extra = groupOf(attempt("x", [[97]], 1));
     const completed = await complete(contextOf(letters({ roles }), { roles }), { selection, extra: [extra] });
-    expect(completed.slice(1)).toEqual(roles.map((role) => ({ group: extra, role, scale: 1, isOffPolicy: true })));
+    expect(completed.groups.slice(1)).toEqual(
+      roles.map((role) => ({ group: extra, role, scale: 1, isOffPolicy: true })),
+    );
   });
 
   test("adds what replay draws, which sees what is fresh and draws by seed and step", async () => {
@@ -100,7 +103,8 @@ describe("complete", () => {
     };
     const draws = async (seed: number, step: number) => {
       const context = contextOf(letters(), { replay, seed, step });
-      expect(await complete(context, { selection, extra: [] })).toEqual([...selection.groups, replayed]);
+      const { groups } = await complete(context, { selection, extra: [] });
+      expect(groups).toEqual([...selection.groups, replayed]);
       expect(asked.at(-1)?.fresh).toEqual(selection.groups);
       return asked.at(-1)?.rng.next();
     };
@@ -127,11 +131,29 @@ describe("complete", () => {
     const context = contextOf(world, { algorithm: remax(), policy });
     const completed = await complete(context, { selection: { groups: kept, refill: 0, metrics: {} }, extra: [] });
     expect(started).toBe(2);
-    expect(completed.map(({ group: { task }, baselines }) => [task.data, baselines])).toEqual([
+    expect(completed.metrics).toMatchObject({ "rollout/rollouts": 2 });
+    expect(completed.groups.map(({ group: { task }, baselines }) => [task.data, baselines])).toEqual([
       ["fine", { agent: 0.75 }],
       ["fine", { agent: 0.75 }],
     ]);
     expect(policy.engine.samples.every(({ temperature }) => temperature === 0)).toBe(true);
+  });
+
+  test("compares replayed groups with a greedy attempt too, role by role", async () => {
+    const world = letters({ roles, turns: 1 });
+    const task = await world.tasks.at("train", 0);
+    const spoken = roles.map((role) => attempt(role, [[97]], 1, { role }));
+    const replay: Replay = {
+      observe() {},
+      draw: async () => [{ group: { task, trajectories: spoken }, scale: 1 }],
+      state: () => null,
+      async restore() {},
+    };
+    const context = contextOf(world, { algorithm: remax(), roles, replay });
+    const { groups } = await complete(context, { selection: { groups: [], refill: 0, metrics: {} }, extra: [] });
+    expect(groups.map(({ group, baselines }) => [group.trajectories, Object.keys(baselines ?? {})])).toEqual([
+      [[spoken[0]], ["one"]],
+    ]);
   });
 
   test("leaves out a role that did not get to speak in the greedy attempt", async () => {
@@ -140,6 +162,6 @@ describe("complete", () => {
     const both = roles.map((role) => ({ group: { task, trajectories: [] }, role, scale: 1 }));
     const context = contextOf(world, { algorithm: remax(), roles });
     const completed = await complete(context, { selection: { groups: both, refill: 0, metrics: {} }, extra: [] });
-    expect(completed.map(({ role }) => role)).toEqual(["one"]);
+    expect(completed.groups.map(({ role }) => role)).toEqual(["one"]);
   });
 });

@@ -12,7 +12,8 @@ export function stageTimer(): StageTimer {
     async time(stage, work) {
       const started = performance.now();
       const value = await work();
-      metrics[metric.seconds(stage)] = (performance.now() - started) / 1000;
+      const name = metric.seconds(stage);
+      metrics[name] = (metrics[name] ?? 0) + (performance.now() - started) / 1000;
       return value;
     },
     metrics,
