@@ -31,7 +31,7 @@ test("prints an address that works with its token, until it is interrupted", asy
 
 test("what it cannot do is said before it listens", async () => {
   const terminal = { stdout: silent, stderr: silent };
-  await expect(dashboard.run(["--port", "99999"], terminal)).rejects.toMatchObject({ code: "bad-port" });
+  await expect(dashboard.run(["--port", "99999"], terminal)).rejects.toMatchObject({ code: "bad-option" });
   await expect(dashboard.run(["a", "b"], terminal)).rejects.toMatchObject({ code: "bad-usage" });
   await expect(dashboard.run(["/nowhere/at/all"], terminal)).rejects.toMatchObject({ code: "no-runs" });
 });

@@ -22,9 +22,6 @@ printed address; --host makes it reachable from the network. Ctrl-C stops it.`,
     const [runs = "runs", ...others] = positionals;
     const { port = 0, host = "127.0.0.1" } = values;
     if (others.length > 0) throw usageError("bad-usage", { got: positionals.join(" "), expected: "one folder" });
-    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-      throw usageError("bad-port", { got: `--port ${port}`, expected: "a whole number from 0 to 65535" });
-    }
     const { serveDashboard } = await import("../../server/dashboard-server.ts");
     const { shippedEnvs } = await import("../../env/environments/index.ts");
     return stoppable(terminal, async (signal) => {
