@@ -96,7 +96,7 @@ test.skipIf(oldNode === undefined)("an older Node is told so in one line, whatev
   for (const path of ["ludus", "ludus/env", "ludus/environments", "ludus/train", "ludus/engine", "ludus/store"]) {
     const attempt = run(oldNode!, ["--input-type=module", "--eval", `await import("${path}")`], { cwd: project });
     await expect(attempt).rejects.toMatchObject({
-      stderr: expect.stringMatching(/^Error: Ludus needs Node 22\.18 or newer, and this is /m),
+      stderr: expect.stringMatching(/^\[?Error: Ludus needs Node 22\.18 or newer, and this is /m),
     });
   }
 });

@@ -77,7 +77,7 @@ describe("what is refused", () => {
 
   test.each(["turn", "toString", "__proto__"])("a limit called %s", (limit) => {
     const limits = JSON.parse(`{"${limit}": 1}`);
-    expect(refused({ limits })).toBe(`bad-env: limit "${limit}" of sum`);
+    expect(() => refused({ limits })).toThrow(`limits of sum: unknown option "${limit}"`);
   });
 
   test("no role, and one role twice", () => {
@@ -181,7 +181,7 @@ describe("types", () => {
     // @ts-expect-error the state has no `other`
     defineEnv({ name: "x", tasks, start: () => ({ state: { tries: 0 }, say: "" }), tools: { stranger } });
     // @ts-expect-error a misspelt field
-    defineEnv({ ...definition, limit: { turns: 1 } });
+    expect(() => defineEnv({ ...definition, limit: { turns: 1 } })).toThrow('did you mean "limits"?');
   });
 
   test("a start that waits, and one without a state", () => {

@@ -256,10 +256,16 @@ describe("over HTTP", () => {
     expect((await post()).status).toBe(503);
   });
 
+  test("a port that is none", async () => {
+    await expect(serveEnv(words().env, { port: 99_999 })).rejects.toThrow(
+      /^bad-port: got port 99999, expected .*65535/,
+    );
+  });
+
   test("a port that is taken", async () => {
     const { url } = await serve(words().env);
     const port = Number(new URL(url!).port);
-    await expect(serveEnv(words().env, { port })).rejects.toThrow(/cannot-listen.*EADDRINUSE/);
+    await expect(serveEnv(words().env, { port })).rejects.toThrow(/cannot-listen.*another program listens there/);
   });
 
   test("a tool that is called as one of ours", async () => {

@@ -181,7 +181,7 @@ describe("runs", () => {
     expect([...byId.keys()].sort()).toEqual(["broken", "crashed", "first", "sweep/lr 1e-3"]);
     expect(byId.get("first")).toMatchObject({ status: "finished", steps: 20, plannedSteps: 100, env: "guess" });
     expect(byId.get("first")!.curve).toHaveLength(20);
-    expect(byId.get("sweep/lr 1e-3")).toMatchObject({ status: "running", steps: 3 });
+    expect(byId.get("sweep/lr 1e-3")).toMatchObject({ status: "interrupted", steps: 3 });
     expect(byId.get("broken")!.problem).toMatch(/store-/);
   });
 

@@ -112,6 +112,16 @@ test("a folder that may not be read hides no run", async () => {
   chmodSync(join(root, "secret"), 0o755);
 });
 
+// root reads everything
+test.skipIf(process.getuid?.() === 0)("a folder that was named and may not be read is said to be so", async () => {
+  const path = join(root, "secret");
+  await makeRun(path);
+  chmodSync(path, 0o000);
+  await expect(sqliteRuns().open(path)).rejects.toThrow(/^store-unreadable: .*may not read/);
+  await expect(sqliteRuns(path).count()).rejects.toThrow(/^store-unreadable: .*may not read/);
+  chmodSync(path, 0o755);
+});
+
 test("runs of other processes are listed once the last look is half a second old", async () => {
   let time = 0;
   const runs = sqliteRuns(root, { now: () => time });

@@ -170,6 +170,7 @@ function findRuns(root: string): RunFile[] {
 /** A folder that was named and may not be looked into is not the same as one without a run. */
 function refuseUnreadable(directory: string): void {
   try {
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return;
     accessSync(directory, constants.R_OK | constants.X_OK);
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;

@@ -19,3 +19,9 @@ test("names a size there is not", async () => {
   expect(status).toBe(2);
   expect(stderr).toContain("tiny, small, base");
 });
+
+test("refuses what it does not know what to do with", async () => {
+  const { status, stderr } = await runCommand(["bench", "tiny"]);
+  expect(status).toBe(2);
+  expect(stderr).toBe("bad-usage: got tiny, expected options alone, such as --size tiny. See ludus bench --help.\n");
+});

@@ -1,7 +1,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Command } from "../command.ts";
 import type { BenchSizes } from "../measure-engine.ts";
-import { type OptionTable, parseOptions } from "../parse-options.ts";
+import { type OptionTable, onlyArguments, parseOptions } from "../parse-options.ts";
 import { stoppable } from "../stoppable.ts";
 import { textTable } from "../text-table.ts";
 
@@ -27,7 +27,8 @@ export const bench: Command = {
     "Uses random weights and tokens: only speed is measured. An update is a forward pass, a backward pass and an optimizer step.",
   example: "ludus bench --size small --rounds 3",
   async run(args, terminal) {
-    const { values } = parseOptions(args, options);
+    const { values, positionals } = parseOptions(args, options);
+    onlyArguments(positionals, { least: 0, most: 0 }, "options alone, such as --size tiny", "bench");
     const { engine: kind = "embedded", size = ["tiny", "small", "base"], json } = values;
     const { sequences = 64, tokens = 128, rounds = 5 } = values;
     const sizes: BenchSizes = {

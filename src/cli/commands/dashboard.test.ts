@@ -49,7 +49,7 @@ test("a file that a stored run names is loaded from this folder only", async () 
 
 test("what it cannot do is said before it listens", async () => {
   const terminal = { stdout: silent, stderr: silent };
-  await expect(dashboard.run(["--port", "99999"], terminal)).rejects.toMatchObject({ code: "bad-port" });
+  await expect(dashboard.run(["--port", "99999"], terminal)).rejects.toMatchObject({ code: "bad-option" });
   await expect(dashboard.run(["a", "b"], terminal)).rejects.toMatchObject({ code: "bad-usage" });
   await expect(dashboard.run(["/nowhere/at/all"], terminal)).rejects.toMatchObject({ code: "no-runs" });
 });

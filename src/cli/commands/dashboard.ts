@@ -30,9 +30,6 @@ Play lists the shipped environments, those of --env, and the one of a run that l
     const [runs = "runs", ...others] = positionals;
     const { port = 0, host = "127.0.0.1" } = values;
     if (others.length > 0) throw usageError("bad-usage", { got: positionals.join(" "), expected: "one folder" });
-    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-      throw usageError("bad-port", { got: `--port ${port}`, expected: "a whole number from 0 to 65535" });
-    }
     const { serveDashboard } = await import("../../server/dashboard-server.ts");
     const { playable, envInFolder } = await import("../playable-envs.ts");
     const environments = await playable(values.env ?? []);
