@@ -104,10 +104,10 @@ async function lookAtRuns(): Promise<void> {
 }
 
 function existingAgent(): Step[] {
-  const copy = () => writeFileSync(join(home, "first/agent.ts"), programOf("docs/how-to/existing-agents.md"));
+  const copy = () => writeFileSync(join(home, "first/agent.mts"), programOf("docs/how-to/existing-agents.md"));
   return [
-    { in: "first", say: "# agent.ts is the program of the page about existing agents", do: copy },
-    { in: "first", say: "node agent.ts", lines: 12 },
+    { in: "first", say: "# agent.mts is the program of the page about existing agents", do: copy },
+    { in: "first", say: "node agent.mts", lines: 12 },
   ];
 }
 
