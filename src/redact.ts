@@ -34,7 +34,7 @@ const shortestSecret = 6;
  */
 export function redact(text: string, named: Readonly<Record<string, string>> = {}): string {
   const cut = text.length - bounds.redactedChars;
-  let shown = cut > 0 ? text.slice(0, bounds.redactedChars) : text;
+  let shown = cut > 0 ? text.slice(0, bounds.redactedChars).replace(/[\ud800-\udbff]$/, "") : text;
   const values = Object.entries(named).filter(([, value]) => value.length >= shortestSecret);
   // the longest first: one may be a part of another
   for (const [name, value] of values.sort(([, a], [, b]) => b.length - a.length)) {

@@ -1,4 +1,5 @@
 import { LudusError } from "../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createRng } from "../random.ts";
 import { mean as meanOf } from "../statistics.ts";
 import { studentQuantile } from "./student.ts";
@@ -47,6 +48,8 @@ export interface BootstrapOptions {
   readonly seed: number;
 }
 
+const knownBootstrapOptions: KnownOptions<BootstrapOptions> = { resamples: true, seed: true };
+
 /**
  * 95 % for the mean of `b - a` over tasks that both were measured on, by drawing tasks anew (percentiles). The same options give the
  * same interval. Shares that differ on no task leave nothing to draw from: a difference of up to Wilson's bound of none in
@@ -57,6 +60,7 @@ export function pairedDifference(
   b_P: readonly number[],
   options: Partial<BootstrapOptions> = {},
 ): Interval {
+  refuseUnknownOptions("pairedDifference", options, knownBootstrapOptions);
   const { resamples, seed } = { resamples: 10_000, seed: 0, ...options };
   if (a_P.length !== b_P.length || a_P.length === 0) {
     const got = `${a_P.length} and ${b_P.length} values`;

@@ -3,11 +3,6 @@ import type { PageOptions, StepRange, TrajectoryFilter } from "./trajectory-filt
 
 export type { PageOptions, StepRange, TrajectoryFilter };
 
-/** The split of attempts that are learned from. */
-export const trainSplit = "train";
-/** The split of attempts that only measure: no metric of training, no replay and no export contains them unless they are asked for. */
-export const heldOutSplit = "held-out";
-
 /**
  * What a run leaves behind. One process writes a run, any number read it meanwhile. Everything but the configuration belongs
  * to a step, so that a resumed run can forget what came after its checkpoint.

@@ -67,7 +67,7 @@ test("arguments nested 3,000 deep are a malformed call of that one trajectory", 
   const { reason } = await train({ ...small, env: oneCall(), policy: saying(deep), run: folder });
   expect(reason).toBe("finished");
   const store = await openRun(folder, { readOnly: true });
-  const { trajectories } = await store.trajectories();
+  const { trajectories } = await store.trajectories({ split: "train" });
   const stored = await Promise.all(trajectories.map(({ key }) => store.trajectory(key)));
   await store.close();
   expect(stored).toHaveLength(4);

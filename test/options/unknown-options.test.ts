@@ -14,7 +14,6 @@ const notOptions: Readonly<Record<string, string>> = {
   Finding: "a record",
   RecipeResult: "a record",
   ComparisonResult: "a record",
-  RunView: "a record of what a run left behind",
   ServedModel: "a policy that a user made, with a name",
   Algorithm: "an algorithm that a user made; train() refuses its unknown fields",
   SandboxInfo: "a sandbox that a user made",
@@ -23,6 +22,7 @@ const notOptions: Readonly<Record<string, string>> = {
 
 /** Functions whose last parameter has another shape than fields of its own. */
 const exceptions: Readonly<Record<string, string>> = {
+  storedFailures: "what it reads from is a store that a user may have made",
   LudusError: "whoever reports an error should not get another",
 };
 

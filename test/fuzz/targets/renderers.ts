@@ -1,3 +1,4 @@
+import { turnTokens } from "../../../src/policy/guarded-chat.ts";
 import type { Renderer, Tokenizer } from "../../../src/policy/index.ts";
 import {
   byteTokenizer,
@@ -71,9 +72,11 @@ export const renderersTarget: FuzzTarget<Input> = {
       "only the end of what is said stops a turn",
     );
     const control = new Set(tokenizer.controlTokens.values());
-    const controls = (tokens: Int32Array | undefined) => tokens?.filter((id) => control.has(id)).join();
-    // a policy may say its own markers, such as <tool_call>
-    const calm = messages.map((message) => (message.role === "assistant" ? message : { ...message, content: "x" }));
+    const turns = turnTokens(tokenizer);
+    const only = (tokens: Int32Array, ids: ReadonlySet<number>) => tokens.filter((id) => ids.has(id)).join();
+    // a policy may say its own markers, such as <tool_call>, and instructions may show them; neither may begin a turn
+    const calm = (roles: readonly string[]) =>
+      messages.map((message) => (roles.includes(message.role) ? { ...message, content: "x" } : message));
     const later = (list: readonly Message[]) => list.filter(({ role }) => role === "user" || role === "tool");
     for (const render of [
       (list: readonly Message[]) => renderer.start(list, tools),
@@ -81,7 +84,10 @@ export const renderersTarget: FuzzTarget<Input> = {
     ]) {
       const wild = allowRefusal(() => render(messages));
       if (wild === undefined) continue;
-      check(controls(wild) === controls(render(calm)), "no message makes a control token");
+      const read = render(calm(["user", "tool"]));
+      check(only(wild, control) === only(read, control), "nothing that is read makes a control token");
+      const all = render(calm(["user", "tool", "system"]));
+      check(only(wild, turns) === only(all, turns), "no message begins or ends a turn");
     }
   },
 };
