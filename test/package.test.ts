@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
@@ -111,6 +111,9 @@ test.each([
     (path, i) => `import * as e${i} from "${path.replace(".", "ludus")}";\nexport const v${i} = e${i};`,
   );
   await writeFile(join(project, "entries.mts"), `${lines.join("\n")}\n`);
+  // an optional peer, which users of ludus/ai-sdk have
+  const provider = join(project, "node_modules/@ai-sdk");
+  if (!existsSync(provider)) await symlink(join(root, "node_modules/@ai-sdk"), provider);
   const options = [
     "--strict",
     "--noEmit",
