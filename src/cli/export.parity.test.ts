@@ -63,7 +63,7 @@ test("TensorBoard reads every metric of every step, at the time of the step", as
 });
 
 test("pyarrow reads every episode, tokens and all", async () => {
-  const { trajectories } = await store.trajectories({}, { order: "oldest", limit: 1000 });
+  const { trajectories } = await store.trajectories({ split: "train" }, { order: "oldest", limit: 1000 });
   expect(found.episodes).toHaveLength(trajectories.length);
   for (const [i, { key }] of trajectories.entries()) {
     const { trajectory, advantages_T } = await store.trajectory(key);

@@ -195,16 +195,19 @@ describe.runIf(python)("parity with transformers", () => {
     },
   );
 
-  test.each(chatCases.map((chat, index) => ({ ...chat, index })))("chat template: $name", ({ index, ...chat }) => {
-    const tokenizer = byteTokenizer();
-    const text = renderChat({
-      ...chat,
-      template: chat.template ?? tokenizer.chatTemplate!,
-      specialTokens: tokenizer.specialTokens,
-    });
-    expect(text).toBe(chats[index].text);
-    expect(Array.from(tokenizer.encode(text, { special: true }))).toEqual(chats[index].ids);
-  });
+  test.each(chatCases.map((chat, index) => ({ ...chat, index })))(
+    "chat template: $name",
+    ({ index, name: _, ...chat }) => {
+      const tokenizer = byteTokenizer();
+      const text = renderChat({
+        ...chat,
+        template: chat.template ?? tokenizer.chatTemplate!,
+        specialTokens: tokenizer.specialTokens,
+      });
+      expect(text).toBe(chats[index].text);
+      expect(Array.from(tokenizer.encode(text, { special: true }))).toEqual(chats[index].ids);
+    },
+  );
 });
 
 // A text that holds a control token of a vocabulary: there a model may make it of ordinary text, and ours does not.
