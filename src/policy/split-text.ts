@@ -1,3 +1,4 @@
+import { errorText, LudusError } from "../errors.ts";
 import { type FindMatches, findMatches, guardedPattern } from "./guarded-pattern.ts";
 import { huggingFaceTokenizers } from "./huggingface.ts";
 import type { Pattern, SplitBehavior } from "./tokenizer-json.ts";
@@ -65,11 +66,19 @@ export function compilePattern(pattern: Pattern): FindMatches {
   if ("String" in pattern) {
     return findMatches(new RegExp(pattern.String.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "gu"));
   }
-  const regex = foldLikeUnicode(pattern.Regex);
-  return guardedPattern(
-    new huggingFaceTokenizers.SplitPreTokenizer({ pattern: { Regex: regex } }).pattern,
-    pattern.Regex,
-  );
+  return guardedPattern(compiled(pattern.Regex), pattern.Regex);
+}
+
+function compiled(source: string): RegExp {
+  try {
+    return new huggingFaceTokenizers.SplitPreTokenizer({ pattern: { Regex: foldLikeUnicode(source) } }).pattern;
+  } catch (cause) {
+    throw new LudusError("tokenizer-unsupported", {
+      got: `the expression ${JSON.stringify(source.slice(0, 100))} in tokenizer.json: ${errorText(cause)}`,
+      expected: "one that JavaScript understands too",
+      cause,
+    });
+  }
 }
 
 // The package folds case in (?i:…) for ASCII alone; Oniguruma also takes ſ for s and the Kelvin sign for k. Found with

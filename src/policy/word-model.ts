@@ -46,10 +46,10 @@ function bytePairs(config: Extract<ModelConfig, { type: "BPE" }>, guarded: Reado
     });
   }
   const hidden = new Set([...without(guarded, config.unk_token)].filter((token) => Object.hasOwn(config.vocab, token)));
-  if (hidden.size === 0) return idsOf(new huggingFaceTokenizers.BPE(config));
-  const merges = config.merges
-    .map((merge) => (typeof merge === "string" ? merge.split(" ", 2) : merge))
-    .filter(([left, right]) => !hidden.has(`${left}${right}`));
+  // the package takes all of them for what the first one is
+  const pairs = config.merges.map((merge) => (typeof merge === "string" ? merge.split(" ", 2) : merge));
+  if (hidden.size === 0) return idsOf(new huggingFaceTokenizers.BPE({ ...config, merges: pairs }));
+  const merges = pairs.filter(([left, right]) => !hidden.has(`${left}${right}`));
   return idsOf(new huggingFaceTokenizers.BPE({ ...config, vocab: withoutKeys(config.vocab, hidden), merges }));
 }
 
