@@ -34,12 +34,12 @@ export class LudusError extends Error {
 
 /** What an error says, whatever was thrown, without the secrets in it: texts of errors are stored and shown. */
 export function errorText(error: unknown): string {
-  return redact(error instanceof Error ? error.message : shown(error));
+  return redact(read(error, ({ message }) => message));
 }
 
 /** The same with the stack, where there is one. */
 export function errorStack(error: unknown): string {
-  return redact(error instanceof Error ? (error.stack ?? error.message) : shown(error));
+  return redact(read(error, ({ stack, message }) => stack ?? message));
 }
 
 /** What is kept of a failure's text: without secrets, at most `bounds.failureText` characters, beginning and end. */
@@ -47,11 +47,11 @@ export function failureText(text: string): string {
   return cutText(redact(text), bounds.failureText);
 }
 
-function shown(value: unknown): string {
+/** Getters of what was thrown may throw themselves, and an object without a prototype has no toString. */
+function read(thrown: unknown, part: (error: Error) => string): string {
   try {
-    return String(value);
+    return String(thrown instanceof Error ? part(thrown) : thrown);
   } catch {
-    // an object without a prototype has no toString
     return "something that cannot be shown was thrown";
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type KnownOptions, refuseUnknownOptions } from "./known-options.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "./known-options.ts";
 
 interface Options {
   groupSize: number;
@@ -30,4 +30,12 @@ test("known options and no options pass", () => {
 test("names that every object inherits are not known options", () => {
   const given = { constructor: 1 } as unknown as Options;
   expect(() => refuseUnknownOptions("grpo", given, known)).toThrow('unknown option "constructor"');
+});
+
+test("a value that is no choice is refused with the nearest one", () => {
+  expect(() => refuseOtherValue("size of fromScratch", "smal", ["tiny", "small"])).toThrow(
+    'bad-option: got size of fromScratch: "smal", expected "tiny" or "small". Did you mean "small"?',
+  );
+  expect(() => refuseOtherValue("size of fromScratch", 3, ["tiny"])).toThrow('expected "tiny"');
+  expect(() => refuseOtherValue("size of fromScratch", "tiny", ["tiny"])).not.toThrow();
 });

@@ -1,3 +1,5 @@
+import { defined } from "./defined.ts";
+import { LudusError } from "./errors.ts";
 import { nearest } from "./nearest.ts";
 
 /**
@@ -30,4 +32,15 @@ export function refuseUnknownOptions<Options extends object>(
     const remedy = meant === undefined ? `known options: ${names.join(", ")}` : `did you mean "${meant}"?`;
     throw new UnknownOptionError(`${what}: unknown option "${name}"; ${remedy}`);
   }
+}
+
+/** Throws for a value that is none of the choices, and names the nearest one. */
+export function refuseOtherValue(what: string, value: unknown, choices: readonly string[]): void {
+  if (typeof value === "string" && choices.includes(value)) return;
+  const meant = typeof value === "string" ? nearest(value, choices) : undefined;
+  throw new LudusError("bad-option", {
+    got: `${what}: ${typeof value === "string" ? JSON.stringify(value) : String(value)}`,
+    expected: choices.map((choice) => JSON.stringify(choice)).join(" or "),
+    ...defined({ hint: meant === undefined ? undefined : `Did you mean "${meant}"?` }),
+  });
 }

@@ -19,6 +19,7 @@ import { callTool } from "../tool/call-tool.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
 import { EpisodeBox } from "../tool/sandbox/episode-box.ts";
 import type { BoxSpec, Sandbox } from "../tool/sandbox/sandbox.ts";
+import { runWatched } from "../tool/stray-rejections.ts";
 import type { Acted, Env, Start } from "./env.ts";
 import { withTurnRewards } from "./episode-score.ts";
 
@@ -230,7 +231,11 @@ export class Episode<Data = unknown, State = unknown> {
   async #call<Value>(call: (signal: AbortSignal) => Value | Promise<Value>, parent = this.#signal) {
     if (parent.aborted) return { how: "cancelled" } as const;
     const own = lazySignal();
-    return runWithin(() => call(own.get()), { parent, own, timeoutMs: this.#limits.envMs });
+    return runWithin(() => runWatched(`Environment "${this.#env.name}"`, () => call(own.get())), {
+      parent,
+      own,
+      timeoutMs: this.#limits.envMs,
+    });
   }
 
   #actContext(said: Said, text: string, signal: AbortSignal) {

@@ -6,7 +6,7 @@ import type { CallRecord } from "../schema/turn.ts";
 import { type LazySignal, lazySignal, runWithin } from "./run-within.ts";
 import type { FunctionRunner } from "./sandbox/sandbox.ts";
 import { checkState, replaceState } from "./state-copy.ts";
-import { runAsTool } from "./stray-rejections.ts";
+import { runWatched } from "./stray-rejections.ts";
 import type { CheckedInput, Tool, ToolContext } from "./tool.ts";
 import {
   type CallFacts,
@@ -83,7 +83,7 @@ async function judge<State>(
   const run = () => {
     const began = performance.now();
     try {
-      return runAsTool(name, () => tool.run(input.value, guarded.context));
+      return runWatched(`Tool "${name}"`, () => tool.run(input.value, guarded.context));
     } finally {
       heldMs = performance.now() - began;
     }

@@ -1,34 +1,34 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toErrorData } from "./sandbox/error-data.ts";
 
-/** The tool whose call started what is running. */
+/** Whose call started what is running: `Tool "search"`. */
 const origin = new AsyncLocalStorage<string>();
 const warned = new Set<string>();
 let isListening = false;
 
 /**
- * Runs a tool's function so that a promise it leaves behind and nobody waits for may be rejected: that is told as a warning,
- * once for each tool, where Node would end the process and with it every other rollout.
+ * Runs the function of a tool or an environment so that a promise it leaves behind and nobody waits for may be rejected: that is
+ * told as a warning, once for each of them, where Node would end the process and with it every other rollout.
  */
-export function runAsTool<Value>(tool: string, work: () => Value): Value {
+export function runWatched<Value>(who: string, work: () => Value): Value {
   if (!isListening) process.on("unhandledRejection", onRejection);
   isListening = true;
-  return origin.run(tool, work);
+  return origin.run(who, work);
 }
 
 function onRejection(reason: unknown): void {
-  const tool = origin.getStore();
-  if (tool === undefined) {
+  const who = origin.getStore();
+  if (who === undefined) {
     leaveToNode(reason);
     return;
   }
-  if (warned.has(tool)) return;
-  warned.add(tool);
+  if (warned.has(who)) return;
+  warned.add(who);
   const { name, message } = toErrorData(reason);
-  process.emitWarning(`Tool "${tool}" left a promise behind that was rejected: ${name}: ${message}`, {
+  process.emitWarning(`${who} left a promise behind that was rejected: ${name}: ${message}`, {
     type: "LudusWarning",
     code: "stray-rejection",
-    detail: "Await it or catch its error. Later ones of this tool are not reported.",
+    detail: "Await it or catch its error. Later ones are not reported.",
   });
 }
 

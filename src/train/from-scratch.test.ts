@@ -16,3 +16,11 @@ test("a folder of a model made from nothing says where a turn ends", async () =>
   }
   await rm(folder, { recursive: true });
 });
+
+test.each([
+  [{ size: "medium" }, '"tiny" or "small" or "base"'],
+  [{ tokenizer: "byte" }, 'Did you mean "bytes"'],
+  [{ renderer: "chats" }, 'Did you mean "chat"'],
+])("%j is refused at once, with what there is", (options, expected) => {
+  expect(() => fromScratch(options as never)).toThrow(expected);
+});

@@ -2,7 +2,7 @@ import { defined } from "../defined.ts";
 import { embedded } from "../engine/embedded/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
 import { base, type ModelConfig, small, tiny } from "../engine/model/model-config.ts";
-import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../known-options.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { chatRenderer } from "../policy/chat-renderer.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
@@ -62,6 +62,9 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
     threads,
     engine: makeEngine,
   } = { ...defaults, ...options };
+  if (typeof size !== "function") refuseOtherValue("size of fromScratch", size, Object.keys(sizes));
+  if (typeof wanted === "string") refuseOtherValue("tokenizer of fromScratch", wanted, ["bytes"]);
+  refuseOtherValue("renderer of fromScratch", kind, ["compact", "chat"]);
   return async (env, seed) => {
     const plays = await env.sampleTexts(samplePlays, seed);
     const tokenizer = makeTokenizer(wanted, plays.flat());

@@ -3,7 +3,7 @@ import type { Credit } from "../../credit/credit.ts";
 import { gae } from "../../credit/gae.ts";
 import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { stepGae } from "../../credit/step-gae.ts";
-import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
 import type { KlController } from "../../loss/kl-controller.ts";
 import { ppoClip } from "../../loss/ppo-clip.ts";
 import { valueLoss } from "../../loss/value-loss.ts";
@@ -82,7 +82,10 @@ export function checkPpo(what: string, { critic = {}, ...options }: Partial<PpoS
       hint: 'Add kind: "separate".',
     });
   }
-  if (typeof options.level !== "object") return;
+  if (typeof options.level !== "object") {
+    refuseOtherValue(`level of ${what}`, options.level ?? "token", ["token", "step"]);
+    return;
+  }
   refuseWithoutEffect(what, options, ["gamma", "lambda"], {
     when: "with a bi-level `level`, which has its own",
     hint: "Put it into level: { gamma, lambda, turnGamma }.",

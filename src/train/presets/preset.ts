@@ -72,6 +72,11 @@ export function preset(
   rest: Pick<Algorithm, "credit" | "loss"> & Partial<Algorithm>,
 ): Algorithm {
   const { temperature, topP, topK, epsilonTool, learningRate, weightDecay, beta2, maxGradientNorm } = options;
+  checkSchedule(`learningRate of ${name}`, learningRate);
+  checkSchedule(`temperature of ${name}`, temperature);
+  if (!(topP === undefined || (topP > 0 && topP <= 1))) {
+    throw new LudusError("bad-option", { got: `topP ${topP} of ${name}`, expected: "above 0, at most 1" });
+  }
   return {
     name,
     groupSize: options.groupSize,
@@ -87,6 +92,14 @@ export function preset(
     options: { ...options },
     ...rest,
   };
+}
+
+function checkSchedule(what: string, value: unknown): void {
+  if (typeof value === "function" || (typeof value === "number" && value >= 0 && Number.isFinite(value))) return;
+  throw new LudusError("bad-option", {
+    got: `${what}: ${JSON.stringify(value) ?? String(value)}`,
+    expected: "a number of at least 0, or a schedule such as cosine(1e-3, 0.1)",
+  });
 }
 
 export interface Terms {

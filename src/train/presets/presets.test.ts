@@ -198,3 +198,13 @@ test("an option that a preset does not use is refused by the compiler", () => {
   ];
   expect(refused).toHaveLength(9);
 });
+
+test.each<[string, () => unknown, string]>([
+  ["a level that is none", () => ppo({ level: "turn" } as never), '"token" or "step"'],
+  ["advantages that are none", () => starpo({ advantages: "groups" } as never), 'Did you mean "group"'],
+  ["a learning rate in quotes", () => grpo({ learningRate: "1e-3" } as never), 'learningRate of grpo: "1e-3"'],
+  ["a negative temperature", () => grpo({ temperature: -1 }), "temperature of grpo: -1"],
+  ["a topP above 1", () => grpo({ topP: 2 }), "topP 2 of grpo"],
+])("%s is refused when the preset is made", (_, make, expected) => {
+  expect(make).toThrow(expected);
+});

@@ -1,7 +1,7 @@
 import { groupRelative } from "../../credit/group-relative.ts";
 import { keepAllGroups } from "../../credit/keep-all-groups.ts";
 import { topDeviation } from "../../credit/top-deviation.ts";
-import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
 import { ppoClip } from "../../loss/ppo-clip.ts";
 import { refuseWithoutEffect } from "../../option-without-effect.ts";
 import type { Algorithm } from "../algorithm.ts";
@@ -48,6 +48,7 @@ const starpoOptions: KnownOptions<AnyStarpoOptions> = { ...ppoOptions, advantage
  */
 export function starpo(options: StarpoOptions = {}): Algorithm {
   refuseUnknownOptions<AnyStarpoOptions>("starpo", options, starpoOptions);
+  refuseOtherValue("advantages of starpo", options.advantages ?? "critic", ["critic", "group"]);
   if (options.advantages === "group") return starpoOfGroups(options);
   checkPpo("starpo", options);
   const settings = { ...ppoDefaults, ...defaults, ...options, advantages: "critic" };

@@ -1,4 +1,4 @@
 /** A page has no process that a forgotten promise could end. */
-export function runAsTool<Value>(_tool: string, work: () => Value): Value {
+export function runWatched<Value>(_tool: string, work: () => Value): Value {
   return work();
 }
