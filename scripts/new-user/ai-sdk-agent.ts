@@ -89,5 +89,8 @@ export const aiSdkAgent: Part = {
         expect: [/^> price (tea|rum|jam|egg)$/m, /^score 1, success$/m],
       },
     ]);
+    user.notes(
+      "Five steps show that it trains. [examples/ai-sdk-agent](../../examples/ai-sdk-agent/main.ts) goes on until such an agent has learned.",
+    );
   },
 };

@@ -40,14 +40,15 @@ export const crash: Part = {
         in: "my-agent",
         say: "npx ludus doctor runs/tickets-1",
         status: 1,
-        lines: 12,
+        lines: 10,
+        top: true,
         expect: [/^ {2}everything-crashed/m, isDown, /Remedy: .*--run runs\/tickets-1 --resume/],
       },
       {
         in: "my-agent",
         say: "npx ludus env check ./tickets.ts",
         status: 1,
-        lines: 4,
+        lines: 8,
         expect: [/^error crash: /m, isDown],
       },
       { in: "my-agent", say: "sed -i 's/isUp = false/isUp = true/' tickets.ts" },
@@ -91,7 +92,7 @@ export const misspelt: Part = {
         oneLine: true,
         expect: [/Did you mean "algorithm\.groupSize"\?/],
       },
-      { in: "my-agent", say: "npx ludus trian train.ts", status: 2, expect: [/Did you mean "train"\?/] },
+      { in: "my-agent", say: "npx ludus trian train.ts", status: 2, expect: [/Did you mean "ludus train"\?/] },
     ]);
     user.clears("my-agent/misspelt.ts");
   },

@@ -8,7 +8,7 @@ export interface Page {
 }
 
 export function readPage(markdown: string): Page {
-  const [top, ...sections] = markdown.split(/^(?=## )/m);
+  const [top, ...sections] = sectionsOf(markdown);
   const [head, table = ""] = top.split(/^(?=\| \| \|$)/m);
   const times = new Map(
     [...table.matchAll(/^\| (.+) \| (.+) \|$/gm)].map(([, title, time]) => [title, milliseconds(time)]),
@@ -33,6 +33,18 @@ export function writePage({ head, recordings }: Page): string {
 export function merge(old: readonly Recording[], made: readonly Recording[], titles: readonly string[]): Recording[] {
   const all = new Map([...old, ...made].map((recording) => [recording.title, recording]));
   return titles.flatMap((title) => all.get(title) ?? []);
+}
+
+/** Cut before every title; a line of an answer that looks like one is none. */
+function sectionsOf(markdown: string): string[] {
+  const sections = [""];
+  let isInBlock = false;
+  for (const line of markdown.split(/(?<=\n)/)) {
+    if (line.startsWith("```")) isInBlock = !isInBlock;
+    if (!isInBlock && line.startsWith("## ")) sections.push("");
+    sections.push(sections.pop() + line);
+  }
+  return sections;
 }
 
 function milliseconds(time: string): number {

@@ -14,12 +14,13 @@ export interface Step {
   readonly before?: () => void;
   /** The exit status; 0 by default. */
   readonly status?: number;
-  /** What the answer has to match, all of it. */
+  /** What has to be in the answer, and in the lines of it that are kept. */
   readonly expect?: readonly RegExp[];
   /** Whether the answer has to be a single line. */
   readonly oneLine?: boolean;
-  /** Lines of the answer that are kept. */
+  /** Lines of the answer that are kept: the beginning and more of the end; with `top`, the beginning alone. */
   readonly lines?: number;
+  readonly top?: boolean;
   readonly quiet?: boolean;
 }
 
@@ -111,7 +112,7 @@ export class User {
   }
 
   async #step(step: Step): Promise<void> {
-    const { in: folder, say, from, status: wanted = 0, lines = 10, quiet = false } = step;
+    const { in: folder, say, from, status: wanted = 0, lines = 10, top = false, quiet = false } = step;
     step.before?.();
     process.stderr.write(`${folder}$ ${say}\n`);
     const started = performance.now();
@@ -122,10 +123,11 @@ export class User {
     const ms = performance.now() - started;
     const answer = this.#tidy(said);
     process.stderr.write(`${answer.join("\n")}\n(exit status ${status}, ${seconds(ms)})\n`);
-    check(step, answer, status);
+    const shown = quiet ? [] : cut(answer, lines, top);
+    check(step, answer, shown, status);
     this.#ms += ms;
-    const ended = wanted === 0 ? `(${seconds(ms)})` : `(exit status ${status}, ${seconds(ms)})`;
-    this.#lines.push(`$ ${this.#named(say)}`, ...(quiet ? [] : cut(answer, lines)), ended);
+    const told = [...(wanted === 0 ? [] : [`exit status ${status}`]), ...(ms < 100 ? [] : [seconds(ms)])];
+    this.#lines.push(`$ ${this.#named(say)}`, ...shown, ...(told.length === 0 ? [] : [`(${told.join(", ")})`]));
   }
 
   #named(text: string): string {
@@ -140,7 +142,7 @@ export class User {
   #tidy(said: string): string[] {
     const lines = this.#named(stripVTControlCharacters(said)).split("\n");
     const kept = lines
-      .map((line) => line.trimEnd().replace(/^.*\r/, ""))
+      .map((line) => line.trimEnd().split("\r").at(-1)!)
       .filter((line) => !/^npm (warn|notice)/.test(line));
     while (kept[0] === "") kept.shift();
     while (kept.at(-1) === "") kept.pop();
@@ -148,23 +150,23 @@ export class User {
   }
 }
 
-function check(
-  { say, status: wanted = 0, expect = [], oneLine = false }: Step,
-  answer: readonly string[],
-  status: number | null,
-) {
-  const text = answer.join("\n");
+function check(step: Step, answer: readonly string[], shown: readonly string[], status: number | null): void {
+  const { say, status: wanted = 0, expect = [], oneLine = false } = step;
+  const [text, kept] = [answer.join("\n"), shown.join("\n")];
+  const missing = expect.filter((pattern) => !pattern.test(text));
+  const cutOff = expect.filter((pattern) => !missing.includes(pattern) && !pattern.test(kept));
   const wrong = [
     ...(status === wanted ? [] : [`expected exit status ${wanted}, got ${status}`]),
-    ...expect.filter((pattern) => !pattern.test(text)).map((pattern) => `expected an answer that matches ${pattern}`),
+    ...missing.map((pattern) => `expected an answer that matches ${pattern}`),
+    ...cutOff.map((pattern) => `expected ${pattern} among the lines that are kept; keep more`),
     ...(oneLine && answer.length !== 1 ? [`expected one line, got ${answer.length}`] : []),
   ];
   if (wrong.length > 0) throw new Error(`${say}: ${wrong.join("; ")}. It answered:\n${text}`);
 }
 
-/** The beginning and more of the end, where there is too much. */
-function cut(lines: readonly string[], most: number): string[] {
+function cut(lines: readonly string[], most: number, top: boolean): string[] {
   if (lines.length <= most) return [...lines];
+  if (top) return [...lines.slice(0, most - 1), "…"];
   const first = Math.ceil((most - 1) / 3);
   return [...lines.slice(0, first), "…", ...lines.slice(lines.length - (most - 1 - first))];
 }
