@@ -27,7 +27,7 @@ const names = parts.map(({ name }) => name);
 const help = `Usage: node scripts/new-user.ts [options]
 
 Options:
-  --only <part,…>  Record these parts; the others stay as they were in docs/learn/transcript.md
+  --only <part,…>  Record these parts; the others, and those that fail, stay as they were in docs/learn/transcript.md
   --in <folder>    Work in this folder and leave it as it is at the end; what is there already is not made again
   --keep           Leave the temporary folder, and print its path
   --help           Print this text
@@ -49,7 +49,8 @@ function chosenParts(only: string | undefined): readonly Part[] {
   );
 }
 
-async function record(chosen: readonly Part[], home: string): Promise<Recording[]> {
+/** Adds to `made` part by part, so that what was recorded before a failure is not lost. */
+async function record(chosen: readonly Part[], home: string, made: Recording[]): Promise<void> {
   const tarball = tarballIn(home);
   const shown = {
     [tarball]: "ludus",
@@ -57,7 +58,6 @@ async function record(chosen: readonly Part[], home: string): Promise<Recording[
     ...(vllmPython && { [vllmPython]: "python" }),
   };
   if (!existsSync(tarball)) await pack(home);
-  const made: Recording[] = [];
   for (const [i, part] of chosen.entries()) {
     process.stderr.write(`\n== ${i + 1}/${chosen.length} ${part.name}: ${part.title}\n`);
     try {
@@ -69,7 +69,6 @@ async function record(chosen: readonly Part[], home: string): Promise<Recording[
       throw new Error(`part ${part.name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
   }
-  return made;
 }
 
 async function pack(home: string): Promise<void> {
@@ -126,11 +125,12 @@ async function main(): Promise<void> {
       process.exit(130);
     });
   }
+  const made: Recording[] = [];
   try {
-    const made = await record(chosen, home);
-    writeTranscript(made, load);
-    for (const { title, ms } of made) process.stderr.write(`${title}: ${seconds(ms)}\n`);
+    await record(chosen, home, made);
   } finally {
+    if (made.length > 0) writeTranscript(made, load);
+    for (const { title, ms } of made) process.stderr.write(`recorded ${title}: ${seconds(ms)}\n`);
     leave();
   }
 }

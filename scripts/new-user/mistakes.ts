@@ -55,7 +55,7 @@ export const crash: Part = {
       {
         in: "my-agent",
         say: "npx ludus train tickets.ts --run runs/tickets-1 --resume",
-        lines: 8,
+        lines: 18,
         expect: [/^ended: finished$/m, /^finished after 2 steps/m],
       },
       { in: "my-agent", say: "npx ludus runs", expect: [/^tickets-1 .* finished$/m] },
