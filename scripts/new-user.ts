@@ -1,129 +1,143 @@
-// Does what a new user does, in an empty folder, with the package as it would be published, and writes down what it took:
-// docs/learn/transcript.md, and pictures of the dashboard where there is a browser.
-//
-//     node scripts/new-user.ts
-//     node scripts/new-user.ts --keep    leaves the folder as it was at the end
+// Does what a new user does, in an empty folder, with the package as it would be published, checks what comes of it, and writes it
+// down: docs/learn/transcript.md, and pictures of the dashboard where there is a browser.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { readPage } from "../test/docs/pages.ts";
-import { findBrowser } from "./find-browser.ts";
-import { photograph } from "./new-user/photograph.ts";
-import { type Step, Transcript } from "./new-user/transcript.ts";
+import { nearest } from "../src/nearest.ts";
+import { aiSdkAgent } from "./new-user/ai-sdk-agent.ts";
+import { exported, inVllm, python, vllmPython } from "./new-user/elsewhere.ts";
+import { dashboard, existingAgent, firstAgent, install, ownProject, tarballIn } from "./new-user/first-hour.ts";
+import { crash, misspelt } from "./new-user/mistakes.ts";
+import { merge, readPage, writePage } from "./new-user/page.ts";
+import { type Part, provide } from "./new-user/part.ts";
+import { served } from "./new-user/served.ts";
+import { killAll, run } from "./new-user/shell.ts";
+import { type Recording, seconds, User } from "./new-user/user.ts";
 
 const root = join(import.meta.dirname, "..");
-const pictures = join(root, "docs/learn");
-const { values } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
+const path = join(root, "docs/learn/transcript.md");
+const parts: readonly Part[] = [
+  ...[install, firstAgent, ownProject, dashboard, existingAgent],
+  ...[crash, misspelt, aiSdkAgent, served, exported, inVllm],
+];
+const names = parts.map(({ name }) => name);
 
-/** The first program of a page. */
-function programOf(path: string): string {
-  const block = readPage(join(root, path)).blocks.find(({ language }) => language === "ts");
-  if (block === undefined) throw new Error(`${path} has no program`);
-  return `${block.text}\n`;
+const help = `Usage: node scripts/new-user.ts [options]
+
+Options:
+  --only <part,…>  Record these parts; the others, and those that fail, stay as they were in docs/learn/transcript.md
+  --in <folder>    Work in this folder and leave it as it is at the end; what is there already is not made again
+  --keep           Leave the temporary folder, and print its path
+  --help           Print this text
+
+Parts: ${names.join(", ")}
+The parts export and vllm use LUDUS_PYTHON (or .venv) and LUDUS_VLLM_PYTHON, where there are such.
+
+Example:
+  node scripts/new-user.ts --only serve,export
+`;
+
+function chosenParts(only: string | undefined): readonly Part[] {
+  const wanted = only?.split(",") ?? names;
+  const unknown = wanted.find((name) => !names.includes(name));
+  if (unknown === undefined) return parts.filter(({ name }) => wanted.includes(name));
+  const meant = nearest(unknown, names);
+  throw new Error(
+    `no part "${unknown}"; ${meant === undefined ? `parts: ${names.join(", ")}` : `did you mean "${meant}"?`}`,
+  );
 }
 
-const loadBefore = loadavg()[0];
-const home = mkdtempSync(join(tmpdir(), "ludus-new-user-"));
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
-const tarball = join(home, `ludus-${version}.tgz`);
-const transcript = new Transcript(home, { [tarball]: "ludus" });
-
-async function main(): Promise<void> {
-  await transcript.quietly("npm", ["pack", "--pack-destination", home], root);
-  await transcript.part("Install", install());
-  await transcript.part("A first agent", firstAgent());
-  await transcript.part("A project of one's own", ownProject());
-  await lookAtRuns();
-  await transcript.part("An agent that is there already", existingAgent());
-  writeFileSync(join(root, "docs/learn/transcript.md"), page());
-}
-
-function install(): Step[] {
-  return [
-    { in: ".", say: "mkdir first && cd first", do: () => mkdirSync(join(home, "first")) },
-    { in: "first", say: "npm init --yes", quiet: true },
-    { in: "first", say: "npm pkg set allowScripts.onnxruntime-node=false --json" },
-    { in: "first", say: `npm install ${tarball}` },
-    { in: "first", say: "npx ludus version" },
-  ];
-}
-
-function firstAgent(): Step[] {
-  const copy = () => writeFileSync(join(home, "first/shelf.mts"), programOf("README.md"));
-  return [
-    { in: "first", say: "# shelf.mts is the program of the README", do: copy },
-    { in: "first", say: "node shelf.mts", lines: 14 },
-    { in: "first", say: "npx ludus runs" },
-    { in: "first", say: "npx ludus replay runs/shelf best", lines: 16 },
-  ];
-}
-
-function ownProject(): Step[] {
-  const usePacked = () => {
-    const path = join(home, "my-agent/package.json");
-    const json = JSON.parse(readFileSync(path, "utf8")) as { dependencies: Record<string, string> };
-    json.dependencies.ludus = `file:${tarball}`;
-    writeFileSync(path, `${JSON.stringify(json, undefined, 2)}\n`);
+/** Adds to `made` part by part, so that what was recorded before a failure is not lost. */
+async function record(chosen: readonly Part[], home: string, made: Recording[]): Promise<void> {
+  const tarball = tarballIn(home);
+  const shown = {
+    [tarball]: "ludus",
+    ...(python.found && { [python.python]: "python" }),
+    ...(vllmPython && { [vllmPython]: "python" }),
   };
-  const edit = () => {
-    const blocks = readPage(join(root, "docs/learn/tutorial.md")).blocks;
-    for (const { text } of blocks.filter(({ language }) => language === "ts")) {
-      const name = /^\/\/ ([\w.-]+\.ts)$/.exec(text.split("\n", 1)[0])?.[1];
-      if (name !== undefined) writeFileSync(join(home, "my-agent", name), `${text}\n`);
+  if (!existsSync(tarball)) await pack(home);
+  for (const [i, part] of chosen.entries()) {
+    process.stderr.write(`\n== ${i + 1}/${chosen.length} ${part.name}: ${part.title}\n`);
+    try {
+      await provide(new User(home, shown), part.needs);
+      const user = new User(home, shown);
+      await part.run(user);
+      made.push(user.recording(part.title));
+    } catch (error) {
+      throw new Error(`part ${part.name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
-  };
-  return [
-    { in: ".", say: "npx ludus init my-agent", from: "first", lines: 16 },
-    { in: "my-agent", say: "cd my-agent && npm install", before: usePacked },
-    { in: "my-agent", say: "npm test", lines: 8 },
-    { in: "my-agent", say: "npm run types", quiet: true },
-    { in: "my-agent", say: "npm run train", lines: 20 },
-    { in: "my-agent", say: "npx ludus doctor runs/key-hunt-1", lines: 24 },
-    { in: "my-agent", say: "# env.ts and train.ts are now those of the tutorial", do: edit },
-    { in: "my-agent", say: "npx ludus env check ./env.ts", lines: 12 },
-    { in: "my-agent", say: "npm test", lines: 8 },
-    { in: "my-agent", say: "npm run train", lines: 20 },
-    { in: "my-agent", say: "npx ludus eval runs/caretaker-1 --file train.ts --attempts 4", lines: 16 },
-  ];
-}
-
-/** The dashboard over the run of the new project. */
-async function lookAtRuns(): Promise<void> {
-  const project = join(home, "my-agent");
-  const served = await transcript.serve("The dashboard", "npx ludus dashboard runs", project, /^http:\S+$/m);
-  try {
-    await transcript.fetched(served.address);
-    const browser = findBrowser(process.env.LUDUS_BROWSER || undefined);
-    if (browser.found) transcript.note(await photograph(browser.browser, served.address, pictures));
-    else transcript.note(`No pictures were taken: ${browser.reason}.`);
-  } finally {
-    await served.stop();
   }
 }
 
-function existingAgent(): Step[] {
-  const copy = () => writeFileSync(join(home, "first/agent.mts"), programOf("docs/how-to/existing-agents.md"));
-  return [
-    { in: "first", say: "# agent.mts is the program of the page about existing agents", do: copy },
-    { in: "first", say: "node agent.mts", lines: 12 },
-  ];
+async function pack(home: string): Promise<void> {
+  process.stderr.write("== packing\n");
+  const { said, status } = await run(`npm pack --pack-destination ${home}`, root);
+  if (status !== 0) throw new Error(`npm pack: expected exit status 0, got ${status}. It answered:\n${said}`);
 }
 
-function page(): string {
-  const head = `# A new user's transcript
+function writeTranscript(made: readonly Recording[], load: number): void {
+  const old = existsSync(path) ? readPage(readFileSync(path, "utf8")) : undefined;
+  const isWhole = old === undefined || made.length === parts.length;
+  const recordings = merge(
+    old?.recordings ?? [],
+    made,
+    parts.map(({ title }) => title),
+  );
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, writePage({ head: isWhole ? head(load) : old.head, recordings }));
+}
 
-Made by \`node scripts/new-user.ts\`: the package as it would be published, in an empty folder, on ${availableParallelism()} cores with Node
-${process.versions.node}. npm took packages from its cache where it had them; \`ludus\` itself came from a file, since it is not published yet. Long
-outputs are cut in the middle. The machine's load was ${loadBefore.toFixed(1)} before.`;
-  return `${head}\n\n${transcript.markdown()}`;
+function head(load: number): string {
+  return `# A new user's transcript
+
+Made by \`node scripts/new-user.ts\`, which also checks every answer: the package as it would be published, in an empty folder, on
+${availableParallelism()} cores with Node ${process.versions.node}. npm took packages from its cache where it had them; \`ludus\` itself came from a file, since it is not
+published yet. Long outputs are cut in the middle. The machine's load was ${load.toFixed(1)} before.`;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string" },
+      in: { type: "string" },
+      keep: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(help);
+    return;
+  }
+  const chosen = chosenParts(values.only);
+  const load = loadavg()[0];
+  const home = values.in === undefined ? mkdtempSync(join(tmpdir(), "ludus-new-user-")) : resolve(values.in);
+  mkdirSync(home, { recursive: true });
+  const leave = () => {
+    killAll();
+    if (values.keep) process.stdout.write(`${home}\n`);
+    else if (values.in === undefined) rmSync(home, { recursive: true, force: true });
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      leave();
+      process.exit(130);
+    });
+  }
+  const made: Recording[] = [];
+  try {
+    await record(chosen, home, made);
+  } finally {
+    if (made.length > 0) writeTranscript(made, load);
+    for (const { title, ms } of made) process.stderr.write(`recorded ${title}: ${seconds(ms)}\n`);
+    leave();
+  }
 }
 
 try {
-  mkdirSync(dirname(join(root, "docs/learn/transcript.md")), { recursive: true });
   await main();
-} finally {
-  if (values.keep) console.log(home);
-  else rmSync(home, { recursive: true, force: true });
+} catch (error) {
+  process.stderr.write(`new-user: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 import { LudusError } from "../errors.ts";
 import type { TrainConfig } from "../train/index.ts";
-import { isEnv } from "./load-env.ts";
+import { isWorld } from "./load-env.ts";
 import { loadModule } from "./load-module.ts";
 
 /** What a module exports as `config`: a `TrainConfig`, or a function that returns one. */
@@ -28,7 +28,7 @@ function missingFields(config: unknown): string[] {
   if (!isObject(config)) return ["env", "policy", "algorithm", "steps"];
   const { env, policy, algorithm, steps } = config;
   const isThere = {
-    env: isEnv(env),
+    env: isWorld(env),
     policy: typeof policy === "function" || (isObject(policy) && isObject(policy.engine) && isObject(policy.renderer)),
     algorithm: isObject(algorithm) && ["name", "credit", "loss", "filter"].every((field) => field in algorithm),
     steps: typeof steps === "number",

@@ -62,7 +62,7 @@ export function isEnv(value: unknown): value is Env {
   return hasFields(value, ["name", "tasks", "start", "limits", "format", "roles"]);
 }
 
-function isWorld(value: unknown): value is World {
+export function isWorld(value: unknown): value is World {
   return hasFields(value, ["name", "tasks", "attempt", "limits", "format", "roles"]);
 }
 

@@ -93,8 +93,10 @@ export async function evaluate<Data>(
 /** Throws where no attempt was played to its end, unless some were stopped. */
 export function refuseLost({ rollouts, infrastructureFailures, split, stops, failures }: EvalReport): void {
   if (rollouts.length === 0 || infrastructureFailures < rollouts.length || stops.cancelled !== undefined) return;
+  const made = failures.reduce((sum, { count }) => sum + count, 0);
+  const again = made > rollouts.length ? ", also when made again" : "";
   throw new LudusError("everything-crashed", {
-    got: `an evaluation on "${split}" of which all ${rollouts.length} attempts failed: ${failuresText(failures)}`,
+    got: `an evaluation on "${split}" of which all ${rollouts.length} attempts failed${again}: ${failuresText(failures)}`,
     expected: "attempts that are played to their end",
     hint: "Mend the environment, tool or engine that the text names; ludus env check plays some episodes.",
   });

@@ -264,6 +264,13 @@ test("train takes it: warm start, groups, updates, evaluation", async () => {
   expect(result.after!.tasks).toBe(5);
 });
 
+test("a policy from scratch needs an expert, and says so", async () => {
+  const env = agentEnv({ name: "silent", tasks: generated(() => "a"), run: () => 1 });
+  await expect(fromScratch({ size: "tiny" })(env, 0)).rejects.toThrow(
+    /^no-demonstrations: got silent, an agent without an expert, .*`expert` in agentEnv.*\{ engine, renderer, tokenizer \}/,
+  );
+});
+
 test("a policy from scratch knows its words and has room for its attempts", async () => {
   const env = agentEnv(definition);
   const { engine, tokenizer } = await fromScratch({ size: "tiny", tokenizer: 300, threads: 1 })(env, 0);

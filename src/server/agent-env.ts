@@ -134,6 +134,13 @@ export function agentOf(world: object): KnownAgent | undefined {
 
 /** What the expert read and said; a tokenizer of bytes will do to write it down. */
 async function sampleDemonstrations<Data>(world: World<Data>, episodes: number, seed: number): Promise<string[][]> {
+  if (world.demonstrate === undefined) {
+    throw new LudusError("no-demonstrations", {
+      got: `${world.name}, an agent without an expert, for a policy that is made from what is said`,
+      expected: "`expert` in agentEnv: its words make the vocabulary and tell how long an episode is",
+      hint: "Or give train() a policy that is there already: { engine, renderer, tokenizer }.",
+    });
+  }
   const tokenizer = byteTokenizer();
   const engine = { info: { contextLength: Number.POSITIVE_INFINITY } };
   const renderContext = { engine, tokenizer, renderer: compactRenderer({ tokenizer }) };

@@ -120,7 +120,7 @@ test("a warm start that loses all demonstrations stops with the text", async () 
 describe("an evaluation of which every attempt fails", () => {
   test("is an error with the text, not a success of 0", async () => {
     await expect(evaluate(down, fakePolicy(), { tasks: 3 })).rejects.toThrow(
-      /everything-crashed: got an evaluation on "test" of which all 3 attempts failed: 6 × env-crash: Error: database is/,
+      /everything-crashed: got an evaluation on "test" of which all 3 attempts failed, also when made again: 6 × env-crash: Error: database is/,
     );
   });
 

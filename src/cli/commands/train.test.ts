@@ -15,6 +15,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+const source = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const file = (name: string, text: string) => {
   const path = join(folder, name);
   writeFileSync(path, text);
@@ -151,6 +152,42 @@ test("a run that the file itself stops is no success", async () => {
   const { status, stdout } = await runCommand(["train", config, "--run", join(folder, "stops"), "--quiet"]);
   expect(status).toBe(1);
   expect(stdout).toContain("stopped after 0 steps");
+});
+
+test("an agent of agentEnv is trained and measured as an environment is", async () => {
+  const config = file(
+    "agent-config.ts",
+    `
+    import { fromScratch, generated, grpo } from ${JSON.stringify(source("index.ts"))};
+    import { agentEnv } from ${JSON.stringify(source("server/index.ts"))};
+    const env = agentEnv({
+      name: "helper",
+      tasks: generated(() => ({ question: "1 + 1?" })),
+      limits: { turns: 1, turnTokens: 4 },
+      async run({ question }, { url }) {
+        const body = JSON.stringify({ model: "helper", messages: [{ role: "user", content: question }] });
+        const headers = { "content-type": "application/json" };
+        const { choices } = await (await fetch(url + "/chat/completions", { method: "POST", headers, body })).json();
+        return choices[0].message.content.length % 2;
+      },
+      expert: () => "2",
+    });
+    const policy = fromScratch({ size: "tiny", tokenizer: "bytes", threads: 1 });
+    const algorithm = grpo({ groupSize: 4, uniformGroups: "keep" });
+    export const config = { env, policy, algorithm, steps: 1, tasksPerStep: 1, eval: { tasks: 2 } };
+  `,
+  );
+  const run = join(folder, "agent");
+  const trained = await runCommand(["train", config, "--run", run]);
+  expect(trained.stderr).toContain("ended: finished");
+  expect(trained).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("finished after 1 step"),
+  });
+  expect(await runCommand(["eval", run, "--file", config])).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("2 tasks of test"),
+  });
 });
 
 describe("what cannot work is refused with a remedy", () => {

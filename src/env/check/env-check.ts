@@ -201,7 +201,8 @@ export class EnvCheck {
       this.findings.add("blocks-thread", `at ${describeTask(given)}, ${told}: it took ${Math.round(slowest.ms)} ms`);
     }
     if (isInfrastructureStop(stop) && !isLate && stop !== "cancelled" && !isExplained && odd === undefined) {
-      const what = failure.split("\n").slice(0, 2).join(" ").trim();
+      const [said, at = ""] = failure.split("\n");
+      const what = `${said.trim()} ${at.trim()}`.trim();
       this.findings.add("crash", `${where}: ${what}`, what.slice(0, 60));
     }
     const change = firstDifference(given.data, used.data, "data");

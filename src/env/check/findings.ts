@@ -16,7 +16,8 @@ export const remedies = {
   },
   crash: {
     isWarning: false,
-    remedy: "Answer whatever may be said; in tools, throw a `ToolError` to tell the policy what it did wrong.",
+    remedy:
+      "Mend what the text names. Whatever may be said has to be answered; in tools, throw a `ToolError` to tell the policy what it did wrong.",
   },
   hangs: { isWarning: false, remedy: "Settle every promise, and heed the `signal` you are given." },
   "blocks-thread": {

@@ -133,4 +133,9 @@ describe("log-probabilities recomputed equal those stored", () => {
     const proof = await logprobsRecomputed(viewOf(rows), async () => undefined);
     expect(proof).toMatchObject({ checked: 0, notChecked: expect.stringContaining("no checkpoint") });
   });
+
+  test("a run that stored no rollout gets no advice on checkpoints", async () => {
+    const { findings } = await diagnoseFully(viewOf([]), { recompute: async () => undefined });
+    expect(findings.map(({ code }) => code)).not.toContain("not-checked");
+  });
 });
