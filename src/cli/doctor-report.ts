@@ -10,12 +10,15 @@ import {
   type Severity,
   storedView,
 } from "../monitor/index.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { RunCatalog } from "../store/index.ts";
 import { withRun } from "./opened-run.ts";
 import { openRecomputer } from "./recompute-logprobs.ts";
 
 export interface DoctorReport extends Diagnosis {
   readonly run: string;
+  /** Whether there is a step of learning to look at. */
+  readonly hasSteps: boolean;
   readonly checklist: readonly ChecklistItem[];
 }
 
@@ -28,7 +31,8 @@ export async function examineRun(runs: RunCatalog, id: string): Promise<DoctorRe
       const { findings, proofs } = await diagnoseFully(view, { recompute: recomputer.recompute });
       const all = [...damagedCheckpoints(checkpoints), ...findings];
       const named = all.map((finding) => ({ ...finding, remedy: namedRemedy(finding, id, checkpoints.steps()) }));
-      return { run: id, findings: named, proofs, checklist: checklist(view, findings) };
+      const hasSteps = view.series(metric.reward).length > 0;
+      return { run: id, hasSteps, findings: named, proofs, checklist: checklist(view, findings) };
     } finally {
       await recomputer.close();
     }
@@ -43,10 +47,13 @@ function namedRemedy({ remedy, step }: Finding, run: string, checkpoints: readon
   return remedy.replaceAll(/\bRUN(@STEP)?\b/g, (word) => (word === "RUN" ? run : checkpoint));
 }
 
+const well = "nothing is wrong with this run.";
+const tooEarly = "no step of learning was made, so there is little to look at. ludus runs says how it ended.";
+
 const titles: Readonly<Record<Severity, string>> = { error: "Errors", warning: "Warnings", info: "Good to know" };
 
 /** The report as text: findings by severity with evidence and remedy, what was proved, the checklist. */
-export function doctorText({ run, findings, proofs, checklist: items }: DoctorReport): string {
+export function doctorText({ run, hasSteps, findings, proofs, checklist: items }: DoctorReport): string {
   const severities: readonly Severity[] = ["error", "warning", "info"];
   const sections = severities.flatMap((severity) => {
     const found = findings.filter((finding) => finding.severity === severity);
@@ -54,7 +61,7 @@ export function doctorText({ run, findings, proofs, checklist: items }: DoctorRe
   });
   const isWell = !findings.some(({ severity }) => severity !== "info");
   return [
-    isWell ? `${run}: nothing is wrong with this run.` : `${run}: ${countText(findings)}.`,
+    isWell ? `${run}: ${hasSteps ? well : tooEarly}` : `${run}: ${countText(findings)}.`,
     ...sections,
     `Invariants\n\n${proofs.map(proofText).join("\n")}`,
     `Checklist\n\n${items.map(itemText).join("\n")}`,

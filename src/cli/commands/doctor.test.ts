@@ -121,6 +121,18 @@ test("a run in which everything crashed is told by its text, and as nothing else
   expect(stdout).not.toContain("zero-variance");
 });
 
+test("of a run without a step of learning it is not said that nothing is wrong", async () => {
+  const folder = join(directory, "early");
+  mkdirSync(folder);
+  const store = await openRun(folder, { now: () => 0 });
+  await store.append(0, { config: { env: { name: "early" } } });
+  await store.close();
+  const { status, stdout } = await run(folder);
+  expect(status).toBe(0);
+  expect(stdout).toContain("early: no step of learning was made");
+  expect(stdout).not.toContain("nothing is wrong");
+});
+
 test("a remedy names the newest checkpoint from before the fault", async () => {
   const folder = join(directory, "skipped");
   mkdirSync(join(folder, "checkpoints", "step-000003"), { recursive: true });
