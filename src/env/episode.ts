@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import { bounds } from "../bounds.ts";
 import { cutText } from "../cut-text.ts";
 import { defined } from "../defined.ts";
@@ -20,6 +19,7 @@ import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
 import { EpisodeBox } from "../tool/sandbox/episode-box.ts";
 import type { BoxSpec, Sandbox } from "../tool/sandbox/sandbox.ts";
 import { runWatched } from "../tool/stray-rejections.ts";
+import { checkObject, checkText } from "./check-returned.ts";
 import type { Acted, Env, Start } from "./env.ts";
 import { withTurnRewards } from "./episode-score.ts";
 
@@ -133,7 +133,7 @@ export class Episode<Data = unknown, State = unknown> {
     try {
       return await move();
     } catch (error) {
-      return { stop: "env-crash", failure: describe(error) };
+      return { stop: "env-crash", failure: errorStack(error) };
     }
   }
 
@@ -208,7 +208,7 @@ export class Episode<Data = unknown, State = unknown> {
     if (!this.#box.isUsed) return result;
     const closed = await this.#call(() => this.#box.close(), neverAborted);
     if (closed.how === "returned" || isInfrastructureStop(result.stop)) return result;
-    const why = closed.how === "threw" ? describe(closed.error) : "it took longer than limits.envMs";
+    const why = closed.how === "threw" ? errorStack(closed.error) : "it took longer than limits.envMs";
     return {
       ...result,
       stop: "tool-crash",
@@ -378,17 +378,6 @@ export class Episode<Data = unknown, State = unknown> {
 
 const neverAborted = new AbortController().signal;
 
-// types promise these; environments in JavaScript, and casts, do not
-function checkText(field: string, value: string): string {
-  if (typeof value === "string") return value;
-  throw new TypeError(`\`${field}\` is ${inspect(value)}, not a string`);
-}
-
-function checkObject<Value extends object>(call: string, value: Value): Value {
-  if (typeof value === "object" && value !== null) return value;
-  throw new TypeError(`${call} returned ${inspect(value)}, not an object`);
-}
-
 function extended(message: Message, text: string): Message {
   return { ...message, content: message.content === "" ? text : `${message.content}\n${text}` };
 }
@@ -396,7 +385,7 @@ function extended(message: Message, text: string): Message {
 function failed(outcome: Exclude<Ended, { how: "returned" }>): EpisodeEnd {
   switch (outcome.how) {
     case "threw":
-      return { stop: "env-crash", failure: describe(outcome.error) };
+      return { stop: "env-crash", failure: errorStack(outcome.error) };
     case "timeout":
       return { stop: "env-timeout", failure: "the environment did not answer within limits.envMs" };
     case "cancelled":
@@ -404,8 +393,4 @@ function failed(outcome: Exclude<Ended, { how: "returned" }>): EpisodeEnd {
     default:
       return outcome satisfies never;
   }
-}
-
-function describe(error: unknown): string {
-  return errorStack(error);
 }
