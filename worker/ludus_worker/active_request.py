@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .draws import uniform_at
 from .errors import LudusError
+from .slot_state import stop_count
 
 
 @dataclass
 class Request:
-    tokens: list[int]
+    #: A list, or an array of int32.
+    tokens: list[int] | np.ndarray
     max_tokens: int
     seed: int
     temperature: float = 1.0
@@ -25,6 +29,30 @@ class Request:
     rollout: str = ""
     weights: str = "policy"
     alternatives: int = 0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What follows from the options of a request alone, and so is worked out once for all requests with the same ones."""
+
+    cuts: bool
+    #: The draw on the device is not enough: the host needs the logits.
+    needs_logits: bool
+    #: The device does not see its end.
+    is_watched: bool
+    needles: tuple[bytes, ...]
+    #: As many as the device compares; none for a request that the host watches.
+    stops: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def ending(stop_tokens: frozenset[int], stop_strings: tuple[str, ...], top_p, top_k, alternatives: int) -> Ending:
+    cuts = (top_p or 1) < 1 or top_k is not None
+    needs_logits = cuts or alternatives > 0
+    is_watched = needs_logits or bool(stop_strings) or len(stop_tokens) > stop_count
+    stops = () if is_watched else tuple(sorted(stop_tokens))
+    needles = tuple(text.encode() for text in stop_strings)
+    return Ending(cuts, needs_logits, is_watched, needles, stops + (-1,) * (stop_count - len(stops)))
 
 
 # compared by identity: two requests may ask for the same
@@ -51,18 +79,17 @@ class ActiveRequest:
                 "an engine with a tokenizer",
                 "Pass `tokenizer` when the engine is made, or stop at tokens.",
             )
-        self._needles = [text.encode() for text in self.request.stop_strings]
-        self._keep = max((len(needle) - 1 for needle in self._needles), default=0)
+        request = self.request
+        self.ending = ending(request.stop_tokens, request.stop_strings, request.top_p, request.top_k, request.alternatives)
         self._tail = b""
 
     @property
-    def cuts(self) -> bool:
-        return (self.request.top_p or 1) < 1 or self.request.top_k is not None
+    def needs_logits(self) -> bool:
+        return self.ending.needs_logits
 
     @property
-    def needs_logits(self) -> bool:
-        """The draw on the device is not enough: the host needs the logits."""
-        return self.cuts or self.request.alternatives > 0
+    def is_watched(self) -> bool:
+        return self.ending.is_watched
 
     def take(self, token: int, logprob: float, version: int, length: int, context: int) -> bool:
         """Adds the token that makes the sequence `length` long; true when sampling stops at it."""
@@ -75,10 +102,12 @@ class ActiveRequest:
     def _stop_at(self, token: int, length: int, context: int) -> str | None:
         if token in self.request.stop_tokens:
             return "stop-token"
-        if self._needles:
+        needles = self.ending.needles
+        if needles:
             text = self._tail + self.token_bytes(token)
-            self._tail = text[max(0, len(text) - self._keep) :] if self._keep else b""
-            if any(needle in text for needle in self._needles):
+            keep = max(map(len, needles)) - 1
+            self._tail = text[max(0, len(text) - keep) :] if keep else b""
+            if any(needle in text for needle in needles):
                 return "stop-string"
         if len(self.tokens) >= self.request.max_tokens:
             return "max-tokens"
@@ -94,7 +123,7 @@ class ActiveRequest:
         if request.alternatives > 0:
             self.alternative_tokens += order.indices[: request.alternatives].tolist()
             self.alternative_logprobs += order.values[: request.alternatives].tolist()
-        if not self.cuts:
+        if not self.ending.cuts:
             return token, logprob
         if request.temperature == 0:
             self.cut_logprobs.append(0.0)

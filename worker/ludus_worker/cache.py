@@ -8,7 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from . import decode_attention
 from .errors import LudusError
+from .slot_state import upload
 
 
 def round_up(number: int, step: int) -> int:
@@ -22,6 +24,8 @@ class SlotCache:
         self.slots = self.length = 0
         self.keys: list[Tensor] = []
         self.values: list[Tensor] = []
+        #: The addresses of all of them, for a kernel.
+        self.places = torch.empty(0)
 
     def slots_at(self, length: int) -> int:
         """How many slots of a length the memory holds."""
@@ -54,10 +58,16 @@ class SlotCache:
                 else:
                     each.append(new)
         self.slots, self.length = slots, length
+        addresses = [tensor.data_ptr() for tensor in (*self.keys, *self.values)]
+        self.places = torch.tensor(addresses, dtype=torch.long, device=self.device)
 
-    def copy(self, sources: list[int], targets: list[int], length: int) -> None:
-        """Copies the cached prefix of some slots to others."""
-        source, target = torch.tensor([sources, targets], dtype=torch.long, device=self.device)
-        for each in (self.keys, self.values):
-            for tensor in each:
+    def copy(self, copies: list[tuple[int, int, int]], kernel: bool = False) -> None:
+        """Slot to copy from, slot to copy to, tokens. No slot is both copied from and copied to."""
+        index = upload(torch.tensor(copies, dtype=torch.long), self.device)
+        if kernel:
+            decode_attention.copy_slots(self.places, index, (self.groups, self.length, self.width), self.dtype)
+            return
+        for length in {length for _, _, length in copies}:
+            source, target, _ = index[index[:, 2] == length].T
+            for tensor in (*self.keys, *self.values):
                 tensor[target, :, :length] = tensor[source, :, :length]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from .active_request import ActiveRequest
 
 #: Prefixes are looked up in blocks of this many tokens.
@@ -14,14 +16,20 @@ prefix_block = 16
 class Row:
     slot: int
     weights: str
-    tokens: list[int]
-    #: Tokens that the KV cache holds.
+    #: Known to the host, int32; while it is decoded, without what was drawn since it was placed.
+    tokens: np.ndarray
+    #: Of these, how many the KV cache holds.
     cached: int
     #: Absent between two turns of the rollout.
     active: ActiveRequest | None
     rollout: str
     used: int
     alive: bool = True
+    #: Of the weights that draw its tokens.
+    version: int = 0
+    #: Indexed so far: tokens in whole blocks, and the key of that prefix.
+    indexed: int = 0
+    key: int = 0
 
     @property
     def ready(self) -> bool:
@@ -29,28 +37,31 @@ class Row:
         return self.active is not None and self.cached == len(self.tokens) - 1
 
 
-def prefix_keys(weights: str, tokens: list[int]) -> list[tuple[int, int]]:
-    """Length and key of every prefix of whole blocks, longest first."""
+def prefix_keys(weights: str, tokens: np.ndarray, start: int = 0, key: int = 0) -> list[tuple[int, int]]:
+    """Length and key of every prefix of whole blocks, shortest first; beyond `start`, whose key is given."""
+    data, step = np.ascontiguousarray(tokens[start:], np.int32).tobytes(), 4 * prefix_block
+    key = key if start > 0 else hash(weights)
     keys: list[tuple[int, int]] = []
-    key = hash(weights)
-    for end in range(prefix_block, len(tokens), prefix_block):
-        key = hash((key, tuple(tokens[end - prefix_block : end])))
-        keys.append((end, key))
-    return keys[::-1]
+    for end in range(prefix_block, len(tokens) - start, prefix_block):
+        key = hash((key, data[4 * end - step : 4 * end]))
+        keys.append((start + end, key))
+    return keys
 
 
-def common_prefix(a: list[int], b: list[int], limit: int) -> int:
+def common_prefix(a: np.ndarray, b: np.ndarray, limit: int) -> int:
     limit = min(len(a), len(b), limit)
-    if a[:limit] == b[:limit]:
-        return limit
-    return next(i for i in range(limit) if a[i] != b[i])
+    same = a[:limit] == b[:limit]
+    return limit if same.all() else int(same.argmin())
 
 
 @dataclass
 class Rows:
     by_slot: dict[int, Row] = field(default_factory=dict)
     _by_prefix: dict[int, Row] = field(default_factory=dict)
-    _by_rollout: dict[tuple[str, str], Row] = field(default_factory=dict)
+    #: By rollout, then by weights.
+    _by_rollout: dict[str, dict[str, Row]] = field(default_factory=dict)
+    #: Every slot below it is taken.
+    _lowest: int = 0
 
     def __iter__(self):
         return iter(list(self.by_slot.values()))
@@ -60,26 +71,31 @@ class Rows:
         return [row for row in self.by_slot.values() if row.active is not None]
 
     def own(self, weights: str, rollout: str) -> Row | None:
-        row = self._by_rollout.get((weights, rollout)) if rollout else None
+        row = self._by_rollout.get(rollout, {}).get(weights)
         return row if row is not None and row.alive and row.active is None else None
+
+    def of_rollout(self, rollout: str) -> list[Row]:
+        return list(self._by_rollout.get(rollout, {}).values())
 
     def add(self, row: Row) -> None:
         self.by_slot[row.slot] = row
         if row.rollout:
-            self._by_rollout[row.weights, row.rollout] = row
+            self._by_rollout.setdefault(row.rollout, {})[row.weights] = row
         self.index(row)
 
     def index(self, row: Row) -> None:
+        """Makes the prefixes of a row known; those that are known already are not computed again."""
         if len(self._by_prefix) > 100_000:
             self._by_prefix = {key: known for key, known in self._by_prefix.items() if known.alive}
-        for _, key in prefix_keys(row.weights, row.tokens):
+        for end, key in prefix_keys(row.weights, row.tokens, row.indexed, row.key):
             self._by_prefix[key] = row
+            row.indexed, row.key = end, key
 
-    def longest_prefix(self, weights: str, tokens: list[int]) -> tuple[Row, int, bool] | None:
+    def longest_prefix(self, weights: str, tokens: np.ndarray) -> tuple[Row, int, bool] | None:
         """A row with a common prefix, its length, and whether it is cached already or still being computed."""
-        for end, key in prefix_keys(weights, tokens):
+        for end, key in reversed(prefix_keys(weights, tokens)):
             row = self._by_prefix.get(key)
-            if row is None or not row.alive or row.weights != weights or row.tokens[:end] != tokens[:end]:
+            if row is None or not row.alive or row.weights != weights or not np.array_equal(row.tokens[:end], tokens[:end]):
                 continue
             if row.cached >= end:
                 return row, common_prefix(row.tokens, tokens, min(row.cached, len(tokens) - 1)), True
@@ -91,14 +107,20 @@ class Rows:
         row.alive = False
         if self.by_slot.get(row.slot) is row:
             del self.by_slot[row.slot]
-        if self._by_rollout.get((row.weights, row.rollout)) is row:
-            del self._by_rollout[row.weights, row.rollout]
+            self._lowest = min(self._lowest, row.slot)
+        known = self._by_rollout.get(row.rollout, {})
+        if known.get(row.weights) is row:
+            del known[row.weights]
+            if not known:
+                del self._by_rollout[row.rollout]
 
     def free_slot(self, slots: int) -> int | None:
         """The lowest, so that a step computes as few slots as possible."""
         if len(self.by_slot) >= slots:
             return None
-        return next(slot for slot in range(slots) if slot not in self.by_slot)
+        while self._lowest in self.by_slot:
+            self._lowest += 1
+        return self._lowest
 
     def least_recently_used(self, spared: Row | None = None) -> Row | None:
         idle = [row for row in self.by_slot.values() if row.active is None and row is not spared]
@@ -106,11 +128,13 @@ class Rows:
 
     def relocate(self, row: Row, slot: int) -> None:
         del self.by_slot[row.slot]
+        self._lowest = min(self._lowest, row.slot)
         row.slot = slot
         self.by_slot[slot] = row
 
     def move(self, slots: list[int]) -> None:
         """Slot `slots[i]` has become slot i."""
+        self._lowest = 0
         moved = {old: new for new, old in enumerate(slots)}
         self.by_slot = {moved[slot]: row for slot, row in self.by_slot.items()}
         for slot, row in self.by_slot.items():

@@ -47,7 +47,7 @@ class SlotCacheTest(unittest.TestCase):
     def test_a_prefix_is_copied_in_all_layers_and_nothing_else(self):
         cache = make()
         before = [tensor.clone() for tensor in [*cache.keys, *cache.values]]
-        cache.copy([0, 0], [1, 3], 5)
+        cache.copy([(0, 1, 5), (0, 3, 5)])
         for old, new in zip(before, [*cache.keys, *cache.values]):
             for target in (1, 3):
                 self.assertTrue(torch.equal(new[target, :, :5], old[0, :, :5]))

@@ -8,12 +8,14 @@ import unittest
 
 program = """
 import torch
-from ludus_worker.decode_check import attention_error, between_error, draw_error
+from ludus_worker.decode_check import advance_error, attention_error, between_error, copy_error, draw_error
 cpu, exact = torch.device("cpu"), torch.float32
 for shape in ((4, 2, 16), (6, 2, 32), (3, 3, 64)):
     assert attention_error(cpu, exact, shape) < 1e-5, shape
 assert draw_error(cpu, exact) < 1e-5
 assert between_error(cpu, exact) < 1e-5
+assert copy_error(cpu, exact) == 0
+assert advance_error(cpu) == 0
 print("agree")
 """
 

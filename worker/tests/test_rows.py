@@ -1,7 +1,13 @@
 import unittest
 
+import numpy as np
+
 from ludus_worker.active_request import ActiveRequest, Request
 from ludus_worker.rows import Row, Rows, common_prefix, prefix_block, prefix_keys
+
+
+def array(tokens) -> np.ndarray:
+    return np.array(tokens, np.int32)
 
 
 def active(tokens: list[int]) -> ActiveRequest:
@@ -10,43 +16,43 @@ def active(tokens: list[int]) -> ActiveRequest:
 
 def add(rows: Rows, slot: int, tokens: list[int], *, cached: int = 0, idle: bool = False, **options) -> Row:
     fields = {"weights": "policy", "rollout": "", "used": 0} | options
-    row = Row(slot, fields["weights"], tokens, cached, None if idle else active(tokens), fields["rollout"], fields["used"])
+    row = Row(slot, fields["weights"], array(tokens), cached, None if idle else active(tokens), fields["rollout"], fields["used"])
     rows.add(row)
     return row
 
 
 class PrefixTest(unittest.TestCase):
     def test_the_common_prefix_ends_at_the_first_difference_or_the_limit(self):
-        self.assertEqual(common_prefix([1, 2, 3], [1, 2, 4], 10), 2)
-        self.assertEqual(common_prefix([1, 2, 3], [1, 2, 3, 4], 10), 3)
-        self.assertEqual(common_prefix([1, 2, 3], [1, 2, 3], 1), 1)
-        self.assertEqual(common_prefix([1], [2], 5), 0)
-        self.assertEqual(common_prefix([], [2], 5), 0)
+        self.assertEqual(common_prefix(array([1, 2, 3]), array([1, 2, 4]), 10), 2)
+        self.assertEqual(common_prefix(array([1, 2, 3]), array([1, 2, 3, 4]), 10), 3)
+        self.assertEqual(common_prefix(array([1, 2, 3]), array([1, 2, 3]), 1), 1)
+        self.assertEqual(common_prefix(array([1]), array([2]), 5), 0)
+        self.assertEqual(common_prefix(array([]), array([2]), 5), 0)
 
-    def test_keys_are_of_whole_blocks_before_the_last_token_longest_first(self):
-        tokens = list(range(3 * prefix_block))
+    def test_keys_are_of_whole_blocks_before_the_last_token_shortest_first(self):
+        tokens = np.arange(3 * prefix_block)
         lengths = [length for length, _ in prefix_keys("policy", tokens)]
         # the last token is always computed, so a prefix never holds all tokens
-        self.assertEqual(lengths, [2 * prefix_block, prefix_block])
+        self.assertEqual(lengths, [prefix_block, 2 * prefix_block])
         self.assertEqual(prefix_keys("policy", tokens[:prefix_block]), [])
 
     def test_keys_depend_on_the_weights_and_on_every_earlier_token(self):
-        tokens = list(range(40))
+        tokens = np.arange(40)
         [key] = [key for length, key in prefix_keys("policy", tokens) if length == 32]
-        changed = [7, *tokens[1:]]
+        changed = array([7, *tokens[1:]])
         self.assertNotIn(key, [other for _, other in prefix_keys("reference", tokens)])
         self.assertNotIn(key, [other for _, other in prefix_keys("policy", changed)])
-        self.assertIn(key, [other for _, other in prefix_keys("policy", [*tokens, 1, 2, 3])])
+        self.assertIn(key, [other for _, other in prefix_keys("policy", array([*tokens, 1, 2, 3]))])
 
 
 class SharingTest(unittest.TestCase):
     def setUp(self):
         self.rows = Rows()
-        self.prompt = list(range(50))
+        self.prompt = np.arange(50, dtype=np.int32)
 
     def test_a_cached_prefix_is_found_to_the_token(self):
         source = add(self.rows, 0, self.prompt, cached=49)
-        found = self.rows.longest_prefix("policy", [*self.prompt[:45], 99, 98])
+        found = self.rows.longest_prefix("policy", array([*self.prompt[:45], 99, 98]))
         # found by blocks of 16, then compared token by token
         self.assertEqual(found, (source, 45, True))
 
@@ -76,10 +82,10 @@ class SharingTest(unittest.TestCase):
 
     def test_a_row_whose_tokens_were_replaced_no_longer_shares_the_old_ones(self):
         row = add(self.rows, 0, self.prompt, cached=49)
-        row.tokens, row.cached = [200] * 50, 49
+        row.tokens, row.cached, row.indexed = array([200] * 50), 49, 0
         self.rows.index(row)
         self.assertIsNone(self.rows.longest_prefix("policy", self.prompt))
-        self.assertEqual(self.rows.longest_prefix("policy", [200] * 60), (row, 49, True))
+        self.assertEqual(self.rows.longest_prefix("policy", array([200] * 60)), (row, 49, True))
 
     def test_the_index_does_not_grow_without_bound(self):
         row = add(self.rows, 0, self.prompt, cached=49)
