@@ -8,6 +8,7 @@ import type { Benchmark } from "./benchmark.ts";
 import { engineBenchmark } from "./engine/engine.ts";
 import { gpuBenchmark } from "./gpu/gpu.ts";
 import { gpuLearnBenchmark } from "./gpu/learn.ts";
+import { gpuTurnsBenchmark } from "./gpu/turns/turns.ts";
 import { promptsBenchmark } from "./prompts/prompts.ts";
 import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
@@ -18,6 +19,7 @@ const benchmarks: readonly Benchmark[] = [
   rolloutsBenchmark,
   promptsBenchmark,
   gpuBenchmark,
+  gpuTurnsBenchmark,
   gpuLearnBenchmark,
 ];
 

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -12,10 +12,11 @@ import {
 } from "../../src/cli/measure-engine.ts";
 import { parseModelConfig } from "../../src/engine/model/model-config.ts";
 import { type TorchOptions, torch } from "../../src/engine/torch/torch.ts";
-import { LudusError } from "../../src/errors.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { median } from "../statistics.ts";
+import { models } from "./models.ts";
+import { runPython } from "./python.ts";
 import { writeGpuPage } from "./report.ts";
 import { grpoRound, mismatch } from "./workload.ts";
 
@@ -33,51 +34,6 @@ Usage: npm run bench -- gpu [options]
 Example:
   LUDUS_PYTHON=.venv/bin/python npm run bench -- gpu --json
 `;
-
-const shared = {
-  architectures: ["Qwen2ForCausalLM"],
-  model_type: "qwen2",
-  rms_norm_eps: 1e-6,
-  rope_theta: 1e6,
-  max_position_embeddings: 4096,
-  hidden_act: "silu",
-  initializer_range: 0.02,
-  bos_token_id: null,
-  eos_token_id: null,
-  pad_token_id: null,
-};
-const models = {
-  small: {
-    ...shared,
-    hidden_size: 64,
-    intermediate_size: 128,
-    num_hidden_layers: 2,
-    num_attention_heads: 4,
-    num_key_value_heads: 2,
-    vocab_size: 1000,
-    tie_word_embeddings: true,
-  },
-  half: {
-    ...shared,
-    hidden_size: 896,
-    intermediate_size: 4864,
-    num_hidden_layers: 24,
-    num_attention_heads: 14,
-    num_key_value_heads: 2,
-    vocab_size: 151936,
-    tie_word_embeddings: true,
-  },
-  seven: {
-    ...shared,
-    hidden_size: 3584,
-    intermediate_size: 18944,
-    num_hidden_layers: 28,
-    num_attention_heads: 28,
-    num_key_value_heads: 4,
-    vocab_size: 152064,
-    tie_word_embeddings: false,
-  },
-};
 
 export const gpuBenchmark: Benchmark = {
   name: "gpu",
@@ -178,29 +134,15 @@ function usedMemory(): number {
 }
 
 async function runBaselines(
-  { root, signal, progress }: BenchmarkContext,
+  context: BenchmarkContext,
   model: object,
   device: string,
   { sequences, prompt, fresh, rows, length, rounds, warmup }: BenchSizes,
 ): Promise<Record<string, number>> {
   const numbers = { sequences, prompt, new: fresh, rows, length, rounds, warmup };
   const args = Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const python = process.env.LUDUS_PYTHON || "python3";
-  const script = join(root, "bench/gpu/baselines.py");
-  const child = spawn(python, [script, "--config", JSON.stringify(model), "--device", device, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    signal,
-  });
-  let out = "";
-  let said = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-4000);
-    for (const line of text.split("\n")) if (/^(generate|train)/.test(line)) progress(line);
-  });
-  const status = await new Promise<number | null>((resolve, reject) => child.on("close", resolve).on("error", reject));
-  if (status !== 0) throw new LudusError("baseline-failed", { got: said, expected: "measurements of transformers" });
-  return JSON.parse(out.trim().split("\n").at(-1)!);
+  return (await runPython(context, "bench/gpu/baselines.py", [
+    ...["--config", JSON.stringify(model), "--device", device],
+    ...args,
+  ])) as Record<string, number>;
 }

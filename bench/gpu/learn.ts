@@ -92,6 +92,14 @@ export const gpuLearnBenchmark: Benchmark = {
   },
 };
 
+/** Seconds of the rollouts of each step of a short run of search-QA with 25M parameters, 512 rollouts a step. */
+export async function rolloutSeconds(context: BenchmarkContext): Promise<number[]> {
+  const course = { ...courses["search-qa"], demonstrations: 2000, imitationSteps: 200 };
+  const options = { device: "cuda", seconds: "120", steps: "20", size: "middle" };
+  const { curve } = await learn(context, "search-qa", course, options);
+  return curve.map(({ rollout }) => rollout);
+}
+
 function readResults(file: string): Record<string, unknown> {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
@@ -100,13 +108,23 @@ function readResults(file: string): Record<string, unknown> {
   }
 }
 
+interface CurvePoint {
+  readonly step: number;
+  readonly success: number;
+  readonly seconds: number;
+  readonly entropy: number;
+  readonly mismatch: number;
+  /** Seconds of the step's rollouts. */
+  readonly rollout: number;
+}
+
 async function learn(
   { progress, signal }: BenchmarkContext,
   name: string,
   { env, demonstrations, noise, imitationSteps, algorithm }: Course,
   { device, seconds, steps, size }: { device: string; seconds: string; steps: string; size: string },
 ) {
-  const curve: { step: number; success: number; seconds: number; entropy: number; mismatch: number }[] = [];
+  const curve: CurvePoint[] = [];
   const times: Record<string, number> = {};
   const started = performance.now();
   let learningFrom = 0;
@@ -145,6 +163,7 @@ async function learn(
             seconds: elapsed(learningFrom),
             entropy: event.metrics[metric.entropy] ?? 0,
             mismatch: event.metrics[metric.mismatchMax] ?? 0,
+            rollout: event.metrics[metric.seconds("rollout")] ?? 0,
           };
           curve.push(point);
           for (const stage of ["rollout", "credit", "update"]) {

@@ -1,6 +1,7 @@
 """Batched sample requests on one stream: a message holds many requests, and replies that are ready together are one message.
 
-One future or task per request would cost more than its share of a decode step, so whole batches go to the compute thread.
+Both are arrays: a message object, future or task per request would cost more than its share of a decode step, so whole batches go
+to the compute thread.
 """
 
 from __future__ import annotations
@@ -8,15 +9,21 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import logging
 from array import array
 from collections import deque
 from collections.abc import Callable
+from itertools import accumulate
 
 import numpy as np
 
 from .active_request import ActiveRequest, Request
 from .errors import details_of
 from .protocol import messages
+
+log = logging.getLogger("ludus")
+#: As bytes of a reply.
+stops = ("stop-token", "stop-string", "max-tokens", "context-full")
 
 
 def request_of(request) -> Request:
@@ -41,6 +48,60 @@ def reply_of(active: ActiveRequest):
     return messages.SampleReply(**integers, **numbers, stop=active.stop)
 
 
+def requests_of(group) -> list[tuple[int, Request]]:
+    """The numbered requests of a group; their tokens are views of one array."""
+    options = group.options
+    shared = {
+        "temperature": options.temperature,
+        "top_p": options.top_p if options.HasField("top_p") else None,
+        "top_k": options.top_k if options.HasField("top_k") else None,
+        "stop_tokens": frozenset(options.stop_tokens),
+        "stop_strings": tuple(options.stop_strings),
+        "weights": options.weights or "policy",
+        "alternatives": options.alternatives,
+    }
+    numbers, lengths, tokens, most = (np.frombuffer(x, "<i4") for x in (group.numbers, group.lengths, group.tokens, group.max_tokens))
+    ends = accumulate(lengths.tolist())
+    seeds = np.frombuffer(group.seeds, "<f8").astype(np.int64)
+    each = zip(numbers.tolist(), lengths.tolist(), ends, most.tolist(), seeds.tolist(), group.rollouts, strict=True)
+    return [
+        (number, Request(tokens[end - length : end], limit, seed, rollout=rollout, **shared))
+        for number, length, end, limit, seed, rollout in each
+    ]
+
+
+def message_of(request: Request):
+    return messages.SampleRequest(
+        tokens=np.asarray(request.tokens, "<i4").tobytes(),
+        max_tokens=request.max_tokens,
+        seed=request.seed,
+        temperature=request.temperature,
+        top_p=request.top_p,
+        top_k=request.top_k,
+        stop_tokens=request.stop_tokens,
+        stop_strings=request.stop_strings,
+        rollout=request.rollout,
+        weights=request.weights,
+        alternatives=request.alternatives,
+    )
+
+
+def batch_of(replies: list):
+    """Replies as one message. An element is the number of a request with the request, or a message."""
+    plain = [reply for reply in replies if isinstance(reply, tuple)]
+    flat = {"tokens": array("i"), "logprobs": array("f"), "versions": array("i")}
+    for _, active in plain:
+        for name, values in flat.items():
+            values.extend(getattr(active, name))
+    return messages.SampleBatchReply(
+        numbers=array("i", [number for number, _ in plain]).tobytes(),
+        lengths=array("i", [len(active.tokens) for _, active in plain]).tobytes(),
+        stops=bytes([stops.index(active.stop) for _, active in plain]),
+        others=[reply for reply in replies if not isinstance(reply, tuple)],
+        **{name: values.tobytes() for name, values in flat.items()},
+    )
+
+
 class SampleStream:
     """`post` runs a call on the compute thread, `engine` is called there, `elsewhere` gives the rank that serves a rollout, None for this one."""
 
@@ -57,44 +118,63 @@ class SampleStream:
 
     def take(self, batch) -> None:
         own = []
-        for one in batch.requests:
-            call = self.elsewhere(one.request.rollout)
+        for group in batch.groups:
+            for number, request in requests_of(group):
+                call = self.elsewhere(request.rollout)
+                if call is None:
+                    own.append((number, request))
+                else:
+                    self.there[number] = asyncio.ensure_future(self._ask(call, number, request))
+        released = []
+        for rollout in batch.released:
+            call = self.elsewhere(rollout)
             if call is None:
-                own.append(one)
+                released.append(rollout)
             else:
-                self.there[one.number] = asyncio.ensure_future(self._ask(call, one))
-        if own:
-            self.post(lambda: [self._start(one) for one in own])
+                asyncio.ensure_future(self._release(call, rollout))
+        if own or released:
+            self.post(lambda: self._start(own, released))
         if batch.aborted:
-            self._abort(batch.aborted)
+            self._abort(np.frombuffer(batch.aborted, "<i4").tolist())
 
-    def _start(self, one) -> None:
-        try:
-            self.here[one.number] = self.engine().sample(request_of(one.request), functools.partial(self._finish, one.number))
-        except Exception as error:
-            self._finish(one.number, error)
+    def _start(self, own: list[tuple[int, Request]], released: list[str]) -> None:
+        engine = self.engine()
+        for rollout in released:
+            engine.sampler.release(rollout)
+        for number, request in own:
+            try:
+                self.here[number] = engine.sample(request, functools.partial(self._finish, number))
+            except Exception as error:
+                self._finish(number, error)
 
     def _finish(self, number: int, result: ActiveRequest | Exception) -> None:
         self.here.pop(number, None)
         if isinstance(result, Exception):
             self._put(messages.NumberedReply(number=number, error_json=json.dumps(details_of("Sample", result))))
-        else:
+        elif result.needs_logits:
             self._put(messages.NumberedReply(number=number, reply=reply_of(result)))
+        else:
+            self._put((number, result))
 
-    async def _ask(self, call: Callable, one) -> None:
+    async def _ask(self, call: Callable, number: int, request: Request) -> None:
         try:
-            self._put(messages.NumberedReply(number=one.number, reply=await call("Sample", one.request)))
+            self._put(messages.NumberedReply(number=number, reply=await call("Sample", message_of(request))))
         except Exception as error:
-            self._finish(one.number, error)
+            self._finish(number, error)
         finally:
-            self.there.pop(one.number, None)
+            self.there.pop(number, None)
 
-    def _abort(self, numbers) -> None:
+    async def _release(self, call: Callable, rollout: str) -> None:
+        try:
+            await call("Release", messages.ReleaseRequest(rollout=rollout))
+        except Exception as error:  # nobody waits for it, and idle slots are given to others anyway
+            log.debug("a rollout was not released: %s", error)
+
+    def _abort(self, numbers: list[int]) -> None:
         for number in numbers:
             if number in self.there:
                 self.there[number].cancel()
-        stopped = [*numbers]
-        self.post(lambda: [self.engine().sampler.abort(self.here.pop(n)) for n in stopped if n in self.here])
+        self.post(lambda: [self.engine().sampler.abort(self.here.pop(n)) for n in numbers if n in self.here])
 
     def _put(self, reply) -> None:
         # from either thread; the first reply of a message wakes the stream
@@ -112,7 +192,7 @@ class SampleStream:
             self.is_waking = False
             replies = [self.replies.popleft() for _ in range(len(self.replies))]
             if replies:
-                yield messages.SampleBatchReply(replies=replies)
+                yield batch_of(replies)
 
     def end(self) -> None:
         self.is_over = True

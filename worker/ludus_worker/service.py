@@ -34,8 +34,8 @@ message_bytes = 2**30
 server_options = [("grpc.max_receive_message_length", message_bytes), ("grpc.max_send_message_length", -1)]
 
 
-#: Seconds to wait for one more request, and for all of them together, while more are waiting than are active.
-next_request, all_requests = 0.002, 0.05
+#: Seconds to wait for one more request, and for all of them together, while requests are waiting and nothing is decoded.
+next_request, all_requests = 0.0005, 0.005
 
 
 class ComputeThread:

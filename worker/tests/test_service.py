@@ -25,8 +25,24 @@ def sample_request(max_tokens: int = 4, **options):
     return messages.SampleRequest(tokens=integers(prompt), max_tokens=max_tokens, seed=1, temperature=1.0, **options)
 
 
-def numbered(number: int, request):
-    return messages.NumberedSample(number=number, request=request)
+def group(numbers: list[int], max_tokens: list[int], rows: list[list[int]] | None = None, rollouts=None, **options):
+    rows = rows or [prompt] * len(numbers)
+    return messages.SampleGroup(
+        options=messages.SampleOptions(**({"temperature": 1.0} | options)),
+        numbers=integers(numbers),
+        lengths=integers([len(row) for row in rows]),
+        tokens=integers([token for row in rows for token in row]),
+        max_tokens=integers(max_tokens),
+        seeds=np.ones(len(numbers), "<f8").tobytes(),
+        rollouts=rollouts or [""] * len(numbers),
+    )
+
+
+def replies_of(message) -> dict:
+    """Tokens by number, or the message of a reply that has one of its own."""
+    numbers, lengths, tokens = (np.frombuffer(part, "<i4") for part in (message.numbers, message.lengths, message.tokens))
+    parts = np.split(tokens, np.cumsum(lengths)[:-1]) if len(numbers) else []
+    return dict(zip(numbers.tolist(), parts)) | {reply.number: reply for reply in message.others}
 
 
 class ServiceTest(unittest.IsolatedAsyncioTestCase):
@@ -240,27 +256,46 @@ class ServiceTest(unittest.IsolatedAsyncioTestCase):
                 yield message
 
         stream = self.call("SampleMany", requests())
-        bad = sample_request()
-        bad.tokens = integers([-1])
-        await outgoing.put(batch(requests=[numbered(4, sample_request(3)), numbered(7, bad), numbered(9, sample_request(5))]))
-        replies = await self.collect(stream, 3)
-        self.assertEqual(len(replies[4].reply.tokens) // 4, 3)
-        self.assertEqual(len(replies[9].reply.tokens) // 4, 5)
+        await outgoing.put(
+            batch(groups=[
+                group([4, 7, 9], [3, 3, 5], [prompt, [-1], prompt], stop_tokens=[299]),
+                group([12], [4], top_k=5, alternatives=2),
+            ])
+        )  # fmt: skip
+        replies = await self.collect(stream, 4)
+        self.assertEqual((len(replies[4]), len(replies[9])), (3, 5))
         self.assertEqual(json.loads(replies[7].error_json)["code"], "token-out-of-range")
         self.assertEqual(replies[7].reply.stop, "")
+        self.assertEqual(len(replies[12].reply.alternative_tokens) // 4, 8)
 
         # what is aborted gets no reply; the stream goes on
-        await outgoing.put(batch(requests=[numbered(10, sample_request(90))]))
-        await outgoing.put(batch(requests=[numbered(11, sample_request(2))], aborted=[10, 4, 1234]))
+        await outgoing.put(batch(groups=[group([10], [90])]))
+        await outgoing.put(batch(groups=[group([11], [2])], aborted=integers([10, 4, 1234])))
         self.assertEqual(set(await self.collect(stream, 1)), {11})
         await outgoing.put(None)
         self.assertIs(await stream.read(), grpc.aio.EOF)
 
+    async def test_a_rollout_is_released_over_the_stream(self):
+        await self.open()
+        batch = methods["SampleMany"][0]
+        outgoing: asyncio.Queue = asyncio.Queue()
+
+        async def requests():
+            while (message := await outgoing.get()) is not None:
+                yield message
+
+        stream = self.call("SampleMany", requests())
+        await outgoing.put(batch(groups=[group([1, 2], [3, 3], rollouts=["a", "b"])]))
+        await self.collect(stream, 2)
+        self.assertEqual(len(self.service.compute.engine.sampler.rows.by_slot), 2)
+        await outgoing.put(batch(released=["a", "never seen"]))
+        await self.until(lambda: len(self.service.compute.engine.sampler.rows.by_slot) == 1)
+        await outgoing.put(None)
+
     async def collect(self, stream, count: int) -> dict:
         found = {}
         while len(found) < count:
-            message = await asyncio.wait_for(stream.read(), 20)
-            found |= {reply.number: reply for reply in message.replies}
+            found |= replies_of(await asyncio.wait_for(stream.read(), 20))
         return found
 
     async def test_a_stream_that_breaks_frees_the_slots_of_its_requests(self):
@@ -268,7 +303,7 @@ class ServiceTest(unittest.IsolatedAsyncioTestCase):
         batch = methods["SampleMany"][0]
 
         async def requests():
-            yield batch(requests=[numbered(i, sample_request(90, rollout=f"r{i}")) for i in range(5)])
+            yield batch(groups=[group([*range(5)], [90] * 5, rollouts=[f"r{i}" for i in range(5)])])
             await asyncio.sleep(60)
 
         stream = self.call("SampleMany", requests())
@@ -282,7 +317,7 @@ class ServiceTest(unittest.IsolatedAsyncioTestCase):
 
         async def requests():
             await self.open(session="second")
-            yield batch(requests=[numbered(1, sample_request())])
+            yield batch(groups=[group([1], [4])])
 
         stream = self.call("SampleMany", requests())
         with self.assertRaises(grpc.aio.AioRpcError) as caught:

@@ -14,7 +14,7 @@ import { LudusError } from "../../errors.ts";
 import { Engine as EngineService } from "./engine_pb.ts";
 
 /** Raised by every change of engine.proto that an older side would misread. */
-export const protocol = 3;
+export const protocol = 4;
 
 export interface ConnectionOptions {
   /** "host:port" */

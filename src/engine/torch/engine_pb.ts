@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file engine.proto.
  */
 export const file_engine: GenFile = /*@__PURE__*/
-  fileDesc("CgxlbmdpbmUucHJvdG8SD2x1ZHVzLmVuZ2luZS52MSIgCgxIZWxsb1JlcXVlc3QSEAoIcHJvdG9jb2wYASABKAUipAEKCkhlbGxvUmVwbHkSEAoIcHJvdG9jb2wYASABKAUSFgoOd29ya2VyX3ZlcnNpb24YAiABKAkSOwoIdmVyc2lvbnMYAyADKAsyKS5sdWR1cy5lbmdpbmUudjEuSGVsbG9SZXBseS5WZXJzaW9uc0VudHJ5Gi8KDVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKlBAoLT3BlblJlcXVlc3QSEwoLY29uZmlnX2pzb24YASABKAkSDgoGZm9sZGVyGAIgASgJEhcKCnZhbHVlX2hlYWQYAyABKAhIAIgBARIMCgRzZWVkGAQgASgDEg4KBmRldmljZRgFIAEoCRINCgVkdHlwZRgGIAEoCRIPCgd0aHJlYWRzGAcgASgFEiMKBGxvcmEYCCABKAsyFS5sdWR1cy5lbmdpbmUudjEuTG9yYRIjChZjaGVja3BvaW50X2FjdGl2YXRpb25zGAkgASgISAGIAQESFAoHY29tcGlsZRgKIAEoCEgCiAEBEhoKEm1pY3JvX2JhdGNoX3Rva2VucxgLIAEoBRIQCghtYXhfcm93cxgMIAEoBRIXCg9tYXhfY2FjaGVfYnl0ZXMYDSABKAMSSQoPdG9rZW5pemVyX2ZpbGVzGA4gAygLMjAubHVkdXMuZW5naW5lLnYxLk9wZW5SZXF1ZXN0LlRva2VuaXplckZpbGVzRW50cnkSEwoLdG9rZW5fYnl0ZXMYDyABKAwSFQoNdG9rZW5fbGVuZ3RocxgQIAEoDBIPCgdzZXNzaW9uGBEgASgJGjUKE1Rva2VuaXplckZpbGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfdmFsdWVfaGVhZEIZChdfY2hlY2twb2ludF9hY3RpdmF0aW9uc0IKCghfY29tcGlsZSI0CgRMb3JhEgwKBHJhbmsYASABKAUSDQoFYWxwaGEYAiABKAESDwoHdGFyZ2V0cxgDIAMoCSKZAQoFU3RhdGUSDgoGZGV2aWNlGAEgASgJEhcKD3ZvY2FidWxhcnlfc2l6ZRgCIAEoBRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoBRISCgpwYXJhbWV0ZXJzGAQgASgDEhIKCmhhc192YWx1ZXMYBSABKAgSFgoOcG9saWN5X3ZlcnNpb24YBiABKAUSDwoHd2VpZ2h0cxgHIAMoCSL1AQoNU2FtcGxlUmVxdWVzdBIOCgZ0b2tlbnMYASABKAwSEgoKbWF4X3Rva2VucxgCIAEoBRIMCgRzZWVkGAMgASgDEhMKC3RlbXBlcmF0dXJlGAQgASgBEhIKBXRvcF9wGAUgASgBSACIAQESEgoFdG9wX2sYBiABKAVIAYgBARITCgtzdG9wX3Rva2VucxgHIAMoBRIUCgxzdG9wX3N0cmluZ3MYCCADKAkSDwoHcm9sbG91dBgJIAEoCRIPCgd3ZWlnaHRzGAogASgJEhQKDGFsdGVybmF0aXZlcxgLIAEoBUIICgZfdG9wX3BCCAoGX3RvcF9rIp8BCgtTYW1wbGVSZXBseRIOCgZ0b2tlbnMYASABKAwSEAoIbG9ncHJvYnMYAiABKAwSFAoMY3V0X2xvZ3Byb2JzGAMgASgMEhAKCHZlcnNpb25zGAQgASgMEgwKBHN0b3AYBSABKAkSGgoSYWx0ZXJuYXRpdmVfdG9rZW5zGAYgASgMEhwKFGFsdGVybmF0aXZlX2xvZ3Byb2JzGAcgASgMIlEKC1NhbXBsZUJhdGNoEjEKCHJlcXVlc3RzGAEgAygLMh8ubHVkdXMuZW5naW5lLnYxLk51bWJlcmVkU2FtcGxlEg8KB2Fib3J0ZWQYAiADKAMiUQoOTnVtYmVyZWRTYW1wbGUSDgoGbnVtYmVyGAEgASgDEi8KB3JlcXVlc3QYAiABKAsyHi5sdWR1cy5lbmdpbmUudjEuU2FtcGxlUmVxdWVzdCJDChBTYW1wbGVCYXRjaFJlcGx5Ei8KB3JlcGxpZXMYASADKAsyHi5sdWR1cy5lbmdpbmUudjEuTnVtYmVyZWRSZXBseSJgCg1OdW1iZXJlZFJlcGx5Eg4KBm51bWJlchgBIAEoAxIrCgVyZXBseRgCIAEoCzIcLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVSZXBseRISCgplcnJvcl9qc29uGAMgASgJIsYBCg5Gb3J3YXJkUmVxdWVzdBIKCgJpZBgBIAEoAxIPCgdsZW5ndGhzGAIgASgMEg4KBnRva2VucxgDIAEoDBIMCgRtYXNrGAQgASgMEhcKD2NhbmRpZGF0ZV9jb3VudBgFIAEoBRISCgpjYW5kaWRhdGVzGAYgASgMEg8KB3dlaWdodHMYByABKAkSEwoLdGVtcGVyYXR1cmUYCCABKAESFAoMYWx0ZXJuYXRpdmVzGAkgASgFEhAKCGRlZmVycmVkGAogASgIIpEBCgxGb3J3YXJkUmVwbHkSEAoIbG9ncHJvYnMYASABKAwSEQoJZW50cm9waWVzGAIgASgMEg4KBnZhbHVlcxgDIAEoDBISCgpjYW5kaWRhdGVzGAQgASgMEhoKEmFsdGVybmF0aXZlX3Rva2VucxgFIAEoDBIcChRhbHRlcm5hdGl2ZV9sb2dwcm9icxgGIAEoDCJmCg9CYWNrd2FyZFJlcXVlc3QSCgoCaWQYASABKAMSEAoIbG9ncHJvYnMYAiABKAwSEQoJZW50cm9waWVzGAMgASgMEg4KBnZhbHVlcxgEIAEoDBISCgpjYW5kaWRhdGVzGAUgASgMIrABCgtTdGVwUmVxdWVzdBIPCgd3ZWlnaHRzGAEgASgJEhUKDWxlYXJuaW5nX3JhdGUYAiABKAESFAoMd2VpZ2h0X2RlY2F5GAMgASgBEg0KBWJldGExGAQgASgBEg0KBWJldGEyGAUgASgBEg8KB2Vwc2lsb24YBiABKAESHgoRbWF4X2dyYWRpZW50X25vcm0YByABKAFIAIgBAUIUChJfbWF4X2dyYWRpZW50X25vcm0iXAoJU3RlcFJlcGx5EhUKDWdyYWRpZW50X25vcm0YASABKAESDwoHYXBwbGllZBgCIAEoCBIPCgdjbGlwcGVkGAMgASgIEhYKDnBvbGljeV92ZXJzaW9uGAQgASgFIkAKD1NuYXBzaG90UmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBGZyb20YAiABKAkSEQoJdHJhaW5hYmxlGAMgASgIIkQKDlJlbGVhc2VSZXF1ZXN0Eg8KB3dlaWdodHMYASABKAkSDwoHcm9sbG91dBgCIAEoCRIQCghmb3J3YXJkcxgDIAMoAyI2CgtTYXZlUmVxdWVzdBIRCglkaXJlY3RvcnkYASABKAkSFAoMYWRhcHRlcl9vbmx5GAIgASgIIjkKC0xvYWRSZXF1ZXN0EhEKCWRpcmVjdG9yeRgBIAEoCRIXCg9mcmVzaF9vcHRpbWl6ZXIYAiABKAgy/wUKBkVuZ2luZRJDCgVIZWxsbxIdLmx1ZHVzLmVuZ2luZS52MS5IZWxsb1JlcXVlc3QaGy5sdWR1cy5lbmdpbmUudjEuSGVsbG9SZXBseRI8CgRPcGVuEhwubHVkdXMuZW5naW5lLnYxLk9wZW5SZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlEkYKBlNhbXBsZRIeLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVSZXF1ZXN0GhwubHVkdXMuZW5naW5lLnYxLlNhbXBsZVJlcGx5ElEKClNhbXBsZU1hbnkSHC5sdWR1cy5lbmdpbmUudjEuU2FtcGxlQmF0Y2gaIS5sdWR1cy5lbmdpbmUudjEuU2FtcGxlQmF0Y2hSZXBseSgBMAESSQoHRm9yd2FyZBIfLmx1ZHVzLmVuZ2luZS52MS5Gb3J3YXJkUmVxdWVzdBodLmx1ZHVzLmVuZ2luZS52MS5Gb3J3YXJkUmVwbHkSRAoIQmFja3dhcmQSIC5sdWR1cy5lbmdpbmUudjEuQmFja3dhcmRSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlEkAKBFN0ZXASHC5sdWR1cy5lbmdpbmUudjEuU3RlcFJlcXVlc3QaGi5sdWR1cy5lbmdpbmUudjEuU3RlcFJlcGx5EkQKCFNuYXBzaG90EiAubHVkdXMuZW5naW5lLnYxLlNuYXBzaG90UmVxdWVzdBoWLmx1ZHVzLmVuZ2luZS52MS5TdGF0ZRJCCgdSZWxlYXNlEh8ubHVkdXMuZW5naW5lLnYxLlJlbGVhc2VSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlEjwKBFNhdmUSHC5sdWR1cy5lbmdpbmUudjEuU2F2ZVJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSPAoETG9hZBIcLmx1ZHVzLmVuZ2luZS52MS5Mb2FkUmVxdWVzdBoWLmx1ZHVzLmVuZ2luZS52MS5TdGF0ZWIGcHJvdG8z");
+  fileDesc("CgxlbmdpbmUucHJvdG8SD2x1ZHVzLmVuZ2luZS52MSIgCgxIZWxsb1JlcXVlc3QSEAoIcHJvdG9jb2wYASABKAUipAEKCkhlbGxvUmVwbHkSEAoIcHJvdG9jb2wYASABKAUSFgoOd29ya2VyX3ZlcnNpb24YAiABKAkSOwoIdmVyc2lvbnMYAyADKAsyKS5sdWR1cy5lbmdpbmUudjEuSGVsbG9SZXBseS5WZXJzaW9uc0VudHJ5Gi8KDVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKlBAoLT3BlblJlcXVlc3QSEwoLY29uZmlnX2pzb24YASABKAkSDgoGZm9sZGVyGAIgASgJEhcKCnZhbHVlX2hlYWQYAyABKAhIAIgBARIMCgRzZWVkGAQgASgDEg4KBmRldmljZRgFIAEoCRINCgVkdHlwZRgGIAEoCRIPCgd0aHJlYWRzGAcgASgFEiMKBGxvcmEYCCABKAsyFS5sdWR1cy5lbmdpbmUudjEuTG9yYRIjChZjaGVja3BvaW50X2FjdGl2YXRpb25zGAkgASgISAGIAQESFAoHY29tcGlsZRgKIAEoCEgCiAEBEhoKEm1pY3JvX2JhdGNoX3Rva2VucxgLIAEoBRIQCghtYXhfcm93cxgMIAEoBRIXCg9tYXhfY2FjaGVfYnl0ZXMYDSABKAMSSQoPdG9rZW5pemVyX2ZpbGVzGA4gAygLMjAubHVkdXMuZW5naW5lLnYxLk9wZW5SZXF1ZXN0LlRva2VuaXplckZpbGVzRW50cnkSEwoLdG9rZW5fYnl0ZXMYDyABKAwSFQoNdG9rZW5fbGVuZ3RocxgQIAEoDBIPCgdzZXNzaW9uGBEgASgJGjUKE1Rva2VuaXplckZpbGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfdmFsdWVfaGVhZEIZChdfY2hlY2twb2ludF9hY3RpdmF0aW9uc0IKCghfY29tcGlsZSI0CgRMb3JhEgwKBHJhbmsYASABKAUSDQoFYWxwaGEYAiABKAESDwoHdGFyZ2V0cxgDIAMoCSKZAQoFU3RhdGUSDgoGZGV2aWNlGAEgASgJEhcKD3ZvY2FidWxhcnlfc2l6ZRgCIAEoBRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoBRISCgpwYXJhbWV0ZXJzGAQgASgDEhIKCmhhc192YWx1ZXMYBSABKAgSFgoOcG9saWN5X3ZlcnNpb24YBiABKAUSDwoHd2VpZ2h0cxgHIAMoCSL1AQoNU2FtcGxlUmVxdWVzdBIOCgZ0b2tlbnMYASABKAwSEgoKbWF4X3Rva2VucxgCIAEoBRIMCgRzZWVkGAMgASgDEhMKC3RlbXBlcmF0dXJlGAQgASgBEhIKBXRvcF9wGAUgASgBSACIAQESEgoFdG9wX2sYBiABKAVIAYgBARITCgtzdG9wX3Rva2VucxgHIAMoBRIUCgxzdG9wX3N0cmluZ3MYCCADKAkSDwoHcm9sbG91dBgJIAEoCRIPCgd3ZWlnaHRzGAogASgJEhQKDGFsdGVybmF0aXZlcxgLIAEoBUIICgZfdG9wX3BCCAoGX3RvcF9rIp8BCgtTYW1wbGVSZXBseRIOCgZ0b2tlbnMYASABKAwSEAoIbG9ncHJvYnMYAiABKAwSFAoMY3V0X2xvZ3Byb2JzGAMgASgMEhAKCHZlcnNpb25zGAQgASgMEgwKBHN0b3AYBSABKAkSGgoSYWx0ZXJuYXRpdmVfdG9rZW5zGAYgASgMEhwKFGFsdGVybmF0aXZlX2xvZ3Byb2JzGAcgASgMIl4KC1NhbXBsZUJhdGNoEiwKBmdyb3VwcxgBIAMoCzIcLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVHcm91cBIPCgdhYm9ydGVkGAIgASgMEhAKCHJlbGVhc2VkGAMgAygJIrIBCg1TYW1wbGVPcHRpb25zEhMKC3RlbXBlcmF0dXJlGAEgASgBEhIKBXRvcF9wGAIgASgBSACIAQESEgoFdG9wX2sYAyABKAVIAYgBARITCgtzdG9wX3Rva2VucxgEIAMoBRIUCgxzdG9wX3N0cmluZ3MYBSADKAkSDwoHd2VpZ2h0cxgGIAEoCRIUCgxhbHRlcm5hdGl2ZXMYByABKAVCCAoGX3RvcF9wQggKBl90b3BfayKlAQoLU2FtcGxlR3JvdXASLwoHb3B0aW9ucxgBIAEoCzIeLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVPcHRpb25zEg8KB251bWJlcnMYAiABKAwSDwoHbGVuZ3RocxgDIAEoDBIOCgZ0b2tlbnMYBCABKAwSEgoKbWF4X3Rva2VucxgFIAEoDBINCgVzZWVkcxgGIAEoDBIQCghyb2xsb3V0cxgHIAMoCSKnAQoQU2FtcGxlQmF0Y2hSZXBseRIPCgdudW1iZXJzGAEgASgMEg8KB2xlbmd0aHMYAiABKAwSDgoGdG9rZW5zGAMgASgMEhAKCGxvZ3Byb2JzGAQgASgMEhAKCHZlcnNpb25zGAUgASgMEg0KBXN0b3BzGAYgASgMEi4KBm90aGVycxgHIAMoCzIeLmx1ZHVzLmVuZ2luZS52MS5OdW1iZXJlZFJlcGx5ImAKDU51bWJlcmVkUmVwbHkSDgoGbnVtYmVyGAEgASgFEisKBXJlcGx5GAIgASgLMhwubHVkdXMuZW5naW5lLnYxLlNhbXBsZVJlcGx5EhIKCmVycm9yX2pzb24YAyABKAkixgEKDkZvcndhcmRSZXF1ZXN0EgoKAmlkGAEgASgDEg8KB2xlbmd0aHMYAiABKAwSDgoGdG9rZW5zGAMgASgMEgwKBG1hc2sYBCABKAwSFwoPY2FuZGlkYXRlX2NvdW50GAUgASgFEhIKCmNhbmRpZGF0ZXMYBiABKAwSDwoHd2VpZ2h0cxgHIAEoCRITCgt0ZW1wZXJhdHVyZRgIIAEoARIUCgxhbHRlcm5hdGl2ZXMYCSABKAUSEAoIZGVmZXJyZWQYCiABKAgikQEKDEZvcndhcmRSZXBseRIQCghsb2dwcm9icxgBIAEoDBIRCgllbnRyb3BpZXMYAiABKAwSDgoGdmFsdWVzGAMgASgMEhIKCmNhbmRpZGF0ZXMYBCABKAwSGgoSYWx0ZXJuYXRpdmVfdG9rZW5zGAUgASgMEhwKFGFsdGVybmF0aXZlX2xvZ3Byb2JzGAYgASgMImYKD0JhY2t3YXJkUmVxdWVzdBIKCgJpZBgBIAEoAxIQCghsb2dwcm9icxgCIAEoDBIRCgllbnRyb3BpZXMYAyABKAwSDgoGdmFsdWVzGAQgASgMEhIKCmNhbmRpZGF0ZXMYBSABKAwisAEKC1N0ZXBSZXF1ZXN0Eg8KB3dlaWdodHMYASABKAkSFQoNbGVhcm5pbmdfcmF0ZRgCIAEoARIUCgx3ZWlnaHRfZGVjYXkYAyABKAESDQoFYmV0YTEYBCABKAESDQoFYmV0YTIYBSABKAESDwoHZXBzaWxvbhgGIAEoARIeChFtYXhfZ3JhZGllbnRfbm9ybRgHIAEoAUgAiAEBQhQKEl9tYXhfZ3JhZGllbnRfbm9ybSJcCglTdGVwUmVwbHkSFQoNZ3JhZGllbnRfbm9ybRgBIAEoARIPCgdhcHBsaWVkGAIgASgIEg8KB2NsaXBwZWQYAyABKAgSFgoOcG9saWN5X3ZlcnNpb24YBCABKAUiQAoPU25hcHNob3RSZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEZnJvbRgCIAEoCRIRCgl0cmFpbmFibGUYAyABKAgiRAoOUmVsZWFzZVJlcXVlc3QSDwoHd2VpZ2h0cxgBIAEoCRIPCgdyb2xsb3V0GAIgASgJEhAKCGZvcndhcmRzGAMgAygDIjYKC1NhdmVSZXF1ZXN0EhEKCWRpcmVjdG9yeRgBIAEoCRIUCgxhZGFwdGVyX29ubHkYAiABKAgiOQoLTG9hZFJlcXVlc3QSEQoJZGlyZWN0b3J5GAEgASgJEhcKD2ZyZXNoX29wdGltaXplchgCIAEoCDL/BQoGRW5naW5lEkMKBUhlbGxvEh0ubHVkdXMuZW5naW5lLnYxLkhlbGxvUmVxdWVzdBobLmx1ZHVzLmVuZ2luZS52MS5IZWxsb1JlcGx5EjwKBE9wZW4SHC5sdWR1cy5lbmdpbmUudjEuT3BlblJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSRgoGU2FtcGxlEh4ubHVkdXMuZW5naW5lLnYxLlNhbXBsZVJlcXVlc3QaHC5sdWR1cy5lbmdpbmUudjEuU2FtcGxlUmVwbHkSUQoKU2FtcGxlTWFueRIcLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVCYXRjaBohLmx1ZHVzLmVuZ2luZS52MS5TYW1wbGVCYXRjaFJlcGx5KAEwARJJCgdGb3J3YXJkEh8ubHVkdXMuZW5naW5lLnYxLkZvcndhcmRSZXF1ZXN0Gh0ubHVkdXMuZW5naW5lLnYxLkZvcndhcmRSZXBseRJECghCYWNrd2FyZBIgLmx1ZHVzLmVuZ2luZS52MS5CYWNrd2FyZFJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSQAoEU3RlcBIcLmx1ZHVzLmVuZ2luZS52MS5TdGVwUmVxdWVzdBoaLmx1ZHVzLmVuZ2luZS52MS5TdGVwUmVwbHkSRAoIU25hcHNob3QSIC5sdWR1cy5lbmdpbmUudjEuU25hcHNob3RSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlEkIKB1JlbGVhc2USHy5sdWR1cy5lbmdpbmUudjEuUmVsZWFzZVJlcXVlc3QaFi5sdWR1cy5lbmdpbmUudjEuU3RhdGUSPAoEU2F2ZRIcLmx1ZHVzLmVuZ2luZS52MS5TYXZlUmVxdWVzdBoWLmx1ZHVzLmVuZ2luZS52MS5TdGF0ZRI8CgRMb2FkEhwubHVkdXMuZW5naW5lLnYxLkxvYWRSZXF1ZXN0GhYubHVkdXMuZW5naW5lLnYxLlN0YXRlYgZwcm90bzM");
 
 /**
  * @generated from message ludus.engine.v1.HelloRequest
@@ -369,16 +369,23 @@ export const SampleReplySchema: GenMessage<SampleReply> = /*@__PURE__*/
  */
 export type SampleBatch = Message<"ludus.engine.v1.SampleBatch"> & {
   /**
-   * @generated from field: repeated ludus.engine.v1.NumberedSample requests = 1;
+   * @generated from field: repeated ludus.engine.v1.SampleGroup groups = 1;
    */
-  requests: NumberedSample[];
+  groups: SampleGroup[];
 
   /**
-   * Numbers of requests whose slots are to be freed.
+   * Numbers of requests whose slots are to be freed, int32.
    *
-   * @generated from field: repeated int64 aborted = 2;
+   * @generated from field: bytes aborted = 2;
    */
-  aborted: bigint[];
+  aborted: Uint8Array;
+
+  /**
+   * Rollouts that have ended: their KV cache can be freed.
+   *
+   * @generated from field: repeated string released = 3;
+   */
+  released: string[];
 };
 
 /**
@@ -389,35 +396,147 @@ export const SampleBatchSchema: GenMessage<SampleBatch> = /*@__PURE__*/
   messageDesc(file_engine, 7);
 
 /**
- * @generated from message ludus.engine.v1.NumberedSample
+ * @generated from message ludus.engine.v1.SampleOptions
  */
-export type NumberedSample = Message<"ludus.engine.v1.NumberedSample"> & {
+export type SampleOptions = Message<"ludus.engine.v1.SampleOptions"> & {
   /**
-   * @generated from field: int64 number = 1;
+   * @generated from field: double temperature = 1;
    */
-  number: bigint;
+  temperature: number;
 
   /**
-   * @generated from field: ludus.engine.v1.SampleRequest request = 2;
+   * @generated from field: optional double top_p = 2;
    */
-  request?: SampleRequest | undefined;
+  topP?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 top_k = 3;
+   */
+  topK?: number | undefined;
+
+  /**
+   * @generated from field: repeated int32 stop_tokens = 4;
+   */
+  stopTokens: number[];
+
+  /**
+   * @generated from field: repeated string stop_strings = 5;
+   */
+  stopStrings: string[];
+
+  /**
+   * @generated from field: string weights = 6;
+   */
+  weights: string;
+
+  /**
+   * @generated from field: int32 alternatives = 7;
+   */
+  alternatives: number;
 };
 
 /**
- * Describes the message ludus.engine.v1.NumberedSample.
- * Use `create(NumberedSampleSchema)` to create a new message.
+ * Describes the message ludus.engine.v1.SampleOptions.
+ * Use `create(SampleOptionsSchema)` to create a new message.
  */
-export const NumberedSampleSchema: GenMessage<NumberedSample> = /*@__PURE__*/
+export const SampleOptionsSchema: GenMessage<SampleOptions> = /*@__PURE__*/
   messageDesc(file_engine, 8);
+
+/**
+ * Requests with the same options.
+ *
+ * @generated from message ludus.engine.v1.SampleGroup
+ */
+export type SampleGroup = Message<"ludus.engine.v1.SampleGroup"> & {
+  /**
+   * @generated from field: ludus.engine.v1.SampleOptions options = 1;
+   */
+  options?: SampleOptions | undefined;
+
+  /**
+   * Chosen by the client: int32, by which replies are known.
+   *
+   * @generated from field: bytes numbers = 2;
+   */
+  numbers: Uint8Array;
+
+  /**
+   * @generated from field: bytes lengths = 3;
+   */
+  lengths: Uint8Array;
+
+  /**
+   * @generated from field: bytes tokens = 4;
+   */
+  tokens: Uint8Array;
+
+  /**
+   * @generated from field: bytes max_tokens = 5;
+   */
+  maxTokens: Uint8Array;
+
+  /**
+   * Whole numbers below 2^53, as float64.
+   *
+   * @generated from field: bytes seeds = 6;
+   */
+  seeds: Uint8Array;
+
+  /**
+   * @generated from field: repeated string rollouts = 7;
+   */
+  rollouts: string[];
+};
+
+/**
+ * Describes the message ludus.engine.v1.SampleGroup.
+ * Use `create(SampleGroupSchema)` to create a new message.
+ */
+export const SampleGroupSchema: GenMessage<SampleGroup> = /*@__PURE__*/
+  messageDesc(file_engine, 9);
 
 /**
  * @generated from message ludus.engine.v1.SampleBatchReply
  */
 export type SampleBatchReply = Message<"ludus.engine.v1.SampleBatchReply"> & {
   /**
-   * @generated from field: repeated ludus.engine.v1.NumberedReply replies = 1;
+   * @generated from field: bytes numbers = 1;
    */
-  replies: NumberedReply[];
+  numbers: Uint8Array;
+
+  /**
+   * @generated from field: bytes lengths = 2;
+   */
+  lengths: Uint8Array;
+
+  /**
+   * @generated from field: bytes tokens = 3;
+   */
+  tokens: Uint8Array;
+
+  /**
+   * @generated from field: bytes logprobs = 4;
+   */
+  logprobs: Uint8Array;
+
+  /**
+   * @generated from field: bytes versions = 5;
+   */
+  versions: Uint8Array;
+
+  /**
+   * One byte each: an index into stop-token, stop-string, max-tokens, context-full.
+   *
+   * @generated from field: bytes stops = 6;
+   */
+  stops: Uint8Array;
+
+  /**
+   * Those with truncated distributions or alternatives, and errors.
+   *
+   * @generated from field: repeated ludus.engine.v1.NumberedReply others = 7;
+   */
+  others: NumberedReply[];
 };
 
 /**
@@ -425,16 +544,16 @@ export type SampleBatchReply = Message<"ludus.engine.v1.SampleBatchReply"> & {
  * Use `create(SampleBatchReplySchema)` to create a new message.
  */
 export const SampleBatchReplySchema: GenMessage<SampleBatchReply> = /*@__PURE__*/
-  messageDesc(file_engine, 9);
+  messageDesc(file_engine, 10);
 
 /**
  * @generated from message ludus.engine.v1.NumberedReply
  */
 export type NumberedReply = Message<"ludus.engine.v1.NumberedReply"> & {
   /**
-   * @generated from field: int64 number = 1;
+   * @generated from field: int32 number = 1;
    */
-  number: bigint;
+  number: number;
 
   /**
    * @generated from field: ludus.engine.v1.SampleReply reply = 2;
@@ -454,7 +573,7 @@ export type NumberedReply = Message<"ludus.engine.v1.NumberedReply"> & {
  * Use `create(NumberedReplySchema)` to create a new message.
  */
 export const NumberedReplySchema: GenMessage<NumberedReply> = /*@__PURE__*/
-  messageDesc(file_engine, 10);
+  messageDesc(file_engine, 11);
 
 /**
  * @generated from message ludus.engine.v1.ForwardRequest
@@ -522,7 +641,7 @@ export type ForwardRequest = Message<"ludus.engine.v1.ForwardRequest"> & {
  * Use `create(ForwardRequestSchema)` to create a new message.
  */
 export const ForwardRequestSchema: GenMessage<ForwardRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 11);
+  messageDesc(file_engine, 12);
 
 /**
  * @generated from message ludus.engine.v1.ForwardReply
@@ -564,7 +683,7 @@ export type ForwardReply = Message<"ludus.engine.v1.ForwardReply"> & {
  * Use `create(ForwardReplySchema)` to create a new message.
  */
 export const ForwardReplySchema: GenMessage<ForwardReply> = /*@__PURE__*/
-  messageDesc(file_engine, 12);
+  messageDesc(file_engine, 13);
 
 /**
  * @generated from message ludus.engine.v1.BackwardRequest
@@ -603,7 +722,7 @@ export type BackwardRequest = Message<"ludus.engine.v1.BackwardRequest"> & {
  * Use `create(BackwardRequestSchema)` to create a new message.
  */
 export const BackwardRequestSchema: GenMessage<BackwardRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 13);
+  messageDesc(file_engine, 14);
 
 /**
  * @generated from message ludus.engine.v1.StepRequest
@@ -650,7 +769,7 @@ export type StepRequest = Message<"ludus.engine.v1.StepRequest"> & {
  * Use `create(StepRequestSchema)` to create a new message.
  */
 export const StepRequestSchema: GenMessage<StepRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 14);
+  messageDesc(file_engine, 15);
 
 /**
  * @generated from message ludus.engine.v1.StepReply
@@ -682,7 +801,7 @@ export type StepReply = Message<"ludus.engine.v1.StepReply"> & {
  * Use `create(StepReplySchema)` to create a new message.
  */
 export const StepReplySchema: GenMessage<StepReply> = /*@__PURE__*/
-  messageDesc(file_engine, 15);
+  messageDesc(file_engine, 16);
 
 /**
  * @generated from message ludus.engine.v1.SnapshotRequest
@@ -709,7 +828,7 @@ export type SnapshotRequest = Message<"ludus.engine.v1.SnapshotRequest"> & {
  * Use `create(SnapshotRequestSchema)` to create a new message.
  */
 export const SnapshotRequestSchema: GenMessage<SnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 16);
+  messageDesc(file_engine, 17);
 
 /**
  * @generated from message ludus.engine.v1.ReleaseRequest
@@ -736,7 +855,7 @@ export type ReleaseRequest = Message<"ludus.engine.v1.ReleaseRequest"> & {
  * Use `create(ReleaseRequestSchema)` to create a new message.
  */
 export const ReleaseRequestSchema: GenMessage<ReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 17);
+  messageDesc(file_engine, 18);
 
 /**
  * @generated from message ludus.engine.v1.SaveRequest
@@ -760,7 +879,7 @@ export type SaveRequest = Message<"ludus.engine.v1.SaveRequest"> & {
  * Use `create(SaveRequestSchema)` to create a new message.
  */
 export const SaveRequestSchema: GenMessage<SaveRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 18);
+  messageDesc(file_engine, 19);
 
 /**
  * @generated from message ludus.engine.v1.LoadRequest
@@ -784,7 +903,7 @@ export type LoadRequest = Message<"ludus.engine.v1.LoadRequest"> & {
  * Use `create(LoadRequestSchema)` to create a new message.
  */
 export const LoadRequestSchema: GenMessage<LoadRequest> = /*@__PURE__*/
-  messageDesc(file_engine, 19);
+  messageDesc(file_engine, 20);
 
 /**
  * @generated from service ludus.engine.v1.Engine
@@ -820,7 +939,7 @@ export const Engine: GenService<{
   },
   /**
    * Batched sample requests on one stream: requests of one tick of the event loop are one message, and so are replies that are
-   * ready together. One call per request would cost more than sampling from a small model.
+   * ready together, as arrays. One call or message object per request would cost more than sampling from a small model.
    *
    * @generated from rpc ludus.engine.v1.Engine.SampleMany
    */

@@ -16,14 +16,15 @@ import type {
   BackwardRequestSchema,
   ForwardReply,
   ForwardRequestSchema,
+  SampleBatchReply,
+  SampleOptionsSchema,
   SampleReply,
-  SampleRequestSchema,
   StepRequestSchema,
 } from "./engine_pb.ts";
 
 // Between the contract's objects and the messages of engine.proto. Arrays are little-endian, as every machine Node runs on is.
 
-export function bytesOf(array: Int32Array | Float32Array): Uint8Array {
+export function bytesOf(array: Int32Array | Float32Array | Float64Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
@@ -31,20 +32,52 @@ export function bytesOf(array: Int32Array | Float32Array): Uint8Array {
 export const integersOf = (bytes: Uint8Array): Int32Array => new Int32Array(bytes.slice().buffer);
 export const floatsOf = (bytes: Uint8Array): Float32Array => new Float32Array(bytes.slice().buffer);
 
-export function sampleMessage(request: SampleRequest): MessageInitShape<typeof SampleRequestSchema> {
+/** What requests of one group have in common. */
+export function sampleOptions(request: SampleRequest): MessageInitShape<typeof SampleOptionsSchema> {
   const { topP, topK } = request;
   return {
-    tokens: bytesOf(Int32Array.from(request.tokens)),
-    maxTokens: request.maxTokens,
-    seed: BigInt(request.seed),
     temperature: request.temperature ?? 1,
     ...defined({ topP, topK }),
     stopTokens: [...(request.stopTokens ?? [])],
     stopStrings: [...(request.stopStrings ?? [])],
-    rollout: request.rollout ?? "",
     weights: request.weights ?? policyWeights,
     alternatives: request.alternatives ?? 0,
   };
+}
+
+/** Requests with equal keys have equal options. */
+export function optionsKey({ temperature, topP, topK, stopTokens, stopStrings, weights, alternatives }: SampleRequest) {
+  const strings = stopStrings === undefined || stopStrings.length === 0 ? "" : JSON.stringify(stopStrings);
+  return `${temperature} ${topP} ${topK} ${stopTokens} ${alternatives} ${weights} ${strings}`;
+}
+
+/** One array after the other. */
+export function concatenated(rows: readonly ArrayLike<number>[]): Int32Array {
+  const all = new Int32Array(rows.reduce((sum, row) => sum + row.length, 0));
+  let at = 0;
+  for (const row of rows) {
+    all.set(row, at);
+    at += row.length;
+  }
+  return all;
+}
+
+const stops: readonly SampleStop[] = ["stop-token", "stop-string", "max-tokens", "context-full"];
+
+/** The samples of a message, with their numbers, but for `others`. */
+export function* samplesOf(reply: SampleBatchReply): Generator<[number, Sample]> {
+  const [numbers, lengths] = [integersOf(reply.numbers), integersOf(reply.lengths)];
+  const [tokens, versions, logprobs] = [integersOf(reply.tokens), integersOf(reply.versions), floatsOf(reply.logprobs)];
+  let at = 0;
+  for (let i = 0; i < numbers.length; i++) {
+    const end = at + lengths[i];
+    const stop = stops[reply.stops[i]];
+    yield [
+      numbers[i],
+      { tokens: tokens.slice(at, end), logprobs: logprobs.slice(at, end), versions: versions.slice(at, end), stop },
+    ];
+    at = end;
+  }
 }
 
 export function toSample(reply: SampleReply, { topP = 1, topK, alternatives: count }: SampleRequest): Sample {

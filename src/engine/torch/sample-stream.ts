@@ -1,17 +1,23 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import type { Sample, SampleRequest } from "../engine.ts";
 import { type Connection, workerError } from "./connection.ts";
-import { type NumberedSample, NumberedSampleSchema, type SampleReply, type SampleRequestSchema } from "./engine_pb.ts";
+import { type SampleBatch, SampleBatchSchema, SampleGroupSchema } from "./engine_pb.ts";
+import { bytesOf, concatenated, optionsKey, sampleOptions, samplesOf, toSample } from "./messages.ts";
 
 interface Waiting {
-  resolve(reply: SampleReply): void;
+  readonly request: SampleRequest;
+  resolve(sample: Sample): void;
   reject(error: unknown): void;
 }
 
-/** What is sent in one message. */
+/** What is sent in one message: requests by what they have in common. */
 interface Batch {
-  requests: NumberedSample[];
-  aborted: bigint[];
+  groups: Map<string, { numbers: number[]; requests: SampleRequest[] }>;
+  aborted: number[];
+  released: string[];
 }
+
+const emptyBatch = (): Batch => ({ groups: new Map(), aborted: [], released: [] });
 
 /**
  * Batched sample requests on one stream: requests of one tick of the event loop are one message, and so are replies that are ready
@@ -19,9 +25,9 @@ interface Batch {
  */
 export class SampleStream {
   readonly #connection: Connection;
-  readonly #waiting = new Map<bigint, Waiting>();
-  #next = 0n;
-  #batch: Batch = { requests: [], aborted: [] };
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 0;
+  #batch = emptyBatch();
   #wake: (() => void) | undefined;
   #isOpen = false;
 
@@ -29,25 +35,46 @@ export class SampleStream {
     this.#connection = connection;
   }
 
-  sample(request: MessageInitShape<typeof SampleRequestSchema>, signal?: AbortSignal): Promise<SampleReply> {
-    const number = this.#next++;
-    const { promise, resolve, reject } = Promise.withResolvers<SampleReply>();
-    const abort = () => {
-      if (!this.#waiting.delete(number)) return;
-      this.#batch.aborted.push(number);
+  sample(request: SampleRequest, signal?: AbortSignal): Promise<Sample> {
+    const number = this.#next;
+    // as int32 on the way; no request waits for so many others
+    this.#next = (this.#next + 1) & 0x7fffffff;
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        if (!this.#waiting.delete(number)) return;
+        this.#batch.aborted.push(number);
+        this.#send();
+        reject(signal?.reason);
+      };
+      const unless = <T>(settle: (value: T) => void) =>
+        signal === undefined
+          ? settle
+          : (value: T) => {
+              signal.removeEventListener("abort", abort);
+              settle(value);
+            };
+      signal?.addEventListener("abort", abort, { once: true });
+      this.#waiting.set(number, { request, resolve: unless(resolve), reject: unless(reject) });
+      const key = optionsKey(request);
+      const group = this.#batch.groups.get(key);
+      if (group === undefined) this.#batch.groups.set(key, { numbers: [number], requests: [request] });
+      else {
+        group.numbers.push(number);
+        group.requests.push(request);
+      }
       this.#send();
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", abort, { once: true });
-    this.#waiting.set(number, { resolve, reject });
-    this.#batch.requests.push(create(NumberedSampleSchema, { number, request }));
-    if (this.#isOpen) this.#send();
-    else void this.#openStream();
-    return promise.finally(() => signal?.removeEventListener("abort", abort));
+    });
+  }
+
+  /** Nobody waits for it: the worker frees the KV cache when it reads the message, and idle ones anyway when it needs room. */
+  release(rollout: string): void {
+    this.#batch.released.push(rollout);
+    this.#send();
   }
 
   #send(): void {
-    this.#wake?.();
+    if (this.#isOpen) this.#wake?.();
+    else void this.#openStream();
   }
 
   async #openStream(): Promise<void> {
@@ -55,14 +82,12 @@ export class SampleStream {
     const stop = new AbortController();
     try {
       const incoming = this.#connection.open("sample").sampleMany(this.#batches(stop.signal), { signal: stop.signal });
-      for await (const { replies } of incoming) {
-        for (const { number, reply, errorJson } of replies) {
-          const waiting = this.#waiting.get(number);
-          // undefined: it was aborted meanwhile
-          if (waiting === undefined) continue;
-          this.#waiting.delete(number);
-          if (reply === undefined) waiting.reject(workerError(errorJson));
-          else waiting.resolve(reply);
+      for await (const reply of incoming) {
+        for (const [number, sample] of samplesOf(reply)) this.#take(number)?.resolve(sample);
+        for (const { number, reply: other, errorJson } of reply.others) {
+          const waiting = this.#take(number);
+          if (other === undefined) waiting?.reject(workerError(errorJson));
+          else waiting?.resolve(toSample(other, waiting.request));
         }
       }
       await this.#fail(new Error("the worker ended the call"));
@@ -73,10 +98,18 @@ export class SampleStream {
     }
   }
 
-  /** Yields the requests and aborts of each tick, until the stream is closed. */
-  async *#batches(closed: AbortSignal): AsyncGenerator<Batch> {
+  /** Undefined where it was aborted meanwhile. */
+  #take(number: number): Waiting | undefined {
+    const waiting = this.#waiting.get(number);
+    this.#waiting.delete(number);
+    return waiting;
+  }
+
+  /** Yields the requests, aborts and releases of each tick, until the stream is closed. */
+  async *#batches(closed: AbortSignal): AsyncGenerator<SampleBatch> {
     while (!closed.aborted) {
-      if (this.#batch.requests.length === 0 && this.#batch.aborted.length === 0) {
+      const { groups, aborted, released } = this.#batch;
+      if (groups.size === 0 && aborted.length === 0 && released.length === 0) {
         const { promise, resolve } = Promise.withResolvers<void>();
         this.#wake = resolve;
         closed.addEventListener("abort", () => resolve(), { once: true });
@@ -86,17 +119,35 @@ export class SampleStream {
       // one tick of the event loop, so that requests made together are sent together
       await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#batch;
-      this.#batch = { requests: [], aborted: [] };
-      yield batch;
+      this.#batch = emptyBatch();
+      yield batchMessage(batch);
     }
   }
 
   async #fail(error: unknown): Promise<void> {
     const lost = [...this.#waiting.values()];
     this.#waiting.clear();
-    this.#batch = { requests: [], aborted: [] };
+    this.#batch = emptyBatch();
     this.#isOpen = false;
     const explained = await this.#connection.explain(error, "sample");
     for (const { reject } of lost) reject(explained);
   }
+}
+
+function batchMessage({ groups, aborted, released }: Batch): SampleBatch {
+  return create(SampleBatchSchema, {
+    groups: Array.from(groups.values(), ({ numbers, requests }) =>
+      create(SampleGroupSchema, {
+        options: sampleOptions(requests[0]),
+        numbers: bytesOf(Int32Array.from(numbers)),
+        lengths: bytesOf(Int32Array.from(requests, ({ tokens }) => tokens.length)),
+        tokens: bytesOf(concatenated(requests.map(({ tokens }) => tokens))),
+        maxTokens: bytesOf(Int32Array.from(requests, ({ maxTokens }) => maxTokens)),
+        seeds: bytesOf(Float64Array.from(requests, ({ seed }) => seed)),
+        rollouts: requests.map(({ rollout = "" }) => rollout),
+      }),
+    ),
+    aborted: bytesOf(Int32Array.from(aborted)),
+    released,
+  });
 }

@@ -27,15 +27,7 @@ import { checkRopeLength } from "../model/rope.ts";
 import { Connection, type TlsOptions } from "./connection.ts";
 import type { State } from "./engine_pb.ts";
 import { findPython } from "./find-python.ts";
-import {
-  backwardMessage,
-  bytesOf,
-  forwardMessage,
-  sampleMessage,
-  stepMessage,
-  toForward,
-  toSample,
-} from "./messages.ts";
+import { backwardMessage, bytesOf, forwardMessage, stepMessage, toForward } from "./messages.ts";
 import type { RemoteSampler } from "./remote-sampler.ts";
 import { SampleStream } from "./sample-stream.ts";
 import { WorkerProcess } from "./worker-process.ts";
@@ -254,8 +246,7 @@ class TorchEngine implements Engine {
     const { sampler } = this.#options;
     if (sampler !== undefined && (request.weights ?? policyWeights) === policyWeights)
       return await sampler.sample(request, signal);
-    const message = sampleMessage(request);
-    return toSample(await this.#samples.sample(message, signal), request);
+    return await this.#samples.sample(request, signal);
   }
 
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<Forward> {
@@ -314,7 +305,9 @@ class TorchEngine implements Engine {
   }
 
   async release({ weights = "", rollout = "" }: { weights?: string; rollout?: string }): Promise<void> {
-    this.#take(await this.#connection.call("release", (client, more) => client.release({ weights, rollout }, more)));
+    if (rollout !== "") this.#samples.release(rollout);
+    if (weights === "") return;
+    this.#take(await this.#connection.call("release", (client, more) => client.release({ weights }, more)));
   }
 
   #forget(id: number): void {

@@ -1,0 +1,56 @@
+const shared = {
+  architectures: ["Qwen2ForCausalLM"],
+  model_type: "qwen2",
+  rms_norm_eps: 1e-6,
+  rope_theta: 1e6,
+  max_position_embeddings: 4096,
+  hidden_act: "silu",
+  initializer_range: 0.02,
+  bos_token_id: null,
+  eos_token_id: null,
+  pad_token_id: null,
+};
+/** Configurations with random weights, as transformers reads them. */
+export const models = {
+  small: {
+    ...shared,
+    hidden_size: 64,
+    intermediate_size: 128,
+    num_hidden_layers: 2,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
+    vocab_size: 1000,
+    tie_word_embeddings: true,
+  },
+  // about 25M parameters and a vocabulary of bytes
+  quarter: {
+    ...shared,
+    hidden_size: 512,
+    intermediate_size: 1408,
+    num_hidden_layers: 8,
+    num_attention_heads: 8,
+    num_key_value_heads: 8,
+    vocab_size: 512,
+    tie_word_embeddings: true,
+  },
+  half: {
+    ...shared,
+    hidden_size: 896,
+    intermediate_size: 4864,
+    num_hidden_layers: 24,
+    num_attention_heads: 14,
+    num_key_value_heads: 2,
+    vocab_size: 151936,
+    tie_word_embeddings: true,
+  },
+  seven: {
+    ...shared,
+    hidden_size: 3584,
+    intermediate_size: 18944,
+    num_hidden_layers: 28,
+    num_attention_heads: 28,
+    num_key_value_heads: 4,
+    vocab_size: 152064,
+    tie_word_embeddings: false,
+  },
+};
