@@ -92,6 +92,8 @@ def main() -> None:
             sys.exit(f"{options.host} can be reached from elsewhere: give --tls-certificate and --tls-key, or --insecure")
     if options.parent:
         end_with_parent()
+    # the thread that computes must not wait for 5 ms, ten decode steps, while the other one reads messages
+    sys.setswitchinterval(0.0002)
     try:
         asyncio.run(serve(options))
     except KeyboardInterrupt:

@@ -19,7 +19,7 @@ from .cache import SlotCache
 from .decode_check import kernels_work
 from .decode_weights import DecodeWeights, LayerWeights
 from .model import Model
-from .prefill_batch import FlatPrefill, PrefillBatch, PrefillInput
+from .prefill_batch import PrefillBatch, PrefillInput
 from .slot_state import SlotState
 
 #: From a layer's number and joint projection to what it attends to.
@@ -89,7 +89,7 @@ class Decoder:
             length = cache.length
         size, given = 0, None
         if prefill is not None:
-            flat = FlatPrefill.of(prefill, self.tile_tokens)
+            flat = prefill.flat(self.tile_tokens)
             size = flat.size
             packed = flat.on_device(self.device, size, size // 4)
             if self.graphs_on:
@@ -114,7 +114,7 @@ class Decoder:
 
     def can_mix(self, prefill: PrefillBatch) -> bool:
         """Whether a decode step can prefill this besides."""
-        return self.is_triton and FlatPrefill.of(prefill, self.tile_tokens).size is not None
+        return self.is_triton and prefill.flat(self.tile_tokens).size is not None
 
     def forget(self, weights: DecodeWeights) -> None:
         self.graphs = {key: graph for key, graph in self.graphs.items() if key[0] != id(weights)}
@@ -212,7 +212,7 @@ class Decoder:
     def prefill(self, weights: DecodeWeights, cache: SlotCache, batch: PrefillBatch) -> None:
         if not self.is_triton:
             return self._prefill_padded(weights, cache, batch.slots, batch.rows, batch.starts)
-        flat = FlatPrefill.of(batch, self.tile_tokens)
+        flat = batch.flat(self.tile_tokens)
         size, tiles = len(flat.tokens), len(flat.tiles)
         given = PrefillInput.of(flat.on_device(self.device, size, tiles), size, tiles)
         attend = self._kernel_attention(len(weights.layers) - 1, cache, None, 0, 0, given)

@@ -226,15 +226,21 @@ class Engine:
         value = self.sets[policy].value
         return sum(p.numel() for p in self.sets[policy].model.causal.parameters()) + (0 if value is None else value.numel())
 
-    def sample(self, request: Request, finish) -> ActiveRequest:
+    def sample(self, request: Request, finish, is_checked: bool = False) -> ActiveRequest:
         """Queues a request; `finish` gets it when it is complete, or an error."""
-        self._check_tokens(np.asarray(request.tokens))
+        if not is_checked:
+            self._check_tokens(np.asarray(request.tokens))
         self._set(request.weights)
-        known = self.options.token_bytes
-        token_bytes = None if known is None else (lambda token: known[token] if token < len(known) else b"")
-        active = ActiveRequest(request, finish, token_bytes)
+        active = ActiveRequest(request, finish, None if self.options.token_bytes is None else self._token_bytes)
         self.sampler.add(active)
         return active
+
+    def can_read(self, tokens: np.ndarray) -> bool:
+        return tokens.size == 0 or (tokens.min() >= 0 and tokens.max() < self.vocabulary)
+
+    def _token_bytes(self, token: int) -> bytes:
+        known = self.options.token_bytes
+        return known[token] if token < len(known) else b""
 
     def forward(self, id: int, rows: TokenBatch, weights: str, temperature: float, alternatives: int, deferred: bool):
         self._check_tokens(rows.tokens)
@@ -305,7 +311,7 @@ class Engine:
 
     def _check_tokens(self, tokens: np.ndarray) -> None:
         # an index out of range on a GPU ends the process
-        if tokens.size > 0 and (tokens.min() < 0 or tokens.max() >= self.vocabulary):
+        if not self.can_read(tokens):
             bad = next(int(t) for t in tokens.ravel() if not 0 <= t < self.vocabulary)
             raise LudusError(
                 "token-out-of-range", f"token {bad}", f"a whole number from 0 to {self.vocabulary - 1}"

@@ -14,7 +14,7 @@ from torch import Tensor
 from .slot_state import upload
 
 #: Sizes of a prefill that becomes part of a recorded decode step, in tokens; a larger one is a pass of its own.
-sizes = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
+sizes = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 
 
 @dataclass
@@ -24,6 +24,12 @@ class PrefillBatch:
     slots: list[int]
     rows: list[np.ndarray]
     starts: list[int]
+    _flat: FlatPrefill | None = None
+
+    def flat(self, tile_tokens: int) -> FlatPrefill:
+        if self._flat is None:
+            self._flat = FlatPrefill.of(self, tile_tokens)
+        return self._flat
 
 
 @dataclass

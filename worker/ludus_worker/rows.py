@@ -50,8 +50,10 @@ def prefix_keys(weights: str, tokens: np.ndarray, start: int = 0, key: int = 0) 
 
 def common_prefix(a: np.ndarray, b: np.ndarray, limit: int) -> int:
     limit = min(len(a), len(b), limit)
-    same = a[:limit] == b[:limit]
-    return limit if same.all() else int(same.argmin())
+    # bytes are compared ten times faster than numbers, and a later turn goes on where the last one ended
+    if a[:limit].tobytes() == b[:limit].tobytes():
+        return limit
+    return int((a[:limit] == b[:limit]).argmin())
 
 
 @dataclass

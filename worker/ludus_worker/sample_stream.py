@@ -117,12 +117,13 @@ class SampleStream:
         self.is_over = False
 
     def take(self, batch) -> None:
-        own = []
+        own: list[list[tuple[int, Request]]] = []
         for group in batch.groups:
+            own.append([])
             for number, request in requests_of(group):
                 call = self.elsewhere(request.rollout)
                 if call is None:
-                    own.append((number, request))
+                    own[-1].append((number, request))
                 else:
                     self.there[number] = asyncio.ensure_future(self._ask(call, number, request))
         released = []
@@ -137,15 +138,18 @@ class SampleStream:
         if batch.aborted:
             self._abort(np.frombuffer(batch.aborted, "<i4").tolist())
 
-    def _start(self, own: list[tuple[int, Request]], released: list[str]) -> None:
+    def _start(self, own: list[list[tuple[int, Request]]], released: list[str]) -> None:
         engine = self.engine()
         for rollout in released:
             engine.sampler.release(rollout)
-        for number, request in own:
-            try:
-                self.here[number] = engine.sample(request, functools.partial(self._finish, number))
-            except Exception as error:
-                self._finish(number, error)
+        for requests in own:
+            # all tokens of a group at once; where one is wrong, its own request says so
+            is_checked = bool(requests) and engine.can_read(np.concatenate([request.tokens for _, request in requests]))
+            for number, request in requests:
+                try:
+                    self.here[number] = engine.sample(request, functools.partial(self._finish, number), is_checked)
+                except Exception as error:
+                    self._finish(number, error)
 
     def _finish(self, number: int, result: ActiveRequest | Exception) -> None:
         self.here.pop(number, None)

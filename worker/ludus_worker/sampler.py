@@ -401,7 +401,7 @@ class Sampler:
         slots = slot_bucket(max(live, default=0) + 1)
         if prefill is not None:
             # fewer sizes: there are as many graphs as pairs of them
-            slots = 1 << (slots - 1).bit_length()
+            slots = next(size for size in (64, 256, 1024, 1 << 30) if size >= slots)
         slots = min(slots, self.cache.slots)
         weights, _ = self.weights(name)
         length = min(length_bucket(self.reach + 1), self.cache.length)

@@ -21,7 +21,7 @@ docs/results/gpu-turns.md.
 
 Usage: npm run bench -- gpu-turns [options]
 
-  --rounds <n>      how often each is repeated, besides two to warm up; 5 by default
+  --rounds <n>      how often each is repeated, besides six to warm up; 5 by default
   --device <name>   "cuda" by default; "cpu" only shows that the program runs, with a small model
   --models <names>  25M and 0.5B by default
   --rollouts <ns>   64,512,2048 by default
@@ -124,16 +124,19 @@ async function measureModel(
 
 type Play = typeof playTurns;
 
-/** Seconds of each round after two to warm up, and the median of their rates in new tokens per second. */
+/** CUDA graphs are recorded for the sizes that occur: once in a training run, here before the time begins. */
+const warmup = 6;
+
+/** Seconds of each round after warm-up, and the median of their rates in new tokens per second. */
 async function rate(engine: Engine, cell: Cell, rounds: number, play: Play) {
   const seconds: number[] = [];
   const rates: number[] = [];
-  for (let round = 0; round < rounds + 2; round++) {
+  for (let round = 0; round < rounds + warmup; round++) {
     const plans = planRollouts(cell, engine.info.vocabularySize, round);
     const start = performance.now();
     await play(engine, plans, round);
     const took = (performance.now() - start) / 1000;
-    if (round < 2) continue;
+    if (round < warmup) continue;
     seconds.push(took);
     rates.push(newTokens(plans) / took);
   }
