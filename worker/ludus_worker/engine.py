@@ -21,6 +21,7 @@ from .distributed import Group
 from .draws import initialise
 from .errors import LudusError, unknown_weights
 from .head import Head
+from .head_kernels import kernels_work as head_kernels_work
 from .model import Lora, Model, ModelOptions, check_config, differences, read_config
 from .packing import TokenBatch
 from .sampler import Sampler
@@ -89,7 +90,8 @@ class Engine:
         heads = (config.num_attention_heads, config.num_key_value_heads)
         flash = flash_works(self.device, self.dtype, first.model.head_width, *heads)
         budget = options.micro_batch_tokens or (1 << 14 if is_cuda else 1 << 12)
-        self.trainer = Trainer(self.group, self.device, budget, Head(self.compile), flash)
+        head = Head(self.compile, fused=head_kernels_work(self.device, self.dtype))
+        self.trainer = Trainer(self.group, self.device, budget, head, flash)
         decoder = Decoder(first.model, compile=self.compile, graphs=is_cuda, attention=options.attention)
         cache = SlotCache(
             config.num_hidden_layers, heads[1], first.model.head_width, self.device, self.dtype, self._cache_bytes()
