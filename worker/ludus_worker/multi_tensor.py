@@ -42,7 +42,10 @@ if triton is not None:
         return row, column, column < tl.load(sizes + row)
 
     @triton.jit
-    def _add(tensors, starts, sizes, outs, xs, ys, block: tl.constexpr, x_half: tl.constexpr, y_half: tl.constexpr, is_aligned: tl.constexpr):
+    def _add(
+        tensors, starts, sizes, outs, xs, ys,
+        block: tl.constexpr, x_half: tl.constexpr, y_half: tl.constexpr, is_aligned: tl.constexpr,
+    ):  # fmt: skip
         row, column, is_inside = _place(tensors, starts, sizes, block)
         x = tl.load(_at(xs, row, x_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32)
         y = tl.load(_at(ys, row, y_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32)
