@@ -60,7 +60,7 @@ if triton is not None:
     @triton.jit
     def _adamw(
         tensors, starts, sizes, masters, gradients, firsts, seconds, copies, decays,
-        scale, kept, step_size, beta1, beta2, root_correction, epsilon,
+        scale, kept, step_size, beta1, rest1, beta2, rest2, root_correction, epsilon,
         block: tl.constexpr, is_half: tl.constexpr, has_copy: tl.constexpr, is_aligned: tl.constexpr,
     ):  # fmt: skip
         row, column, is_inside = _place(tensors, starts, sizes, block)
@@ -68,8 +68,8 @@ if triton is not None:
         first = _at(firsts, row, False, is_aligned) + column
         second = _at(seconds, row, False, is_aligned) + column
         gradient = tl.load(_at(gradients, row, is_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32) * scale
-        m = beta1 * tl.load(first, mask=is_inside, other=0.0) + (1 - beta1) * gradient
-        v = beta2 * tl.load(second, mask=is_inside, other=0.0) + (1 - beta2) * gradient * gradient
+        m = beta1 * tl.load(first, mask=is_inside, other=0.0) + rest1 * gradient
+        v = beta2 * tl.load(second, mask=is_inside, other=0.0) + rest2 * gradient * gradient
         weight = tl.load(master, mask=is_inside, other=0.0)
         weight = tl.where(tl.load(decays + row) != 0, weight * kept, weight)
         weight -= step_size * m / (tl.sqrt(v) / root_correction + epsilon)
@@ -136,7 +136,7 @@ class Kernels:
             tables, is_aligned = _addresses(device, some_outs, some_xs, some_ys)
             _add[(blocks.count,)](
                 blocks.tensors, blocks.starts, blocks.sizes, *tables, block=block_numbers,
-                x_half=kind[1] == torch.bfloat16, y_half=kind[2] == torch.bfloat16, is_aligned=is_aligned,
+                x_half=kind[1] == torch.bfloat16, y_half=kind[2] == torch.bfloat16, is_aligned=is_aligned, num_warps=8,
             )  # fmt: skip
         return outs
 
@@ -149,7 +149,7 @@ class Kernels:
             sums = torch.empty(blocks.count, device=total.device)
             _squares[(blocks.count,)](
                 blocks.tensors, blocks.starts, blocks.sizes, table, sums,
-                block=block_numbers, is_half=kind[0] == torch.bfloat16, is_aligned=is_aligned,
+                block=block_numbers, is_half=kind[0] == torch.bfloat16, is_aligned=is_aligned, num_warps=8,
             )  # fmt: skip
             total += sums.sum(dtype=torch.float64)
         return total
@@ -193,8 +193,9 @@ def adamw(step: AdamWStep, masters, gradients, firsts, seconds, parameters) -> N
         _adamw[(blocks.count,)](
             blocks.tensors, blocks.starts, blocks.sizes, *tables, decays,
             step.scale, 1 - step.learning_rate * step.weight_decay, step.learning_rate / correction1,
-            step.beta1, step.beta2, correction2**0.5, step.epsilon,
-            block=block_numbers, is_half=kind[1] == torch.bfloat16, has_copy=kind[4] == torch.bfloat16, is_aligned=is_aligned,
+            step.beta1, 1 - step.beta1, step.beta2, 1 - step.beta2, correction2**0.5, step.epsilon,
+            block=block_numbers, is_half=kind[1] == torch.bfloat16, has_copy=kind[4] == torch.bfloat16,
+            is_aligned=is_aligned, num_warps=8,
         )  # fmt: skip
 
 
@@ -221,9 +222,9 @@ def error(device: torch.device) -> float:
     firsts, seconds = ([torch.zeros_like(t) for t in whole] for _ in range(2))
     copies = [t.bfloat16() for t in whole[:3]] + masters[3:]
     groups = [{"params": twins[i : i + 1], "weight_decay": 0.1 if t.dim() > 1 else 0.0} for i, t in enumerate(twins)]
-    known = torch.optim.AdamW(groups, lr=1e-2, betas=(0.8, 0.95), eps=1e-6)
+    known = torch.optim.AdamW(groups, lr=1e-2, betas=(0.9, 0.999), eps=1e-6)
     for number in (1, 2):
-        adamw(AdamWStep(1e-2, 0.1, 0.8, 0.95, 1e-6, number, 0.5), masters, mixed, firsts, seconds, copies)
+        adamw(AdamWStep(1e-2, 0.1, 0.9, 0.999, 1e-6, number, 0.5), masters, mixed, firsts, seconds, copies)
         for twin, gradient in zip(twins, mixed):
             twin.grad = gradient.float() * 0.5
         known.step()
