@@ -1,6 +1,7 @@
 import { defined } from "../defined.ts";
 import type { Derivatives, Engine, Forward } from "../engine/engine.ts";
 import type { LearnRow } from "./learn-row.ts";
+import { together } from "./together.ts";
 
 /** What a forward pass needs of a row. */
 export type ForwardRow = Pick<LearnRow, "tokens_T" | "mask_T" | "temperature" | "oldLogprobs_T">;
@@ -35,15 +36,19 @@ export async function forwardRows(
   { weights, isIdle, knownVersion }: RowForwardOptions,
 ): Promise<RowForward> {
   const taking = Array.from(rows.keys()).filter((b) => isIdle?.(rows[b]) !== true);
-  const parts: Part[] = [];
-  for (const [temperature, indices] of Map.groupBy(taking, (b) => rows[b].temperature)) {
-    const batch = { rows: indices.map((b) => ({ tokens: rows[b].tokens_T, mask: rows[b].mask_T })) };
-    const sampled =
-      knownVersion === undefined
-        ? {}
-        : { sampled: { logprobs_B_T: indices.map((b) => rows[b].oldLogprobs_T), policyVersion: knownVersion } };
-    parts.push({ indices, forward: await engine.forward(batch, { temperature, weights, ...sampled }) });
-  }
+  // all at once: the engine computes one after the other, and need not wait for what is done here in between
+  const passes = Array.from(
+    Map.groupBy(taking, (b) => rows[b].temperature),
+    async ([temperature, indices]) => {
+      const batch = { rows: indices.map((b) => ({ tokens: rows[b].tokens_T, mask: rows[b].mask_T })) };
+      const sampled =
+        knownVersion === undefined
+          ? {}
+          : { sampled: { logprobs_B_T: indices.map((b) => rows[b].oldLogprobs_T), policyVersion: knownVersion } };
+      return { indices, forward: await engine.forward(batch, { temperature, weights, ...sampled }) };
+    },
+  );
+  const parts: readonly Part[] = await together(passes);
   const logprobs_B_T = rows.map(({ oldLogprobs_T }) => oldLogprobs_T);
   const entropies_B_T = rows.map((): Float32Array | undefined => undefined);
   const values_B_T = rows.map(({ mask_T }): Float32Array => new Float32Array(mask_T.length));

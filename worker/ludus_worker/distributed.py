@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
@@ -49,16 +50,19 @@ class Group:
         """This process' part of a gradient; FSDP averages over the processes, and we want the sum."""
         return gradient.to_local() * self.size if isinstance(gradient, DTensor) else gradient
 
-    def gradient_norm(self, gradients: dict[str, Tensor], parameters: dict[str, nn.Parameter]) -> float:
+    def gradient_norm(
+        self, gradients: dict[str, Tensor], parameters: dict[str, nn.Parameter], square_sum: Callable[[list[Tensor]], Tensor]
+    ) -> float:
         """Sums what is not sharded over the processes, and gives the global norm."""
         first = next(iter(gradients.values()))
-        squares = {True: torch.zeros((), dtype=torch.float64, device=first.device)}
-        squares[False] = squares[True].clone()
+        lists: dict[bool, list[Tensor]] = {True: [], False: []}
         for name, gradient in gradients.items():
             sharded = isinstance(parameters[name], DTensor)
             if not sharded:
                 self.sum_everywhere(gradient)
-            squares[sharded] += torch.linalg.vector_norm(gradient, dtype=torch.float64) ** 2
+            lists[sharded].append(gradient)
+        zero = torch.zeros((), dtype=torch.float64, device=first.device)
+        squares = {sharded: square_sum(some) if some else zero.clone() for sharded, some in lists.items()}
         return (self.sum_everywhere(squares[True]) + squares[False]).sqrt().item()
 
     def gathered(self, part: Tensor, like: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 
 from . import checkpoint
 from .active_request import ActiveRequest, Request
-from .attention import flash_works
+from .attention import choose as choose_attention
 from .cache import SlotCache
 from .checkpoint import policy
 from .decode_weights import DecodeWeights
@@ -21,8 +21,9 @@ from .distributed import Group
 from .draws import initialise
 from .errors import LudusError, unknown_weights
 from .head import Head
+from .head_kernels import kernels_work as head_kernels_work
 from .model import Lora, Model, ModelOptions, check_config, differences, read_config
-from .packing import TokenBatch
+from .packing import TokenBatch, default_budget
 from .sampler import Sampler
 from .training import Trainer
 from .weight_set import StepOptions, WeightSet
@@ -87,9 +88,10 @@ class Engine:
         config = first.model.config
         self.vocabulary, self.context = config.vocab_size, config.max_position_embeddings
         heads = (config.num_attention_heads, config.num_key_value_heads)
-        flash = flash_works(self.device, self.dtype, first.model.head_width, *heads)
-        budget = options.micro_batch_tokens or (1 << 14 if is_cuda else 1 << 12)
-        self.trainer = Trainer(self.group, self.device, budget, Head(self.compile), flash)
+        way = choose_attention(self.device, self.dtype, first.model.head_width, *heads)
+        budget = options.micro_batch_tokens or self._pack_tokens(first)
+        head = Head(self.compile, fused=head_kernels_work(self.device, self.dtype))
+        self.trainer = Trainer(self.group, self.device, budget, head, way)
         decoder = Decoder(first.model, compile=self.compile, graphs=is_cuda, attention=options.attention)
         cache = SlotCache(
             config.num_hidden_layers, heads[1], first.model.head_width, self.device, self.dtype, self._cache_bytes()
@@ -103,6 +105,16 @@ class Engine:
         if self.device.type == "cuda":
             return int(0.3 * torch.cuda.mem_get_info(self.device)[0])
         return 1 << 31
+
+    def _pack_tokens(self, weights: WeightSet) -> int:
+        if self.device.type != "cuda":
+            return 1 << 12
+        # moments, gradients and their sums are still to come, and the head's logits
+        to_come = 16 * sum(p.numel() for p in weights.masters.values()) + (4 << 30)
+        free = torch.cuda.mem_get_info(self.device)[0] - self._cache_bytes() - to_come
+        model = weights.model
+        checkpointed = self.options.checkpoint_activations
+        return default_budget(model.config, model.head_width, self.dtype.itemsize, free=free, is_checkpointed=checkpointed)
 
     # -- weights
 

@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from . import head_kernels
+
 #: Numbers of one chunk of logits.
 chunk_numbers = {"cuda": 1 << 29, "cpu": 1 << 22}
+#: With kernels that write derivatives over the logits a chunk is in memory once, not twice.
+fused_chunk_numbers = 1 << 30
 
 
 @dataclass
@@ -73,9 +77,10 @@ def _logit_derivatives(
 
 @dataclass
 class Head:
-    """The functions of this file, compiled or not."""
+    """The functions of this file, compiled or not; `fused` with the kernels of `head_kernels` where there are no candidates."""
 
     compile: bool = False
+    fused: bool = False
     log_probs: callable = field(init=False)
     logit_derivatives: callable = field(init=False)
 
@@ -87,6 +92,17 @@ class Head:
         size = max(1, chunk_numbers.get(states.device.type, 1 << 24) // weight.shape[0])
         return [slice(start, start + size) for start in range(0, states.shape[0], size)]
 
+    def _logits_by_chunk(self, states: Tensor, weight: Tensor):
+        """Chunks of about equal size and their logits, which are only there until the next chunk."""
+        count = states.shape[0]
+        chunks = max(1, -(-count * weight.shape[0] // fused_chunk_numbers))
+        size = -(-count // chunks)
+        size = min(count, -(-size // 64) * 64)
+        logits = torch.empty(size, weight.shape[0], device=states.device, dtype=states.dtype)
+        for start in range(0, count, size):
+            part = states[start : start + size]
+            yield slice(start, start + size), torch.mm(part, weight.T, out=logits[: part.shape[0]])
+
     @torch.no_grad()
     def numbers(
         self,
@@ -97,6 +113,12 @@ class Head:
         candidates: Tensor | None = None,
         alternatives: int = 0,
     ) -> Numbers:
+        if self.fused and candidates is None and alternatives == 0:
+            parts = [
+                head_kernels.numbers(logits, targets[chunk], 1 / temperature)
+                for chunk, logits in self._logits_by_chunk(states, weight)
+            ]
+            return Numbers(*(torch.cat(tensors) for tensors in zip(*parts)))
         parts: list[list[Tensor]] = []
         for chunk in self.chunks(states, weight):
             if candidates is None and alternatives == 0:
@@ -132,13 +154,18 @@ class Head:
         """The gradient of the states; that of the weight is added to `weight_gradient`."""
         out = torch.empty_like(states)
         d = derivatives
+        if self.fused and d.candidates is None:
+            for chunk, logits in self._logits_by_chunk(states, weight):
+                entropies = None if d.entropies is None else d.entropies[chunk]
+                head_kernels.derivatives_in_place(logits, targets[chunk], 1 / temperature, d.logprobs[chunk], entropies)
+                torch.mm(logits, weight, out=out[chunk])
+                if weight_gradient is not None:
+                    head_kernels.add_product(weight_gradient, logits.T, states[chunk])
+            return out
         for chunk in self.chunks(states, weight):
             part = [None if x is None else x[chunk] for x in (d.logprobs, d.entropies, candidates, d.candidates)]
             d_logits = self.logit_derivatives(states[chunk], weight, targets[chunk], 1 / temperature, *part)
             torch.mm(d_logits, weight, out=out[chunk])
             if weight_gradient is not None:
-                if weight_gradient.dtype == d_logits.dtype:
-                    weight_gradient.addmm_(d_logits.T, states[chunk])
-                else:
-                    weight_gradient += d_logits.T @ states[chunk]
+                head_kernels.add_product(weight_gradient, d_logits.T, states[chunk])
         return out

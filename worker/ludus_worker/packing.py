@@ -54,13 +54,22 @@ class Pack:
     rows: list[int]
     tokens: Tensor
     positions: Tensor
-    bounds: Tensor
     lengths: list[int]
     #: Which states predict wanted tokens, which tokens those are, and where they lie in the batch.
     states: Tensor
     targets: Tensor
     where: np.ndarray
     candidates: Tensor | None
+
+
+def default_budget(config, head_width: int, number_bytes: int, *, free: int, is_checkpointed: bool) -> int:
+    """Tokens of a pack on a GPU with so many bytes free for training; more where what a pass keeps is sure to fit."""
+    heads = config.num_attention_heads + 2 * config.num_key_value_heads
+    # an upper estimate: inputs of norms, products and attention, and both sides of the gate
+    of_layer = 10 * config.hidden_size + 4 * config.intermediate_size + 2 * heads * head_width
+    kept = config.num_hidden_layers * config.hidden_size + of_layer if is_checkpointed else config.num_hidden_layers * of_layer
+    large, usual = 1 << 15, 1 << 14
+    return large if large * kept * number_bytes < 0.7 * free else usual
 
 
 def plan(lengths: dict[int, int], budget: int) -> list[list[int]]:
@@ -82,6 +91,12 @@ def computed_length(batch: TokenBatch, row: int, among: np.ndarray) -> int:
     return 0 if wanted.size == 0 else int(wanted[-1] - batch.bounds[row])
 
 
+def upload(array: np.ndarray, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
+    """Without waiting for what the device is still computing."""
+    tensor = torch.from_numpy(np.ascontiguousarray(array)).to(dtype=dtype)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
 def make_pack(batch: TokenBatch, rows: list[int], among: np.ndarray, device: torch.device) -> Pack:
     lengths = [computed_length(batch, row, among) for row in rows]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -90,21 +105,17 @@ def make_pack(batch: TokenBatch, rows: list[int], among: np.ndarray, device: tor
     tokens = [batch.tokens[batch.bounds[row] : batch.bounds[row] + length] for row, length in zip(rows, lengths)]
     flat = np.concatenate(where)
 
-    def on_device(array: np.ndarray, dtype: torch.dtype) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(device=device, dtype=dtype)
-
     count = batch.candidate_count
     candidates = None
     if count > 0:
-        candidates = on_device(batch.candidates.reshape(-1, count)[flat], torch.long)
+        candidates = upload(batch.candidates.reshape(-1, count)[flat], device, torch.long)
     return Pack(
         rows=rows,
-        tokens=on_device(np.concatenate(tokens), torch.long),
-        positions=on_device(np.concatenate([np.arange(length) for length in lengths]), torch.long),
-        bounds=on_device(offsets, torch.int32),
+        tokens=upload(np.concatenate(tokens), device, torch.long),
+        positions=upload(np.concatenate([np.arange(length) for length in lengths]), device, torch.long),
         lengths=lengths,
-        states=on_device(np.concatenate(states), torch.long),
-        targets=on_device(batch.tokens[flat], torch.long),
+        states=upload(np.concatenate(states), device, torch.long),
+        targets=upload(batch.tokens[flat], device, torch.long),
         where=flat,
         candidates=candidates,
     )

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from . import attention
 from .distributed import Group
 from .errors import LudusError
 from .head import Derivatives, Head
-from .packing import Pack, TokenBatch, computed_length, make_pack, plan
+from .packing import Pack, TokenBatch, computed_length, make_pack, plan, upload
 from .weight_set import WeightSet, value_head_name
 
 log = logging.getLogger("ludus")
@@ -38,8 +39,10 @@ class ForwardRecord:
 
 
 class Trainer:
-    def __init__(self, group: Group, device: torch.device, budget: int, head: Head, flash: bool):
-        self.group, self.device, self.budget, self.head, self.flash = group, device, budget, head, flash
+    def __init__(self, group: Group, device: torch.device, budget: int, head: Head, way: str):
+        self.group, self.device, self.budget, self.head = group, device, budget, head
+        #: One of `attention.ways`.
+        self.way = way
         self.records: dict[int, ForwardRecord] = {}
 
     # -- forward
@@ -73,11 +76,10 @@ class Trainer:
         weights.activate()
         if pack is None:
             tokens = positions = torch.zeros(1, dtype=torch.long, device=self.device)
-            lengths, bounds = [1], torch.tensor([0, 1], dtype=torch.int32, device=self.device)
+            lengths = [1]
         else:
-            tokens, positions, lengths, bounds = pack.tokens, pack.positions, pack.lengths, pack.bounds
-        # flash attention only sizes its grid by the longest row: a power of two, so that few sizes are ever compiled
-        how = {"bounds": bounds, "longest": 1 << (max(lengths) - 1).bit_length()} if self.flash else {"lengths": lengths}
+            tokens, positions, lengths = pack.tokens, pack.positions, pack.lengths
+        how = attention.describe(self.way, lengths, self.device)
         inner = weights.model.inner
         hidden = inner(input_ids=tokens[None], position_ids=positions[None], use_cache=False, **how).last_hidden_state[0]
         return hidden if pack is None else hidden[pack.states]
@@ -137,7 +139,7 @@ class Trainer:
             if flat is None:
                 return None
             picked = flat.reshape(-1, width)[pack.where] if width > 1 else flat[pack.where]
-            return torch.from_numpy(np.ascontiguousarray(picked)).to(self.device)
+            return upload(picked, self.device)
 
         d_candidates = at_pack("candidates", record.rows.candidate_count) if pack.candidates is not None else None
         if d_candidates is not None:

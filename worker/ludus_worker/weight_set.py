@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from . import multi_tensor
 from .distributed import Group, local
 from .errors import LudusError
 from .model import Model
@@ -46,8 +47,12 @@ class WeightSet:
             name: values if values.dtype == torch.float32 or not trainable else values.float()
             for name, values in ((name, local(p).data) for name, p in self.parameters.items())
         }
+        #: As autograd gave them after one pack, float32 once there are sums.
         self.gradients: dict[str, Tensor] | None = None
         self.optimizer: torch.optim.AdamW | None = None
+        computed = [local(p).data for p in self.parameters.values()]
+        #: Kernels over all tensors at once, or PyTorch's functions.
+        self.fused = trainable and multi_tensor.kernels_work(device) and multi_tensor.usable([*computed, *self.masters.values()])
 
     def activate(self) -> None:
         self.model.activate(self.adapter)
@@ -74,21 +79,20 @@ class WeightSet:
 
     @torch.no_grad()
     def fold(self, extra: dict[str, Tensor]) -> None:
-        """Adds the gradient of one pack, which is complete, to what has accumulated in float32."""
+        """Adds the gradient of one pack, which is complete, to what has accumulated: sums are float32."""
         gradients = self.gradients if self.gradients is not None else {}
-        for name, parameter in self.parameters.items():
-            parts = [extra.get(name)]
-            if parameter.grad is not None:
-                parts.append(self.group.own_sum(parameter.grad))
-                parameter.grad = None
-            for part in parts:
-                if part is None:
-                    continue
-                if name in gradients:
-                    gradients[name] += part
-                else:
-                    gradients[name] = part.float()
+        arithmetic = multi_tensor.Kernels() if self.fused else multi_tensor.Plain()
+        for parts in (extra, self._taken()):
+            known = [name for name in parts if name in gradients]
+            sums = arithmetic.add([gradients[name] for name in known], [parts[name] for name in known])
+            gradients |= parts | dict(zip(known, sums))
         self.gradients = gradients
+
+    def _taken(self) -> dict[str, Tensor]:
+        """What autograd left at the parameters, which then have none."""
+        taken = {name: self.group.own_sum(p.grad) for name, p in self.parameters.items() if p.grad is not None}
+        self.drop_partial()
+        return taken
 
     def drop_partial(self) -> None:
         for parameter in self.parameters.values():
@@ -118,14 +122,24 @@ class WeightSet:
             name: self.gradients[name] if name in self.gradients else torch.zeros_like(master)
             for name, master in self.masters.items()
         }
+        if self.group.size > 1:
+            gradients = {name: gradient.float() for name, gradient in gradients.items()}  # they are summed over the processes
         self.gradients = None
-        norm = self.group.gradient_norm(gradients, self.parameters)
+        arithmetic = multi_tensor.Kernels() if self.fused else multi_tensor.Plain()
+        norm = self.group.gradient_norm(gradients, self.parameters, arithmetic.square_sum)
         if norm != norm or norm == float("inf"):
             return norm, False, False
         limit = options.max_gradient_norm
         clipped = limit is not None and norm > limit
-        if clipped:
-            torch._foreach_mul_(list(gradients.values()), limit / (norm + 1e-6))
+        (self._apply_fused if self.fused else self._apply)(options, gradients, limit / (norm + 1e-6) if clipped else 1.0)
+        self.steps += 1
+        self.version += 1
+        return norm, True, clipped
+
+    def _apply(self, options: StepOptions, gradients: dict[str, Tensor], scale: float) -> None:
+        gradients = {name: gradient.float() for name, gradient in gradients.items()}
+        if scale != 1:
+            torch._foreach_mul_(list(gradients.values()), scale)
         optimizer = self.prepared_optimizer()
         for parameters in optimizer.param_groups:
             decay = options.weight_decay if parameters["decays"] else 0.0
@@ -137,9 +151,22 @@ class WeightSet:
         for master in self.masters.values():
             master.grad = None
         self.write_parameters()
-        self.steps += 1
-        self.version += 1
-        return norm, True, clipped
+
+    def _apply_fused(self, options: StepOptions, gradients: dict[str, Tensor], scale: float) -> None:
+        """Clips, steps and writes the parameters in one launch."""
+        states = self.prepared_optimizer().state
+        masters = list(self.masters.values())
+        step = multi_tensor.AdamWStep(
+            options.learning_rate, options.weight_decay, options.beta1, options.beta2, options.epsilon, self.steps + 1, scale
+        )
+        multi_tensor.adamw(
+            step,
+            masters,
+            [gradients[name] for name in self.masters],
+            [states[master]["exp_avg"] for master in masters],
+            [states[master]["exp_avg_sq"] for master in masters],
+            [local(self.parameters[name]).data for name in self.masters],
+        )
 
     def prepared_optimizer(self) -> torch.optim.AdamW:
         if self.optimizer is None:

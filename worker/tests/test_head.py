@@ -1,3 +1,7 @@
+import importlib.util
+import os
+import subprocess
+import sys
 import unittest
 
 import torch
@@ -39,6 +43,39 @@ class HeadTest(unittest.TestCase):
         got = Head().gradient(states, weight, self.targets, 0.7, d, self.candidates, gradient)
         torch.testing.assert_close(got, self.states.grad)
         torch.testing.assert_close(gradient, self.weight.grad)
+
+
+program = """
+import torch
+from ludus_worker import head, head_kernels
+from ludus_worker.head import Derivatives, Head
+cpu = torch.device("cpu")
+assert head_kernels.error(cpu, torch.float32) < 1e-5
+assert head_kernels.error(cpu, torch.bfloat16) < 1e-2
+head.fused_chunk_numbers = 64 * 333
+make = torch.Generator().manual_seed(0)
+states, weight = torch.randn(150, 8, generator=make), torch.randn(333, 8, generator=make)
+targets = torch.randint(0, 333, (150,), generator=make)
+d_logprobs, d_entropies = torch.randn(150, generator=make), torch.randn(150, generator=make)
+plain, fused = Head(), Head(fused=True)
+for name in ("logprobs", "entropies"):
+    got, expected = (getattr(way.numbers(states, weight, targets, 0.7), name) for way in (fused, plain))
+    torch.testing.assert_close(got, expected)
+for d in (Derivatives(d_logprobs), Derivatives(d_logprobs, d_entropies)):
+    gradients = [torch.ones_like(weight), torch.ones_like(weight)]
+    got, expected = (way.gradient(states, weight, targets, 0.7, d, None, g) for way, g in zip((fused, plain), gradients))
+    torch.testing.assert_close(got, expected, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(*gradients, atol=1e-4, rtol=1e-4)
+print("agree")
+"""
+
+
+class FusedHeadTest(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec("triton"), "pip install triton")
+    def test_kernels_give_the_numbers_and_gradients_of_pytorch(self):
+        env = {**os.environ, "TRITON_INTERPRET": "1"}
+        done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+        self.assertEqual(done.stdout.strip(), "agree", done.stderr)
 
 
 class DrawTest(unittest.TestCase):

@@ -1,10 +1,11 @@
 import unittest
+from types import SimpleNamespace
 
 import numpy as np
 import torch
 
 from ludus_worker.errors import LudusError
-from ludus_worker.packing import TokenBatch, computed_length, make_pack, plan
+from ludus_worker.packing import default_budget, TokenBatch, computed_length, make_pack, plan
 
 cpu = torch.device("cpu")
 
@@ -75,7 +76,7 @@ class PackTest(unittest.TestCase):
         # row 0 wants positions 1 and 2, so it reads two tokens; row 1 wants 1 and 2 as well
         self.assertEqual(pack.tokens.tolist(), [100, 101, 104, 105])
         self.assertEqual(pack.positions.tolist(), [0, 1, 0, 1])
-        self.assertEqual((pack.lengths, pack.bounds.tolist()), ([2, 2], [0, 2, 4]))
+        self.assertEqual(pack.lengths, [2, 2])
 
     def test_the_state_before_a_token_predicts_it(self):
         rows = batch([4, 3])
@@ -104,6 +105,20 @@ class PackTest(unittest.TestCase):
         rows = batch([3, 2], candidate_count=2)
         pack = make_pack(rows, [1, 0], rows.wanted, cpu)
         self.assertEqual(pack.candidates.tolist(), [[8, 9], [2, 3], [4, 5]])
+
+
+class BudgetTest(unittest.TestCase):
+    def test_packs_are_larger_where_their_graph_fits_by_far(self):
+        half = SimpleNamespace(
+            num_hidden_layers=24, hidden_size=896, intermediate_size=4864, num_attention_heads=14, num_key_value_heads=2
+        )
+        seven = SimpleNamespace(
+            num_hidden_layers=28, hidden_size=3584, intermediate_size=18944, num_attention_heads=28, num_key_value_heads=4
+        )
+        self.assertEqual(default_budget(half, 64, 2, free=90 << 30, is_checkpointed=False), 1 << 15)
+        self.assertEqual(default_budget(half, 64, 2, free=20 << 30, is_checkpointed=False), 1 << 14)
+        self.assertEqual(default_budget(seven, 128, 2, free=90 << 30, is_checkpointed=False), 1 << 14)
+        self.assertEqual(default_budget(seven, 128, 2, free=90 << 30, is_checkpointed=True), 1 << 15)
 
 
 if __name__ == "__main__":

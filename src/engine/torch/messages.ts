@@ -113,11 +113,9 @@ export function forwardMessage(
   let at = 0;
   for (const row of rows) {
     tokens.set(row.tokens, at);
-    if (row.mask !== undefined)
-      mask.set(
-        Uint8Array.from(row.mask, (wanted) => (wanted ? 1 : 0)),
-        at,
-      );
+    if (row.mask !== undefined) {
+      for (let t = 0; t < row.mask.length; t++) mask[at + t] = row.mask[t] ? 1 : 0;
+    }
     if (row.candidates !== undefined) candidates.set(row.candidates.tokens, at * count);
     at += row.tokens.length;
   }

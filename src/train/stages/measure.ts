@@ -6,6 +6,7 @@ import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.t
 import type { Algorithm } from "../algorithm.ts";
 import { temperatureOf } from "../learn-row.ts";
 import { type ForwardRow, forwardRows } from "../row-forward.ts";
+import { together } from "../together.ts";
 import { criticOf, needsReference, referenceOf } from "../weights.ts";
 
 /** A group that is learned from; `scale` applies to its advantages. */
@@ -96,12 +97,12 @@ export async function measure(
   const asksAll = needsValues && isShared;
   const isAsked_B = isFresh_B.map((isFresh) => asksAll || !isFresh);
   const asked = new Set<ForwardRow>(rows.filter((_, b) => isAsked_B[b]));
-  const current = await forwardRows(engine, rows, { weights, isIdle: (row) => !asked.has(row) });
-  const reference = needsReference(algorithm)
-    ? await forwardRows(engine, rows, { weights: referenceOf(weights) })
-    : undefined;
-  const criticForward =
-    needsValues && !isShared ? await forwardRows(engine, rows, { weights: criticOf(weights) }) : current;
+  const [current, reference, separate] = await together([
+    forwardRows(engine, rows, { weights, isIdle: (row) => !asked.has(row) }),
+    needsReference(algorithm) ? forwardRows(engine, rows, { weights: referenceOf(weights) }) : undefined,
+    needsValues && !isShared ? forwardRows(engine, rows, { weights: criticOf(weights) }) : undefined,
+  ]);
+  const criticForward = separate ?? current;
   if (needsValues && criticForward.values_B_T === undefined) throw noValues();
   return sources.map(({ trajectory }, b) => ({
     old_T: isFresh_B[b] ? trajectory.logprobs_T : current.logprobs_B_T[b],

@@ -221,3 +221,28 @@ describe("a separate critic", () => {
     expect(spy.backwards[1].derivatives).toEqual({ logprobs_B_T: [Float32Array.of(0, -1, -1)] });
   });
 });
+
+test("passes with other weights are asked for before the first one is done", async () => {
+  const { engine } = drifting({ value: () => 0.5 });
+  await engine.snapshot("critic", { trainable: true });
+  const asked: string[] = [];
+  let ask = (_: unknown) => {};
+  const both = new Promise((resolve) => {
+    ask = resolve;
+  });
+  const waiting = delegate(engine, {
+    async forward(batch, options = {}) {
+      asked.push(options.weights ?? "policy");
+      if (asked.length === 2) ask(undefined);
+      await both;
+      return await engine.forward(batch, options);
+    },
+  });
+  const critic: Critic = { kind: "separate", learningRate: 0.1, pretrainSteps: 0 };
+  await run(waiting, {
+    rows: [{ ...good, returns_T: Float32Array.of(0, 1, 1), oldValues_T: new Float32Array(3) }],
+    loss: sumLosses([ppoClip(), valueLoss()]),
+    critic,
+  });
+  expect(asked).toEqual(["policy", "critic"]);
+});

@@ -13,6 +13,7 @@ import type { LearnRow } from "../learn-row.ts";
 import { forwardRows, type RowForward } from "../row-forward.ts";
 import { scheduleAt } from "../schedule.ts";
 import { shuffled } from "../shuffled.ts";
+import { together } from "../together.ts";
 import { criticOf } from "../weights.ts";
 import type { Prepared } from "./prepare.ts";
 import type { Metrics, StepContext } from "./stage-context.ts";
@@ -64,8 +65,11 @@ async function updatePart(
   const canSkip = isKnown && loss.needs.entropies !== true && (loss.needs.values !== true || isSeparate);
   const idle = new Set<unknown>(canSkip ? [] : rows.filter((row) => loss.zeroGradient?.(row) === true));
   const known = canSkip ? { knownVersion: policyVersion } : {};
-  const forward = await forwardRows(engine, rows, { weights, isIdle: (row) => idle.has(row), ...known });
-  const criticForward = isSeparate ? await forwardRows(engine, rows, { weights: criticOf(weights) }) : forward;
+  const [forward, separate] = await together([
+    forwardRows(engine, rows, { weights, isIdle: (row) => idle.has(row), ...known }),
+    isSeparate ? forwardRows(engine, rows, { weights: criticOf(weights) }) : undefined,
+  ]);
+  const criticForward = separate ?? forward;
   const lossRows = rows.map((row, b) => lossRow(row, b, forward, criticForward));
   const result = loss.compute(lossRows, totalsOf(lossRows));
 
@@ -74,6 +78,8 @@ async function updatePart(
   const { values_B_T, ...ofPolicy } = result.derivatives;
   const ofValues = values_B_T === undefined ? {} : { values_B_T };
   const hasGradient = !isPretraining && (await forward.backward(isSeparate ? ofPolicy : { ...ofPolicy, ...ofValues }));
+  // a GPU is still at the backward pass: its worker answers as soon as everything is queued
+  const ofPart = partMetrics(result, rows);
   const report = hasGradient
     ? await engine.step({ learningRate: rate, weightDecay, beta2, maxGradientNorm, weights })
     : undefined;
@@ -81,7 +87,7 @@ async function updatePart(
     const criticRate = scheduleAt(critic.learningRate, progress);
     await engine.step({ learningRate: criticRate, beta2, maxGradientNorm, weights: criticOf(weights) });
   }
-  const metrics = { ...partMetrics(result, rows), ...stepMetrics(report, rate, isPretraining) };
+  const metrics = { ...ofPart, ...stepMetrics(report, rate, isPretraining) };
   return { metrics, ...defined({ maxima: result.maxima }) };
 }
 
