@@ -9,6 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 kit=.scratch/gpu/kit.tar.xz
 python_version=3.12
 limit=$((42 * 1024 * 1024))
+mode=make
 
 help() {
   cat <<EOF
@@ -29,6 +30,8 @@ say() { echo "gpu-kit: $*" >&2; }
 
 fail() {
   say "$*"
+  # what eval runs, so that it fails too
+  [ "$mode" = make ] || echo false
   exit 1
 }
 
@@ -94,7 +97,6 @@ unpack() {
     "$folder/bin" "$folder/python" "$python"
 }
 
-mode=make
 while [ $# -gt 0 ]; do
   case $1 in
     --unpack) mode=unpack ;;
