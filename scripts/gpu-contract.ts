@@ -133,6 +133,12 @@ function countOf(outcomes: readonly Outcome[]) {
 }
 
 async function main(): Promise<number> {
+  const outcomes: Outcome[] = [];
+  // of calls that a failed test did not wait for: one more failure, not the end of every suite
+  process.on("unhandledRejection", (error) => {
+    outcomes.push({ name: "nothing is rejected unnoticed", state: "failed", note: String(error) });
+    console.log(`  failed: a rejection that no test waited for\n    ${error}`);
+  });
   const options = read();
   if (options.help) {
     process.stdout.write(help);
@@ -140,7 +146,6 @@ async function main(): Promise<number> {
   }
   const waiting = options.families.flatMap((family) => options.dtypes.map((dtype) => ({ family, dtype })));
   const suites = waiting.length;
-  const outcomes: Outcome[] = [];
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
       outcomes.push(...(await runOne(next.family, next.dtype, options)));
