@@ -3,8 +3,7 @@
     python kernel_cases.py cuda 48            # compiled, on a GPU
     TRITON_INTERPRET=1 python kernel_cases.py cpu 48
 
-Prints a JSON object: per kernel how many cases ran, and a line for each that failed, with its shape. B slots, H query heads,
-G key/value heads, W width of a head, T positions, V vocabulary.
+Prints a JSON object: per kernel how many cases ran, and a line for each that failed or did not fit the chip, with its shape.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ludus_worker import decode_attention, decode_draw, decode_kernels, decode_m
 from ludus_worker.draws import uniforms
 
 #: Rounding to the type, of numbers around 1: what a few operations may add up to.
-tolerances = {torch.float32: 2e-5, torch.float16: 8e-3, torch.bfloat16: 6e-2}
+tolerances = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 #: Triton's interpreter keeps bfloat16 as integers: it converts to float32 and back, and computes nothing in it.
 arithmetic = (torch.float32, torch.float16) if os.environ.get("TRITON_INTERPRET") == "1" else tuple(tolerances)
 anything = tuple(tolerances)
@@ -105,6 +104,8 @@ def attend(case: Case) -> None:
 
     turns = cos[places].double()[:, None], sin[places].double()[:, None]
     q, k, v = decode_math.query_key_value(joint.double(), *turns, *wide(query_norm, key_norm), shape, 1e-6)
+    # queries and keys are multiplied as they are kept, rounded
+    q, k = q.to(case.dtype).double(), k.to(case.dtype).double()
     expected = torch.empty(slots, count, width, device=case.device, dtype=torch.float64)
     for slot, place in enumerate(places):
         known_keys[slot, :, place], known_values[slot, :, place] = k[slot], v[slot]
@@ -112,9 +113,7 @@ def attend(case: Case) -> None:
             group = head // (count // groups)
             scores = known_keys[slot, group, : place + 1] @ q[slot, head] * width**-0.5
             expected[slot, head] = scores.softmax(0) @ known_values[slot, group, : place + 1]
-    # a score is a sum of products of rounded numbers, larger than one where norms have weights
-    scale = (q.abs().max() * known_keys.abs().max()).sqrt().item() if case.dtype != torch.float32 else 1
-    case.check("what is attended to", got, expected.flatten(1), tolerances[case.dtype] * max(1, scale))
+    case.check("what is attended to", got, expected.flatten(1))
     case.check("the cache of keys", keys, known_keys)
     case.check("the cache of values", values, known_values, 0)
 
@@ -169,7 +168,7 @@ def draw(case: Case) -> None:
         if not 0 <= token < vocabulary:
             raise AssertionError(f"row {row} drew {token}")
         if greedy[row]:
-            case.check(f"the logit of the token of row {row}", scaled[row, token], scaled[row].max(), 1e-6)
+            case.check(f"the logit of the token of row {row}", scaled[row, token][None], scaled[row].max()[None], 1e-6)
         else:
             low, high, goal = running[row, token] - known[row, token].exp(), running[row, token], goals[row]
             if not low - 1e-5 <= goal <= high + 1e-5:
@@ -215,15 +214,17 @@ kernels = {
 def run(device: str, count: int) -> dict[str, dict]:
     results = {}
     for name, (check, dtypes) in kernels.items():
-        failed = []
+        failed, refused = [], []
         for seed in range(count):
             case = Case(device, seed, dtypes)
             try:
                 check(case)
             except Exception as problem:
                 sizes = ", ".join(f"{key} {value}" for key, value in case.sizes.items())
-                failed.append(f"{name}, {sizes}: {type(problem).__name__}: {problem}")
-        results[name] = {"ran": count, "failed": failed}
+                kind = type(problem).__name__
+                # too large for the chip: the worker then decodes without kernels
+                (refused if kind == "OutOfResources" else failed).append(f"{name}, {sizes}: {kind}: {problem}")
+        results[name] = {"ran": count - len(refused), "failed": failed, "refused": refused}
     return results
 
 
