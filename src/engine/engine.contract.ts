@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { badInputContract } from "./contract/bad-input.ts";
-import { ContractContext, type Precision } from "./contract/context.ts";
+import { ContractContext } from "./contract/context.ts";
 import { forwardContract } from "./contract/forward.ts";
 import { gradientContract } from "./contract/gradients.ts";
 import { samplingContract } from "./contract/sampling.ts";
@@ -22,7 +22,7 @@ export interface EngineContractOptions {
    */
   rounding?: "fixed" | "by-batch";
   /** Of the computation; "float32" by default. In "bfloat16" numbers agree to 3e-2, and what its rounding hides is skipped. */
-  precision?: Precision;
+  precision?: "float32" | "bfloat16";
   /** With "bfloat16": the same weights in float32. Gradients are compared with this engine's instead of finite differences. */
   makeExact?(): Promise<Engine>;
 }
