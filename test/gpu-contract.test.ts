@@ -55,7 +55,10 @@ describe("the stand-in for vitest", () => {
     ["toBeCloseTo", () => standIn.expect(1.0001).toBeCloseTo(1, 4)],
     ["toMatchObject", () => standIn.expect({ code: "a", more: 1 }).toMatchObject({ code: "b" })],
     ["rejects of what is fulfilled", () => standIn.expect(Promise.resolve()).rejects.toThrow()],
-    ["rejects with another error", () => standIn.expect(Promise.reject({ code: "a" })).rejects.toMatchObject({ code: "b" })],
+    [
+      "rejects with another error",
+      () => standIn.expect(Promise.reject({ code: "a" })).rejects.toMatchObject({ code: "b" }),
+    ],
   ];
   test.each(wrong)("%s notices what is wrong", async (_, check) => {
     await expect((async () => check())()).rejects.toThrow("expected");
