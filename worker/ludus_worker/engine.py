@@ -75,6 +75,8 @@ class Engine:
         check_config(self.raw_config)
         if options.threads > 0:
             torch.set_num_threads(options.threads)
+        # some containers turn TF32 on by an environment variable, and then float32 has ten bits
+        torch.set_float32_matmul_precision("highest")
         self.device = choose_device(options.device)
         is_cuda = self.device.type == "cuda"
         self.dtype = getattr(torch, options.dtype or ("bfloat16" if is_cuda else "float32"))

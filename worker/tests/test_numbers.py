@@ -32,6 +32,13 @@ def whole_logprobs(engine, rows: TokenBatch) -> torch.Tensor:
 
 
 class ForwardTest(unittest.TestCase):
+    def test_float32_is_not_tf32_whatever_the_process_was_started_with(self):
+        before = torch.get_float32_matmul_precision()
+        self.addCleanup(torch.set_float32_matmul_precision, before)
+        torch.set_float32_matmul_precision("medium")
+        make_engine()
+        self.assertEqual(torch.get_float32_matmul_precision(), "highest")
+
     def test_all_numbers_are_those_of_whole_logits(self):
         engine = make_engine(value_head=True)
         engine.sets["policy"].value.data.normal_(generator=torch.Generator().manual_seed(0))

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect } from "vitest";
 import { createRng } from "../../random.ts";
-import type { Derivatives, Engine, ForwardOptions, TokenBatch } from "../engine.ts";
+import type { Derivatives, Engine, ForwardOptions, Sample, TokenBatch } from "../engine.ts";
 import { checkpointDifference } from "./checkpoint-arithmetic.ts";
 
 /** AdamW without memory and with a huge epsilon is plain descent: with this learning rate, weights minus gradient. */
@@ -9,17 +9,31 @@ export const plainGradient = { learningRate: 1e9, beta1: 0, beta2: 0, epsilon: 1
 
 type Gradient = ReadonlyMap<string, Float64Array>;
 
+export type Precision = "float32" | "bfloat16";
+
+interface ContextOptions {
+  make(): Promise<Engine>;
+  makeExact?(): Promise<Engine>;
+  rounding?: "fixed" | "by-batch";
+  precision?: Precision;
+}
+
 /** What the parts of the suite share: an engine that is left as it was found, and a folder. */
 export class ContractContext {
   readonly make: () => Promise<Engine>;
   readonly folder: string;
   readonly rounding: "fixed" | "by-batch";
+  readonly precision: Precision;
+  readonly #makeExact: (() => Promise<Engine>) | undefined;
   #engine: Engine | undefined;
+  #exact: Engine | undefined;
 
-  constructor(make: () => Promise<Engine>, folder: string, rounding: "fixed" | "by-batch") {
+  constructor(folder: string, { make, makeExact, rounding = "fixed", precision = "float32" }: ContextOptions) {
     this.make = make;
     this.folder = folder;
     this.rounding = rounding;
+    this.precision = precision;
+    this.#makeExact = makeExact;
   }
 
   async open(): Promise<void> {
@@ -28,6 +42,42 @@ export class ContractContext {
 
   get engine(): Engine {
     return this.#engine!;
+  }
+
+  /** An engine with the same weights in float32, where the suite was given one. */
+  async exact(): Promise<Engine | undefined> {
+    this.#exact ??= await this.#makeExact?.();
+    return this.#exact;
+  }
+
+  async close(): Promise<void> {
+    await this.#engine?.close();
+    await this.#exact?.close();
+  }
+
+  /** The same up to rounding. */
+  expectNear(value: number, expected: number): void {
+    const tolerance = this.precision === "float32" ? 5e-5 : 3e-2;
+    expect(Math.abs(value - expected)).toBeLessThan(tolerance * Math.max(1, Math.abs(expected)));
+  }
+
+  /** The log-probabilities of samples are those that `forward` gives for the same tokens. */
+  async expectThoseOfForward(
+    target: Engine,
+    prompts: readonly (readonly number[])[],
+    samples: readonly Sample[],
+    options?: ForwardOptions,
+  ): Promise<void> {
+    const rows = samples.map(({ tokens }, b) => ({ tokens: [...prompts[b], ...tokens] }));
+    const { logprobs_B_T } = await target.forward({ rows }, options);
+    samples.forEach(({ logprobs }, b) => {
+      logprobs.forEach((logprob, i) => this.expectNear(logprob, logprobs_B_T[b][prompts[b].length + i]));
+    });
+  }
+
+  /** Skips a test where the engine computes in bfloat16. */
+  needsFloat32(skip: (note: string) => never, why: string): void {
+    if (this.precision === "bfloat16") skip(`in bfloat16 ${why}`);
   }
 
   /** The gradient as the difference of two checkpoints, since the contract has no other way to see it. */

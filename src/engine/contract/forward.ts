@@ -10,9 +10,9 @@ export function forwardContract(context: ContractContext): void {
       const together = await context.engine.forward(batch);
       for (const [b, row] of batch.rows.entries()) {
         const alone = await context.engine.forward({ rows: [row] });
-        together.logprobs_B_T[b].forEach((logprob, t) => expect(logprob).toBeCloseTo(alone.logprobs_B_T[0][t], 4));
-        together.entropies_B_T[b].forEach((entropy, t) => expect(entropy).toBeCloseTo(alone.entropies_B_T[0][t], 4));
-        together.values_B_T?.[b]?.forEach((value, t) => expect(value).toBeCloseTo(alone.values_B_T![0][t], 4));
+        together.logprobs_B_T[b].forEach((logprob, t) => context.expectNear(logprob, alone.logprobs_B_T[0][t]));
+        together.entropies_B_T[b].forEach((entropy, t) => context.expectNear(entropy, alone.entropies_B_T[0][t]));
+        together.values_B_T?.[b]?.forEach((value, t) => context.expectNear(value, alone.values_B_T![0][t]));
       }
     });
 
