@@ -17,7 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "worker"))
 
 from ludus_worker.active_request import Request  # noqa: E402
 from ludus_worker.engine import Engine, EngineOptions  # noqa: E402
-from ludus_worker.sampler import length_bucket, slot_bucket  # noqa: E402
+from ludus_worker.decoding import length_bucket, slot_bucket  # noqa: E402
+from ludus_worker.prefill_batch import PrefillBatch  # noqa: E402
 
 config = {
     "model_type": "qwen2", "vocab_size": 151936, "max_position_embeddings": 4096, "rms_norm_eps": 1e-6, "rope_theta": 1e6,
@@ -49,12 +50,13 @@ for attention in ("triton", "sdpa"):
     slots = min(slot_bucket(sequences), sampler.cache.slots)
 
     def step() -> None:
-        sampler.state.positions[:] = length - 2
-        sampler.decoder.step(weights, sampler.cache, sampler.state, slots, min(length_bucket(length), sampler.cache.length))
+        state = sampler.decoding.state
+        state.positions[:], state.owners[:], state.left[:] = length - 2, 1, 1 << 40
+        sampler.decoder.step(weights, sampler.cache, state, slots, min(length_bucket(length), sampler.cache.length))
 
     def prompts() -> None:
-        rows = np.random.default_rng(0).integers(10, 151926, (sequences, prompt - 1)).tolist()
-        sampler.decoder.prefill(weights, sampler.cache, list(range(sequences)), rows, [0] * sequences)
+        rows = list(np.random.default_rng(0).integers(10, 151926, (sequences, prompt - 1)))
+        sampler.decoder.prefill(weights, sampler.cache, PrefillBatch(list(range(sequences)), rows, [0] * sequences))
 
     for name, work, times in (("a step", step, 50), (f"{sequences} prompts", prompts, 4)):
         for _ in range(3):

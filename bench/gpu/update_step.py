@@ -91,7 +91,7 @@ class Bench:
         return all(works.values())
 
     def use(self, variant: Variant) -> None:
-        self.trainer.budget, self.trainer.way = variant.pack, variant.way
+        self.trainer.budget, self.trainer.ways = variant.pack, (variant.way, variant.way)
         self.trainer.head.fused, self.policy.fused = variant.head, variant.step
 
     def batch(self, round_: int) -> TokenBatch:

@@ -16,8 +16,11 @@ log = logging.getLogger("ludus")
 name = "ludus"
 
 
-#: Ways to compute it, fastest first; the first one that agrees with the last is taken.
-ways = ("flash", "rows")
+#: Ways to compute it, fastest first; the first one that agrees with the last is taken. Our kernels were measured on rows of 512
+#: tokens; PyTorch's flash attention gains on longer ones.
+ways = ("triton", "flash", "rows")
+long_ways = ("flash", "rows")
+long_row = 1024
 
 
 def packed_attention(module, query, key, value, attention_mask=None, scaling=None, lengths=None, **how):
@@ -66,9 +69,10 @@ def row_by_row(query: Tensor, key: Tensor, value: Tensor, lengths: list[int], sc
     return torch.cat(parts, 2)
 
 
-def choose(device: torch.device, dtype: torch.dtype, width: int, heads: int, groups: int) -> str:
-    """The first of `ways` that works here."""
-    return next(way for way in ways if works(way, device, dtype, width, heads, groups))
+def choose(device: torch.device, dtype: torch.dtype, width: int, heads: int, groups: int) -> tuple[str, str]:
+    """The first ways that work here: for packs of short rows, and for those with a long one."""
+    of = lambda some: next(way for way in some if works(way, device, dtype, width, heads, groups))  # noqa: E731
+    return of(ways), of(long_ways)
 
 
 def works(way: str, device: torch.device, dtype: torch.dtype, width: int, heads: int, groups: int) -> bool:

@@ -27,12 +27,13 @@ if triton is not None:
         at = logits + slot.to(tl.int64) * vocabulary + index
         scaled = tl.load(at, mask=index < vocabulary, other=float("-inf")).to(tl.float32)
         scaled = scaled * tl.load(inverse_temperature + slot)
-        flat = tl.reshape(scaled, (blocks * block,))
-        peak, place = tl.max(flat, 0, return_indices=True)
+        peak = tl.max(tl.max(scaled, 1), 0)
+        # by comparison: on some GPUs the indices that `tl.max` returns of few numbers over many threads are wrong
+        place = tl.min(tl.min(tl.where(scaled == peak, index, 2147483647), 1), 0)
         parts = tl.sum(tl.exp(scaled - peak), 1)
         tl.store(sums + (slot * chunks + chunk) * blocks + tl.arange(0, blocks), parts)
         tl.store(peaks + slot * chunks + chunk, peak)
-        tl.store(best + slot * chunks + chunk, chunk * blocks * block + place)
+        tl.store(best + slot * chunks + chunk, place)
 
     @triton.jit
     def _mix(a, b):
@@ -51,7 +52,8 @@ if triton is not None:
         is_block = number < chunks * blocks
         # of each block's chunk; every chunk begins inside the vocabulary, so its maximum is finite
         peak = tl.load(peaks + slot * chunks + number // blocks, mask=is_block, other=float("-inf"))
-        top, top_block = tl.max(peak, 0, return_indices=True)
+        top = tl.max(peak, 0)
+        top_block = tl.min(tl.where(peak == top, number, 2147483647), 0)
         sum_ = tl.load(sums + slot * chunks * blocks + number, mask=is_block, other=0.0) * tl.exp(peak - top)
         running = tl.cumsum(sum_.to(tl.float64), 0)
         total = tl.max(running, 0)
@@ -74,8 +76,9 @@ if triton is not None:
         drawn_at = tl.sum(tl.where(tl.arange(0, block) == place, scaled, 0.0), 0)
         # rounding may lead past the last possible token: then, and when greedy, the most probable one
         use_best = (tl.load(greedy + slot) != 0) | (drawn_at == float("-inf"))
-        best_token = tl.load(best + slot * chunks + top_block // blocks)
-        token = tl.where(use_best, best_token, chosen * block + place)
+        best_token = tl.load(best + slot * chunks + tl.minimum(top_block // blocks, chunks - 1))
+        # of logits that are not numbers, any token of the vocabulary
+        token = tl.minimum(tl.where(use_best, best_token, chosen * block + place), vocabulary - 1)
         logit = tl.where(use_best, top, drawn_at)
         tl.store(tokens + slot, token.to(tl.int64))
         tl.store(logprobs + slot, logit - top - tl.log(total).to(tl.float32))

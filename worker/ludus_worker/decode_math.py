@@ -66,6 +66,7 @@ def draw(logits: Tensor, seeds: Tensor, positions: Tensor, inverse_temperature: 
     # rounding may lead past the last possible token: then, and when greedy, the most probable one
     use_best = greedy[:, None] | (drawn_at == float("-inf"))
     best_token = best_block[:, None] * block + best.gather(-1, best_block[:, None])
-    token = torch.where(use_best, best_token, chosen * block + place)[:, 0]
+    # of logits that are not numbers, any token of the vocabulary
+    token = torch.where(use_best, best_token, chosen * block + place)[:, 0].clamp(max=vocabulary - 1)
     logit = torch.where(use_best, top[:, None], drawn_at)[:, 0]
     return token, logit - top - running[:, -1].log().float()

@@ -90,10 +90,10 @@ class Engine:
         config = first.model.config
         self.vocabulary, self.context = config.vocab_size, config.max_position_embeddings
         heads = (config.num_attention_heads, config.num_key_value_heads)
-        way = choose_attention(self.device, self.dtype, first.model.head_width, *heads)
+        ways = choose_attention(self.device, self.dtype, first.model.head_width, *heads)
         budget = options.micro_batch_tokens or self._pack_tokens(first)
         head = Head(self.compile, fused=head_kernels_work(self.device, self.dtype))
-        self.trainer = Trainer(self.group, self.device, budget, head, way)
+        self.trainer = Trainer(self.group, self.device, budget, head, ways)
         decoder = Decoder(first.model, compile=self.compile, graphs=is_cuda, attention=options.attention)
         cache = SlotCache(
             config.num_hidden_layers, heads[1], first.model.head_width, self.device, self.dtype, self._cache_bytes()

@@ -35,25 +35,29 @@ if triton is not None:
         return pointer
 
     @triton.jit
-    def _place(tensors, starts, sizes, block: tl.constexpr):
+    def _place(tensors, starts, sizes, block: tl.constexpr, is_aligned: tl.constexpr):
         program = tl.program_id(0)
         row = tl.load(tensors + program)
         column = (program - tl.load(starts + row)).to(tl.int64) * block + tl.arange(0, block)
-        return row, column, column < tl.load(sizes + row)
+        size = tl.load(sizes + row)
+        if is_aligned:
+            # only then are several numbers loaded at once
+            size = tl.multiple_of(size, 16)
+        return row, column, column < size
 
     @triton.jit
     def _add(
         tensors, starts, sizes, outs, xs, ys,
         block: tl.constexpr, x_half: tl.constexpr, y_half: tl.constexpr, is_aligned: tl.constexpr,
     ):  # fmt: skip
-        row, column, is_inside = _place(tensors, starts, sizes, block)
+        row, column, is_inside = _place(tensors, starts, sizes, block, is_aligned)
         x = tl.load(_at(xs, row, x_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32)
         y = tl.load(_at(ys, row, y_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32)
         tl.store(_at(outs, row, False, is_aligned) + column, x + y, mask=is_inside)
 
     @triton.jit
     def _squares(tensors, starts, sizes, xs, out, block: tl.constexpr, is_half: tl.constexpr, is_aligned: tl.constexpr):
-        row, column, is_inside = _place(tensors, starts, sizes, block)
+        row, column, is_inside = _place(tensors, starts, sizes, block, is_aligned)
         x = tl.load(_at(xs, row, is_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32)
         tl.store(out + tl.program_id(0), tl.sum(x * x, 0))
 
@@ -63,7 +67,7 @@ if triton is not None:
         scale, kept, step_size, beta1, rest1, beta2, rest2, root_correction, epsilon,
         block: tl.constexpr, is_half: tl.constexpr, has_copy: tl.constexpr, is_aligned: tl.constexpr,
     ):  # fmt: skip
-        row, column, is_inside = _place(tensors, starts, sizes, block)
+        row, column, is_inside = _place(tensors, starts, sizes, block, is_aligned)
         master = _at(masters, row, False, is_aligned) + column
         first = _at(firsts, row, False, is_aligned) + column
         second = _at(seconds, row, False, is_aligned) + column
@@ -100,12 +104,12 @@ def _blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
 
 
 def _addresses(device: torch.device, *lists: list[Tensor]) -> tuple[list[Tensor], bool]:
-    """A row of addresses for each list, in one copy, and whether all are multiples of 16."""
+    """A row of addresses for each list, in one copy, and whether all are multiples of 16, as are the tensors' sizes."""
     table = np.array([[tensor.data_ptr() for tensor in tensors] for tensors in lists], np.int64)
     there = torch.from_numpy(table)
     if device.type == "cuda":
         there = there.pin_memory().to(device, non_blocking=True)
-    return list(there.unbind(0)), bool((table % 16 == 0).all())
+    return list(there.unbind(0)), bool((table % 16 == 0).all()) and all(t.numel() % 16 == 0 for t in lists[0])
 
 
 def usable(tensors: list[Tensor]) -> bool:

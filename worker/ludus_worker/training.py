@@ -39,10 +39,10 @@ class ForwardRecord:
 
 
 class Trainer:
-    def __init__(self, group: Group, device: torch.device, budget: int, head: Head, way: str):
+    def __init__(self, group: Group, device: torch.device, budget: int, head: Head, ways: tuple[str, str]):
         self.group, self.device, self.budget, self.head = group, device, budget, head
-        #: One of `attention.ways`.
-        self.way = way
+        #: What `attention.choose` found.
+        self.ways = ways
         self.records: dict[int, ForwardRecord] = {}
 
     # -- forward
@@ -79,7 +79,7 @@ class Trainer:
             lengths = [1]
         else:
             tokens, positions, lengths = pack.tokens, pack.positions, pack.lengths
-        how = attention.describe(self.way, lengths, self.device)
+        how = attention.describe(self.ways[max(lengths) > attention.long_row], lengths, self.device)
         inner = weights.model.inner
         hidden = inner(input_ids=tokens[None], position_ids=positions[None], use_cache=False, **how).last_hidden_state[0]
         return hidden if pack is None else hidden[pack.states]

@@ -34,7 +34,7 @@ gradients = []
 for way in ("rows", "triton"):
     # heads are 16 wide
     engine = make_engine(config={"hidden_size": 64})
-    engine.trainer.way = way
+    engine.trainer.ways = (way, way)
     engine.forward(1, rows, "policy", 0.8, 0, False)
     engine.backward(1, random_derivatives(2, rows))
     gradients.append(engine.sets["policy"].gradients)
