@@ -6,8 +6,8 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import type { Precision } from "../src/engine/contract/context.ts";
 import { type ModelConfig, tiny } from "../src/engine/model/model-config.ts";
-import { torch } from "../src/engine/torch/torch.ts";
 import type { Outcome } from "./gpu-contract/vitest.ts";
+import { Workers } from "./gpu-contract/workers.ts";
 
 const families: readonly ModelConfig["family"][] = ["llama", "qwen2", "qwen3"];
 const precisions: readonly Precision[] = ["float32", "bfloat16"];
@@ -93,8 +93,9 @@ const { runSuite } = await import("./gpu-contract/vitest.ts");
 
 async function runOne(family: ModelConfig["family"], precision: Precision, options: Options): Promise<Outcome[]> {
   const start = performance.now();
+  const workers = new Workers(options.verbose ? (line) => process.stderr.write(`${line}\n`) : () => {});
   const make = (dtype: Precision) =>
-    torch({
+    workers.open({
       model: modelOf(family),
       valueHead: true,
       seed: 3,
@@ -104,7 +105,6 @@ async function runOne(family: ModelConfig["family"], precision: Precision, optio
       // several workers share a GPU
       maxCacheBytes: 1 << 26,
       ...(options.device === "cpu" ? { threads: 1 } : {}),
-      ...(options.verbose ? {} : { log: () => {} }),
     });
   const outcomes = await runSuite(
     () =>
@@ -117,6 +117,7 @@ async function runOne(family: ModelConfig["family"], precision: Precision, optio
       }),
     options,
   );
+  await workers.close();
   const { passed, failed, skipped } = countOf(outcomes);
   const seconds = Math.round((performance.now() - start) / 1000);
   console.log(`${family} ${precision}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s`);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -75,6 +76,7 @@ def choose(device: torch.device, dtype: torch.dtype, width: int, heads: int, gro
     return of(ways), of(long_ways)
 
 
+@lru_cache
 def works(way: str, device: torch.device, dtype: torch.dtype, width: int, heads: int, groups: int) -> bool:
     """Tries it out: some of these operators are not part of PyTorch's promised interface."""
     if way == "rows":

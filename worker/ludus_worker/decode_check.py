@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from .slot_state import SlotState
 log = logging.getLogger("ludus")
 
 
+@lru_cache
 def kernels_work(device: torch.device, dtype: torch.dtype, shape: tuple[int, int, int]) -> bool:
     """`shape`: query heads, key/value heads, width of a head."""
     width = shape[2]

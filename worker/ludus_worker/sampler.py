@@ -22,7 +22,7 @@ prefill_batch_tokens = {"cuda": 1 << 15, "cpu": 1 << 11}
 #: Decode steps between admissions on a GPU: a step that also prefills costs more, be it one row or fifty.
 admit_every = 2
 #: Steps that are started before the results of the first of them are read.
-steps_ahead = 2
+steps_ahead = 3
 
 
 class Sampler:
