@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import {
@@ -12,12 +12,13 @@ import {
 } from "../../src/cli/measure-engine.ts";
 import { parseModelConfig } from "../../src/engine/model/model-config.ts";
 import { type TorchOptions, torch } from "../../src/engine/torch/torch.ts";
+import { LudusError } from "../../src/errors.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { median } from "../statistics.ts";
 import { models } from "./models.ts";
 import { runPython } from "./python.ts";
-import { writeGpuPage } from "./report.ts";
+import { type GpuResults, writeGpuPage } from "./report.ts";
 import { grpoRound, mismatch } from "./workload.ts";
 
 const help = `The PyTorch engine, driven from here, beside transformers on the same GPU: sampling 256 x 256 new tokens against
@@ -29,6 +30,7 @@ Usage: npm run bench -- gpu [options]
   --rounds <n>     how often each is repeated, besides two to warm up; 5 by default
   --device <name>  "cuda" by default; "cpu" only shows that the program runs, with a small model
   --skip-7b        leave the large model out
+  --only <part>    update or 7b; the rest stays as it was measured before
   --json           print the two ratios as one JSON object on the last line
 
 Example:
@@ -43,6 +45,7 @@ export const gpuBenchmark: Benchmark = {
     const options = { rounds: { type: "string", default: "5" }, device: { type: "string", default: "cuda" } } as const;
     const flags = {
       "skip-7b": { type: "boolean", default: false },
+      only: { type: "string" },
       json: { type: "boolean", default: false },
     } as const;
     const { values } = parseArgs({ args: [...args], options: { ...options, ...flags } });
@@ -53,34 +56,55 @@ export const gpuBenchmark: Benchmark = {
       : { sequences: 8, prompt: 16, fresh: 16, rows: 4, length: 32, rounds, warmup: 1 };
     const model = onGpu ? models.half : models.small;
     const about = aboutRun("gpu", args, context.root);
-    const engine = await measureEngine(context, { model: parseModelConfig(model), device: values.device }, sizes);
-    const baselines = await runBaselines(context, model, values.device, sizes);
-    const sevens = onGpu && !values["skip-7b"] ? await measureSeven(context, values.device, sizes) : {};
+    const file = join(context.root, "bench/results/gpu.json");
+    const { only } = values;
+    if (only !== undefined && only !== "update" && only !== "7b") {
+      throw new LudusError("bad-option", { got: `--only ${only}`, expected: "update or 7b" });
+    }
+    const before = only === undefined ? undefined : (JSON.parse(readFileSync(file, "utf8")) as GpuResults);
+    const engineOptions = { model: parseModelConfig(model), device: values.device };
+    const engine =
+      only === "7b"
+        ? before!.engine
+        : { ...before?.engine, ...(await measureEngine(context, engineOptions, sizes, only === "update")) };
+    const baselines =
+      only === "7b"
+        ? before!.baselines
+        : { ...before?.baselines, ...(await runBaselines(context, model, values.device, sizes, only === "update")) };
+    const withSeven = only === undefined ? onGpu && !values["skip-7b"] : only === "7b";
+    const sevens = withSeven ? await measureSeven(context, values.device, sizes) : (before?.seven ?? {});
     const ratios = {
-      sample_vs_generate: engine.sampleTokensPerSecond / baselines.generate_tokens_per_s,
-      train_vs_eager: engine.trainTokensPerSecond / baselines.eager_tokens_per_s,
+      sample_vs_generate: engine.sampleTokensPerSecond! / baselines.generate_tokens_per_s,
+      train_vs_eager: engine.trainTokensPerSecond! / baselines.eager_tokens_per_s,
     };
-    const parameters = engine.parameters;
-    const results = { about, sizes, ratios, engine, baselines, seven: { ...sevens }, parameters };
+    const later = [...(before?.later ?? []), ...(only === undefined ? [] : [{ part: only, about }])];
+    const results = { about: before?.about ?? about, later, sizes, ratios, engine, baselines, seven: { ...sevens } };
     mkdirSync(join(context.root, "bench/results"), { recursive: true });
     if (onGpu) {
-      writeFileSync(join(context.root, "bench/results/gpu.json"), `${JSON.stringify(results, null, 1)}\n`);
+      writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
       writeGpuPage(context.root);
     }
     console.log(values.json ? JSON.stringify(ratios) : JSON.stringify(results, null, 1));
   },
 };
 
-async function measureEngine({ progress }: BenchmarkContext, options: TorchOptions, sizes: BenchSizes) {
+async function measureEngine(
+  { progress }: BenchmarkContext,
+  options: TorchOptions,
+  sizes: BenchSizes,
+  onlyUpdate: boolean,
+): Promise<Partial<GpuResults["engine"]>> {
   const engine = await torch({ maxRows: 512, ...options });
   try {
+    const rows = (round: number) => randomBatch(engine, sizes, round);
+    const trainSeconds = await medianSeconds(sizes, rows, (batch) => updateOnce(engine, batch));
+    const trainTokensPerSecond = (sizes.rows * sizes.length) / trainSeconds;
+    progress(`training: ${Math.round(trainTokensPerSecond)} tokens/s`);
+    if (onlyUpdate) return { parameters: engine.info.parameters, trainTokensPerSecond };
     const sampled = sizes.sequences * sizes.fresh;
     const prompts = (round: number) => randomPrompts(engine, sizes, round);
     const sampleSeconds = await medianSeconds(sizes, prompts, (made, round) => sampleAll(engine, sizes, made, round));
     progress(`sampling: ${Math.round(sampled / sampleSeconds)} tokens/s`);
-    const rows = (round: number) => randomBatch(engine, sizes, round);
-    const trainSeconds = await medianSeconds(sizes, rows, (batch) => updateOnce(engine, batch));
-    progress(`training: ${Math.round((sizes.rows * sizes.length) / trainSeconds)} tokens/s`);
     const stages: { sample: number; update: number }[] = [];
     const grouped = (round: number) => randomPrompts(engine, sizes, round, 8);
     const stepSeconds = await medianSeconds(sizes, grouped, async (made, round) => {
@@ -91,7 +115,7 @@ async function measureEngine({ progress }: BenchmarkContext, options: TorchOptio
     return {
       parameters: engine.info.parameters,
       sampleTokensPerSecond: sampled / sampleSeconds,
-      trainTokensPerSecond: (sizes.rows * sizes.length) / trainSeconds,
+      trainTokensPerSecond,
       step: {
         seconds: stepSeconds,
         sample: median(warm.map(({ sample }) => sample)),
@@ -138,8 +162,9 @@ async function runBaselines(
   model: object,
   device: string,
   { sequences, prompt, fresh, rows, length, rounds, warmup }: BenchSizes,
+  onlyUpdate: boolean,
 ): Promise<Record<string, number>> {
-  const numbers = { sequences, prompt, new: fresh, rows, length, rounds, warmup };
+  const numbers = { sequences: onlyUpdate ? 0 : sequences, prompt, new: fresh, rows, length, rounds, warmup };
   const args = Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]);
   return (await runPython(context, "bench/gpu/baselines.py", [
     ...["--config", JSON.stringify(model), "--device", device],

@@ -94,8 +94,8 @@ export const gpuLearnBenchmark: Benchmark = {
 
 /** Seconds of the rollouts of each step of a short run of search-QA with 25M parameters, 512 rollouts a step. */
 export async function rolloutSeconds(context: BenchmarkContext): Promise<number[]> {
-  const course = { ...courses["search-qa"], demonstrations: 2000, imitationSteps: 200 };
-  const options = { device: "cuda", seconds: "120", steps: "20", size: "middle" };
+  const course = { ...courses["search-qa"], demonstrations: 2000, imitationSteps: 120 };
+  const options = { device: "cuda", seconds: "60", steps: "16", size: "middle", evalTasks: 50 };
   const { curve } = await learn(context, "search-qa", course, options);
   return curve.map(({ rollout }) => rollout);
 }
@@ -106,6 +106,14 @@ function readResults(file: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+interface LearnOptions {
+  readonly device: string;
+  readonly seconds: string;
+  readonly steps: string;
+  readonly size: string;
+  readonly evalTasks?: number;
 }
 
 interface CurvePoint {
@@ -122,7 +130,7 @@ async function learn(
   { progress, signal }: BenchmarkContext,
   name: string,
   { env, demonstrations, noise, imitationSteps, algorithm }: Course,
-  { device, seconds, steps, size }: { device: string; seconds: string; steps: string; size: string },
+  { device, seconds, steps, size, evalTasks = 500 }: LearnOptions,
 ) {
   const curve: CurvePoint[] = [];
   const times: Record<string, number> = {};
@@ -147,7 +155,7 @@ async function learn(
       batchSize: 128,
       learningRate: cosine(6e-4, 0.1),
     }),
-    eval: { tasks: 500 },
+    eval: { tasks: evalTasks },
     monitors: [
       {
         name: "curve",

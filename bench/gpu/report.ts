@@ -5,8 +5,11 @@ import { escapeText, text } from "../plot/svg.ts";
 
 export interface GpuResults {
   readonly about: AboutRun;
+  /** Parts that were measured again since. */
+  readonly later?: readonly { readonly part: string; readonly about: AboutRun }[];
   readonly ratios: { readonly sample_vs_generate: number; readonly train_vs_eager: number };
   readonly engine: {
+    readonly parameters: number;
     readonly sampleTokensPerSecond: number;
     readonly trainTokensPerSecond: number;
     readonly step: { readonly seconds: number; readonly sample: number; readonly update: number };
@@ -47,12 +50,15 @@ export function writeGpuPage(root: string): void {
 
 const whole = (value: number | undefined) => (value === undefined ? "" : Math.round(value).toLocaleString("en"));
 
-function speedPart({ about, ratios, engine, baselines, seven }: GpuResults): string {
+function speedPart({ about, later = [], ratios, engine, baselines, seven }: GpuResults): string {
+  const again = later.map(
+    ({ part, about: run }) => ` Measured again since: ${part} (\`${run.command}\`, ${run.date.slice(0, 10)}).`,
+  );
   const { generate_tokens_per_s: plain, generate_static_tokens_per_s: fixed, eager_tokens_per_s: eager } = baselines;
   const sampled = engine.sampleTokensPerSecond;
   const share = seven.tflops === undefined ? "" : `${Math.round((100 * seven.tflops) / baselines.matmul_tflops)} %`;
   const memory = seven.memoryGib === undefined ? "not measured" : `${seven.memoryGib.toFixed(0)} GiB`;
-  return `\`${about.command}\`, ${about.date.slice(0, 10)}, ${baselines.device}, torch ${baselines.torch}, transformers ${baselines.transformers}.
+  return `\`${about.command}\`, ${about.date.slice(0, 10)}, ${baselines.device}, torch ${baselines.torch}, transformers ${baselines.transformers}.${again.join("")}
 TypeScript drives the worker, so all that a training run pays is in it. A model of Qwen2.5-0.5B's shape with random weights, bfloat16.
 
 | | tokens/s | against |

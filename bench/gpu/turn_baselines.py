@@ -74,10 +74,17 @@ def from_history(model, rollouts: Rollouts, device: torch.device) -> None:
             row += rollouts.observations[i, turn, : rollouts.seen[i, turn]].tolist()
 
 
+@torch.no_grad()
+def warm_up(model, cell: dict, vocabulary: int, device: torch.device) -> None:
+    """A few tokens of as many rollouts."""
+    ids = torch.randint(0, vocabulary, (cell["rollouts"], prompt), device=device)
+    model.generate(ids, attention_mask=torch.ones_like(ids), **options(8))
+
+
 def rate(name: str, play, model, cell: dict, vocabulary: int, device: torch.device, rounds: int) -> float:
-    # the first round warms up
+    warm_up(model, cell, vocabulary, device)
     seconds = []
-    for i in range(rounds + 1):
+    for i in range(rounds):
         rollouts = Rollouts(cell, vocabulary, i)
         sync()
         start = time.perf_counter()
@@ -85,7 +92,7 @@ def rate(name: str, play, model, cell: dict, vocabulary: int, device: torch.devi
             play(model, rollouts, device)
         sync()
         seconds.append(time.perf_counter() - start)
-    rates = sorted(Rollouts(cell, vocabulary, i).tokens / seconds[i] for i in range(1, rounds + 1))
+    rates = sorted(Rollouts(cell, vocabulary, i).tokens / seconds[i] for i in range(rounds))
     best = rates[len(rates) // 2]
     say(f"{name}, {cell['rollouts']} rollouts, {cell['fresh']} new: {best:.0f} tokens/s")
     return best

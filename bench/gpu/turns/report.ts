@@ -83,7 +83,7 @@ ${rows.map((row) => `| ${row} |`).join("\n")}
 
 - **share of a single turn**: the same prompts with as many new tokens, in one turn and without observations. The rest goes to what turns add: prefilling observations, longer histories to attend to, and the way to the
   environment and back.
-- **GPU busy**: the share of time in which a kernel is running, as the driver reports it, over rounds of two seconds and more.
+- **GPU busy**: the share of time in which a kernel is running, as the driver reports it, over one and a half seconds and more.
 - **generate** keeps its KV cache from turn to turn where all rows have equal lengths; where they vary it gets the whole history, padded. **recompute** gives it the whole history always. Neither was run with 2,048 rollouts.
 ${rolloutSeconds.length === 0 ? "" : `- The training run is that of \`npm run bench -- gpu-learn --only search-qa\`: ${rolloutSeconds.length} steps, rollouts of one step from ${Math.min(...rolloutSeconds).toFixed(3)} to ${Math.max(...rolloutSeconds).toFixed(3)} s, the first ones with CUDA graphs to record.\n`}`;
   writeFileSync(join(root, "docs/results/gpu-turns.md"), page);

@@ -21,10 +21,10 @@ docs/results/gpu-turns.md.
 
 Usage: npm run bench -- gpu-turns [options]
 
-  --rounds <n>      how often each is repeated, besides six to warm up; 5 by default
+  --rounds <n>      how often each is repeated, besides five to warm up; 3 by default
   --device <name>   "cuda" by default; "cpu" only shows that the program runs, with a small model
   --models <names>  25M and 0.5B by default
-  --rollouts <ns>   64,512,2048 by default
+  --rollouts <ns>   64,512,2048 by default; more than 512 with turns of mixed lengths only, without transformers
   --skip-baselines  leave transformers out
   --skip-learning   leave out the steps of a training run
   --json            print the four figures as one JSON object on the last line
@@ -34,10 +34,10 @@ Example:
 `;
 
 const named = { "25M": models.quarter, "0.5B": models.half, small: models.small };
-/** Beyond it, transformers would take minutes for a round. */
+/** Beyond it, transformers would take minutes for a round, and turns are of mixed lengths only. */
 const mostBaselineRollouts = 512;
 /** Busy shares are read over at least this long. */
-const busySeconds = 2;
+const busySeconds = 1.5;
 
 export const gpuTurnsBenchmark: Benchmark = {
   name: "gpu-turns",
@@ -47,7 +47,7 @@ export const gpuTurnsBenchmark: Benchmark = {
     const { values } = parseArgs({
       args: [...args],
       options: {
-        rounds: { type: "string", default: "5" },
+        rounds: { type: "string", default: "3" },
         device: { type: "string", default: "cuda" },
         models: { type: "string" },
         rollouts: { type: "string" },
@@ -63,7 +63,11 @@ export const gpuTurnsBenchmark: Benchmark = {
     let versions: Pick<TurnsResults, "device" | "torch" | "transformers"> = { device: values.device };
     for (const model of (values.models ?? (onGpu ? "25M,0.5B" : "small")).split(",")) {
       const config = named[model as keyof typeof named];
-      const wanted = counts.flatMap((rollouts) => kinds.map((kind): Cell => ({ model, rollouts, kind })));
+      const wanted = counts.flatMap((rollouts) =>
+        kinds
+          .filter(({ name }) => rollouts <= mostBaselineRollouts || name === "mixed")
+          .map((kind): Cell => ({ model, rollouts, kind })),
+      );
       const measured = await measureModel(context, config, wanted, values.device, Number(values.rounds));
       if (!values["skip-baselines"]) {
         const compared = measured.filter(({ rollouts }) => rollouts <= mostBaselineRollouts);
@@ -125,7 +129,7 @@ async function measureModel(
 type Play = typeof playTurns;
 
 /** CUDA graphs are recorded for the sizes that occur: once in a training run, here before the time begins. */
-const warmup = 6;
+const warmup = 5;
 
 /** Seconds of each round after warm-up, and the median of their rates in new tokens per second. */
 async function rate(engine: Engine, cell: Cell, rounds: number, play: Play) {
