@@ -20,11 +20,16 @@ from .decoder import Decoder
 from .distributed import Group
 from .draws import initialise
 from .errors import LudusError, unknown_weights
+from .families import described, implementation_of, own
 from .head import Head
 from .model import Lora, Model, ModelOptions, check_config, differences, read_config
 from .packing import TokenBatch
 from .sampler import Sampler
 from .training import Trainer
+from .transformers_check import check_numbers
+from .transformers_head import AutogradHead
+from .transformers_model import TransformersModel
+from .transformers_sampler import TransformersSampler
 from .weight_set import StepOptions, WeightSet
 
 log = logging.getLogger("ludus")
@@ -83,19 +88,32 @@ class Engine:
         self.has_values = bool(saved and saved["valueHead"]) if options.value_head is None else options.value_head
         self.sets: dict[str, WeightSet] = {}
         self.decode_weights: dict[str, DecodeWeights] = {}
-        first = self._open_policy()
-        config = first.model.config
-        self.vocabulary, self.context = config.vocab_size, config.max_position_embeddings
-        heads = (config.num_attention_heads, config.num_key_value_heads)
-        flash = flash_works(self.device, self.dtype, first.model.head_width, *heads)
+        self.implementation = implementation_of(self.raw_config)
+        model = self._open_policy().model
+        self.vocabulary, self.context = model.config.vocab_size, model.context
         budget = options.micro_batch_tokens or (1 << 14 if is_cuda else 1 << 12)
+        if self.implementation == own:
+            self._use_own(model, budget)
+        else:
+            self._use_transformers(model, budget)
+
+    def _use_own(self, model: Model, budget: int) -> None:
+        config, options, is_cuda = model.config, self.options, self.device.type == "cuda"
+        heads = (config.num_attention_heads, config.num_key_value_heads)
+        flash = flash_works(self.device, self.dtype, model.head_width, *heads)
         self.trainer = Trainer(self.group, self.device, budget, Head(self.compile), flash)
-        decoder = Decoder(first.model, compile=self.compile, graphs=is_cuda, attention=options.attention)
+        decoder = Decoder(model, compile=self.compile, graphs=is_cuda, attention=options.attention)
         cache = SlotCache(
-            config.num_hidden_layers, heads[1], first.model.head_width, self.device, self.dtype, self._cache_bytes()
+            config.num_hidden_layers, heads[1], model.head_width, self.device, self.dtype, self._cache_bytes()
         )
         ahead = is_cuda if options.run_ahead is None else options.run_ahead
         self.sampler = Sampler(decoder, cache, self._decode_weights, self.context, options.max_rows or 512, ahead)
+
+    def _use_transformers(self, model: TransformersModel, budget: int) -> None:
+        log.info("%s is computed by transformers: slower than the families that Ludus computes itself", type(model.causal).__name__)
+        self.trainer = Trainer(self.group, self.device, budget, AutogradHead(), flash=False, padded=True)
+        sizes = (self.context, self.options.max_rows or 512, self._cache_bytes(), check_numbers(model))
+        self.sampler = TransformersSampler(self.sets.get, self.device, *sizes)
 
     def _cache_bytes(self) -> int:
         if self.options.max_cache_bytes > 0:
@@ -109,7 +127,14 @@ class Engine:
     def _model(self) -> Model:
         options = self.options
         sharded = self.group.size > 1
-        return Model(
+        kind = Model if self.implementation == own else TransformersModel
+        if sharded and kind is TransformersModel:
+            raise LudusError(
+                "unsupported-model", f"{self.group.size} processes for {described(self.raw_config)}",
+                "one process: only Llama, Qwen2 and Qwen3 are sharded",
+                "Leave `processes` out. `lora` and `checkpointActivations` need less memory.",
+            )  # fmt: skip
+        model = kind(
             ModelOptions(
                 config=self.raw_config,
                 device=self.device,
@@ -120,6 +145,9 @@ class Engine:
                 compile=self.compile and not sharded,
             )
         )
+        if policy in self.sets:
+            model.set_constants(self.sets[policy].model.constants)
+        return model
 
     def _finish_model(self, model: Model) -> None:
         """Once its weights are there: adapters, then one tensor for joint projections or shards."""
@@ -136,10 +164,12 @@ class Engine:
         model = self._model()
         base = {name: parameter.data for name, parameter in model.parameters().items()}
         is_fresh = options.folder == ""
-        if is_fresh:
+        if is_fresh and self.implementation == own:
             initialise(list(base.items()), self.raw_config.get("initializer_range", 0.02), options.seed)
-        elif options.lora is not None:
-            for name, tensor in checkpoint.read_weights(options.folder, policy, lora=False).items():
+        elif not is_fresh and options.lora is not None:
+            saved = model.imported(checkpoint.read_weights(options.folder, policy, lora=False), options.folder)
+            model.set_constants(saved)
+            for name, tensor in saved.items():
                 if name in base:
                     base[name].copy_(tensor)
         self._finish_model(model)
