@@ -46,6 +46,13 @@ class NumbersTest(unittest.TestCase):
                         theirs = plain_logprobs(engine, row, request.temperature)[1].numpy()
                     np.testing.assert_allclose(known, theirs[len(prompt) - 1 :], atol=1e-4)
 
+    def test_an_own_family_with_another_activation_is_sampled_as_it_is_trained(self):
+        engine = make_engine(config={"hidden_act": "gelu"})
+        self.assertEqual(engine.implementation, "transformers")
+        [sample] = sample_all(engine, [Request(prompts[2], 12, seed=1)])
+        known = logprobs_of(engine, prompts[2] + sample.tokens)[len(prompts[2]) :]
+        np.testing.assert_allclose(sample.logprobs, known, atol=1e-4)
+
     def test_gradients_are_those_of_plain_transformers(self):
         for name in configs:
             with self.subTest(name):
