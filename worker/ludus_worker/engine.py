@@ -113,7 +113,7 @@ class Engine:
         log.info("%s is computed by transformers: slower than the families that Ludus computes itself", type(model.causal).__name__)
         self.trainer = Trainer(self.group, self.device, budget, AutogradHead(), flash=False, padded=True)
         sizes = (self.context, self.options.max_rows or 512, self._cache_bytes(), check_numbers(model))
-        self.sampler = TransformersSampler(self.sets.get, self.device, *sizes)
+        self.sampler = TransformersSampler(lambda name: self.sets.get(name), self.device, *sizes)
 
     def _cache_bytes(self) -> int:
         if self.options.max_cache_bytes > 0:

@@ -22,7 +22,8 @@ def _numbers(head: FamilyHead, states: Tensor, targets: Tensor, temperature: flo
 
 class AutogradHead(Head):
     def chunks(self, states: Tensor, weight: FamilyHead) -> list[slice]:
-        return super().chunks(states, torch.empty(weight.vocabulary, 0))
+        # autograd keeps several tensors of a chunk's size
+        return super().chunks(states, torch.empty(4 * weight.vocabulary, 0))
 
     @torch.no_grad()
     def numbers(self, states, weight, targets, temperature, candidates=None, alternatives=0) -> Numbers:

@@ -292,6 +292,20 @@ class FolderTest(unittest.TestCase):
                 for which in ("policy", "reference"):
                     np.testing.assert_allclose(logprobs_of(engine, prompts[2], which)[1:], logprobs, atol=1e-4)
 
+    def test_weights_of_a_loaded_folder_and_later_snapshots_are_sampled(self):
+        engine = family_engine("phi3")
+        before = logprobs_of(engine, prompts[2])
+        engine.save(str(self.folder), False)
+        train_once(engine, rows=random_rows(1, [7, 12, 3], vocabulary=64))
+        engine.load(str(self.folder))
+        np.testing.assert_allclose(logprobs_of(engine, prompts[2]), before, atol=1e-6)
+        engine.snapshot("later", "", True)
+        train_once(engine, "later", rows=random_rows(1, [7, 12, 3], vocabulary=64))
+        for name in ("policy", "later"):
+            [sample] = sample_all(engine, [Request(prompts[2], 6, seed=1, weights=name)])
+            known = logprobs_of(engine, prompts[2] + sample.tokens, name)[len(prompts[2]) :]
+            np.testing.assert_allclose(sample.logprobs, known, atol=1e-4)
+
     def test_folders_with_missing_or_other_tensors_are_refused_by_name(self):
         from safetensors.torch import load_file, save_file
 
