@@ -15,7 +15,9 @@ const info: EngineInfo = {
 };
 
 test("an engine is told in one line, and whether transformers computes its model", () => {
-  expect(describeEngine(info)).toBe("torch on cuda:0, bfloat16; 1.2M parameters, context 4096; computed by transformers");
+  expect(describeEngine(info)).toBe(
+    "torch on cuda:0, bfloat16; 1.2M parameters, context 4096; computed by transformers",
+  );
   expect(describeEngine({ ...info, implementation: "own" })).toBe(
     "torch on cuda:0, bfloat16; 1.2M parameters, context 4096",
   );

@@ -6,7 +6,12 @@ const mistral = { model_type: "mistral", architectures: ["MistralForCausalLM"], 
 
 test("models that some engine opens pass", () => {
   const own = toHuggingFaceConfig(tiny({ vocabularySize: 32 }));
-  for (const config of [own, { ...own, hidden_act: "gelu" }, mistral, { ...mistral, architectures: ["GPT2LMHeadModel"] }])
+  for (const config of [
+    own,
+    { ...own, hidden_act: "gelu" },
+    mistral,
+    { ...mistral, architectures: ["GPT2LMHeadModel"] },
+  ])
     expect(() => checkLanguageModel(config)).not.toThrow();
 });
 

@@ -25,7 +25,9 @@ if (python) execFileSync(python, [script("family_folders.py"), parent, ...famili
 function transformersOf(directory: string, rows: readonly (readonly number[])[]): number[][] {
   const input = join(parent, "rows.json");
   writeFileSync(input, JSON.stringify(rows));
-  const found = JSON.parse(execFileSync(python!, [script("logprobs.py"), directory, input], { encoding: "utf8", stdio }));
+  const found = JSON.parse(
+    execFileSync(python!, [script("logprobs.py"), directory, input], { encoding: "utf8", stdio }),
+  );
   // every tensor of the folder is the model's, and none is missing
   expect(found.loading).toEqual({});
   return found.logprobs;
