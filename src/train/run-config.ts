@@ -30,7 +30,14 @@ const free = [
   "configVersion",
   "description",
 ];
-const ofTheMoment = ["policy.policyVersion", "policy.weights", "policy.device", "policy.name", "env.description"];
+const ofTheMoment = [
+  "policy.policyVersion",
+  "policy.weights",
+  "policy.device",
+  "policy.implementation",
+  "policy.name",
+  "env.description",
+];
 // with another one of these, steps of one run would be two different experiments
 const fixed = [
   "env.name",

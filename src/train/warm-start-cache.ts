@@ -115,9 +115,10 @@ export class WarmStartCache {
 
 /** What the same numbers depend on besides: versions, the processor, the number of threads. */
 function surroundings({ info }: Engine): readonly unknown[] {
-  const { name, device, vocabularySize, contextLength, parameters, hasValues } = info;
+  const { name, device, implementation, vocabularySize, contextLength, parameters, hasValues } = info;
   const machine = [process.version, process.arch, cpus()[0]?.model];
-  return [packageVersion(), ...machine, name, device, vocabularySize, contextLength, parameters, hasValues];
+  const sizes = [vocabularySize, contextLength, parameters, hasValues];
+  return [packageVersion(), ...machine, name, device, implementation, ...sizes];
 }
 
 function updateRow(key: Hash, row: LearnRow): void {

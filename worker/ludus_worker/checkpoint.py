@@ -66,7 +66,9 @@ def save(directory: str, config: dict, tokenizer_files: dict[str, str], sets: li
 def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], sets: list[WeightSet]) -> None:
     if directory is not None:
         (directory / training_folder).mkdir()
-        write_json(directory / "config.json", {**config, "torch_dtype": "float32"})
+        # newer folders say "dtype", and would be read in that one
+        other = {name: value for name, value in config.items() if name != "dtype"}
+        write_json(directory / "config.json", {**other, "torch_dtype": "float32"})
         tokens = {key: config.get(key) for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
         write_json(directory / "generation_config.json", {"_from_model_config": True, **tokens})
         for name, content in tokenizer_files.items():
@@ -95,7 +97,7 @@ def write_policy(directory: Path, weights: WeightSet, whole: dict[str, Tensor]) 
     if weights.model.options.lora is not None:
         write_adapter(directory, weights, whole)
     else:
-        write_tensors(directory / "model.safetensors", without_value_head(whole))
+        write_tensors(directory / "model.safetensors", weights.model.exported(without_value_head(whole)))
     if value_head_name in whole:
         write_tensors(directory / training_folder / value_head_file, {value_head_name: whole[value_head_name]})
 
@@ -202,6 +204,9 @@ def read_set(directory: str, entry: dict, like: WeightSet) -> SavedSet:
     name, steps = entry["name"], entry.get("steps")
     is_lora = like.model.options.lora is not None
     weights = read_weights(directory, name, is_lora)
+    if name == policy and not is_lora:
+        head = {value_head_name: weights[value_head_name]} if value_head_name in weights else {}
+        weights = like.model.imported(without_value_head(weights), directory) | head
     has_adapter = is_lora and any("lora_" in key for key in weights)
     for key, parameter in like.parameters.items():
         if (key == value_head_name and key not in weights) or (is_lora and not has_adapter):

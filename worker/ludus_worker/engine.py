@@ -20,12 +20,17 @@ from .decoder import Decoder
 from .distributed import Group
 from .draws import initialise
 from .errors import LudusError, unknown_weights
+from .families import described, implementation_of, own
 from .head import Head
 from .head_kernels import kernels_work as head_kernels_work
 from .model import Lora, Model, ModelOptions, check_config, differences, read_config
 from .packing import TokenBatch, default_budget
 from .sampler import Sampler
 from .training import Trainer
+from .transformers_check import check_numbers
+from .transformers_head import AutogradHead
+from .transformers_model import TransformersModel
+from .transformers_sampler import TransformersSampler
 from .weight_set import StepOptions, WeightSet
 
 log = logging.getLogger("ludus")
@@ -86,20 +91,35 @@ class Engine:
         self.has_values = bool(saved and saved["valueHead"]) if options.value_head is None else options.value_head
         self.sets: dict[str, WeightSet] = {}
         self.decode_weights: dict[str, DecodeWeights] = {}
+        self.implementation = implementation_of(self.raw_config)
         first = self._open_policy()
-        config = first.model.config
-        self.vocabulary, self.context = config.vocab_size, config.max_position_embeddings
+        self.vocabulary, self.context = first.model.config.vocab_size, first.model.context
+        if self.implementation == own:
+            self._use_own(first)
+        else:
+            self._use_transformers(first.model)
+
+    def _use_own(self, first: WeightSet) -> None:
+        model, options, is_cuda = first.model, self.options, self.device.type == "cuda"
+        config = model.config
         heads = (config.num_attention_heads, config.num_key_value_heads)
-        ways = choose_attention(self.device, self.dtype, first.model.head_width, *heads)
+        ways = choose_attention(self.device, self.dtype, model.head_width, *heads)
         budget = options.micro_batch_tokens or self._pack_tokens(first)
         head = Head(self.compile, fused=head_kernels_work(self.device, self.dtype))
         self.trainer = Trainer(self.group, self.device, budget, head, ways)
-        decoder = Decoder(first.model, compile=self.compile, graphs=is_cuda, attention=options.attention)
+        decoder = Decoder(model, compile=self.compile, graphs=is_cuda, attention=options.attention)
         cache = SlotCache(
-            config.num_hidden_layers, heads[1], first.model.head_width, self.device, self.dtype, self._cache_bytes()
+            config.num_hidden_layers, heads[1], model.head_width, self.device, self.dtype, self._cache_bytes()
         )
         ahead = is_cuda if options.run_ahead is None else options.run_ahead
         self.sampler = Sampler(decoder, cache, self._decode_weights, self.context, options.max_rows or 512, ahead)
+
+    def _use_transformers(self, model: TransformersModel) -> None:
+        log.info("%s is computed by transformers: slower than the families that Ludus computes itself", type(model.causal).__name__)
+        budget = self.options.micro_batch_tokens or (1 << 14 if self.device.type == "cuda" else 1 << 12)
+        self.trainer = Trainer(self.group, self.device, budget, AutogradHead(), ("rows", "rows"), padded=True)
+        sizes = (self.context, self.options.max_rows or 512, self._cache_bytes(), check_numbers(model))
+        self.sampler = TransformersSampler(lambda name: self.sets.get(name), self.device, *sizes)
 
     def _cache_bytes(self) -> int:
         if self.options.max_cache_bytes > 0:
@@ -123,7 +143,14 @@ class Engine:
     def _model(self) -> Model:
         options = self.options
         sharded = self.group.size > 1
-        return Model(
+        kind = Model if self.implementation == own else TransformersModel
+        if sharded and kind is TransformersModel:
+            raise LudusError(
+                "unsupported-model", f"{self.group.size} processes for {described(self.raw_config)}",
+                "one process: only Llama, Qwen2 and Qwen3 are sharded",
+                "Leave `processes` out. `lora` and `checkpointActivations` need less memory.",
+            )  # fmt: skip
+        model = kind(
             ModelOptions(
                 config=self.raw_config,
                 device=self.device,
@@ -134,6 +161,9 @@ class Engine:
                 compile=self.compile and not sharded,
             )
         )
+        if policy in self.sets:
+            model.set_constants(self.sets[policy].model.constants)
+        return model
 
     def _finish_model(self, model: Model) -> None:
         """Once its weights are there: adapters, then one tensor for joint projections or shards."""
@@ -150,10 +180,12 @@ class Engine:
         model = self._model()
         base = {name: parameter.data for name, parameter in model.parameters().items()}
         is_fresh = options.folder == ""
-        if is_fresh:
+        if is_fresh and self.implementation == own:
             initialise(list(base.items()), self.raw_config.get("initializer_range", 0.02), options.seed)
-        elif options.lora is not None:
-            for name, tensor in checkpoint.read_weights(options.folder, policy, lora=False).items():
+        elif not is_fresh and options.lora is not None:
+            saved = model.imported(checkpoint.read_weights(options.folder, policy, lora=False), options.folder)
+            model.set_constants(saved)
+            for name, tensor in saved.items():
                 if name in base:
                     base[name].copy_(tensor)
         self._finish_model(model)

@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from . import attention
 from .errors import LudusError
+from .families import check_family, family_differences, implementation_of, own, parsed
 from .model_file import check_sizes, read_json
-
-families = ("llama", "qwen2", "qwen3")
 
 
 @dataclass
@@ -50,8 +49,9 @@ def check_config(raw: dict) -> None:
     def refuse(what: str, expected: str) -> None:
         raise LudusError("unsupported-model", f"{what} = {json.dumps(raw.get(what))[:200]}", expected)
 
-    if raw.get("model_type") not in families:
-        refuse("model_type", f"one of {', '.join(families)}")
+    if implementation_of(raw) != own:
+        check_family(raw)
+        return
     check_sizes(raw)
     rope = raw.get("rope_scaling") or raw.get("rope_parameters") or {}
     if (rope.get("rope_type") or rope.get("type")) == "longrope":
@@ -62,15 +62,6 @@ def check_config(raw: dict) -> None:
             refuse("max_position_embeddings", expected)
     if raw.get("attention_dropout"):
         refuse("attention_dropout", "0: Ludus trains without dropout")
-    if raw.get("use_sliding_window"):
-        refuse("use_sliding_window", "false")
-
-
-def parse_config(raw: dict):
-    """The configuration as transformers reads it: defaults filled in, rope in one style."""
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-
-    return CONFIG_MAPPING[raw["model_type"]].from_dict(dict(raw))
 
 
 #: What a model computes depends on these. Token ids, dropout and the like may differ.
@@ -95,18 +86,23 @@ def differences(found: dict, wanted: dict) -> list[str]:
     """The fields in which two models differ, whichever version of transformers wrote their config.json."""
     if found.get("model_type") != wanted.get("model_type"):
         return ["model_type"]
-    theirs, ours = parse_config(found), parse_config(wanted)
+    if implementation_of(wanted) != own:
+        return family_differences(found, wanted)
+    theirs, ours = parsed(found), parsed(wanted)
     return [name for name in model_fields if getattr(theirs, name, None) != getattr(ours, name, None)]
 
 
 class Model:
     """One module with weights of its own; with LoRA, the frozen base that all adapters share."""
 
+    #: Whose code computes it, as in `engine.info`.
+    implementation = own
+
     def __init__(self, options: ModelOptions):
         from transformers import AutoModelForCausalLM
 
         self.options = options
-        self.config = parse_config(options.config)
+        self.config = parsed(options.config)
         attention.register()
         with torch.device(options.device):
             self.causal = AutoModelForCausalLM.from_config(
@@ -135,6 +131,30 @@ class Model:
     @property
     def head_width(self) -> int:
         return getattr(self.config, "head_dim", None) or self.config.hidden_size // self.config.num_attention_heads
+
+    @property
+    def context(self) -> int:
+        return self.config.max_position_embeddings
+
+    def hidden_states(self, tokens: Tensor, positions: Tensor, how: dict) -> Tensor:
+        """`[tokens, width]` of packed rows; `how` tells attention where each begins."""
+        return self.inner(input_ids=tokens[None], position_ids=positions[None], use_cache=False, **how).last_hidden_state[0]
+
+    def imported(self, tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]:
+        """Tensors of model.safetensors under the names of `parameters()`."""
+        return tensors
+
+    def exported(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The other way round."""
+        return tensors
+
+    @property
+    def constants(self) -> dict[str, Tensor]:
+        """Saved and never trained: nothing in the families of the own path."""
+        return {}
+
+    def set_constants(self, tensors: dict[str, Tensor]) -> None:
+        """Takes them from among the tensors of a folder."""
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """Under their Hugging Face names, without what is tied."""

@@ -86,10 +86,15 @@ largest = {
     "num_key_value_heads": model_width,
     "head_dim": model_width,
     "max_position_embeddings": model_rope_numbers,
+    "num_experts": model_width,
+    "num_local_experts": model_width,
+    "n_routed_experts": model_width,
+    "moe_intermediate_size": model_width,
 }
+required_sizes = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
 
 
-def check_sizes(raw: dict) -> None:
+def check_sizes(raw: dict, required: tuple[str, ...] = required_sizes) -> None:
     """Memory is taken by these numbers before any weight is read."""
 
     def refuse(name: str, expected: str) -> None:
@@ -103,14 +108,16 @@ def check_sizes(raw: dict) -> None:
             refuse(name, "a whole number above 0")
         if value > most:
             refuse(name, f"at most {most}")
-    for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"):
+    for name in required:
         if raw.get(name) is None:
             refuse(name, "a whole number above 0")
+    for name in ("rope_scaling", "rope_parameters"):
+        if raw.get(name) is not None and not isinstance(raw[name], dict):
+            refuse(name, "an object")
+    if raw.get("hidden_size") is None or raw.get("num_attention_heads") is None:
+        return
     if raw["hidden_size"] // raw["num_attention_heads"] == 0 and raw.get("head_dim") is None:
         refuse("num_attention_heads", f"at most hidden_size, {raw['hidden_size']}")
     head_width = raw.get("head_dim") or raw["hidden_size"] // raw["num_attention_heads"]
     if (raw.get("max_position_embeddings") or 0) * head_width > model_rope_numbers:
         refuse("max_position_embeddings", f"at most {model_rope_numbers // head_width}")
-    for name in ("rope_scaling", "rope_parameters"):
-        if raw.get(name) is not None and not isinstance(raw[name], dict):
-            refuse(name, "an object")

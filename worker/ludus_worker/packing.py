@@ -72,16 +72,20 @@ def default_budget(config, head_width: int, number_bytes: int, *, free: int, is_
     return large if large * kept * number_bytes < 0.7 * free else usual
 
 
-def plan(lengths: dict[int, int], budget: int) -> list[list[int]]:
-    """Rows, longest first, in packs of at most `budget` tokens; a longer row is a pack of its own. Depends on lengths alone, never on timing."""
+def plan(lengths: dict[int, int], budget: int, padded: bool = False) -> list[list[int]]:
+    """Rows, longest first, in packs of at most `budget` tokens; a longer row is a pack of its own. Depends on lengths alone, never on timing.
+
+    With `padded`, every row takes as many tokens as the longest of its pack.
+    """
     packs: list[list[int]] = []
     used = budget
     for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
-        if used + lengths[row] > budget:
+        cost = lengths[packs[-1][0]] if padded and packs else lengths[row]
+        if used + cost > budget:
             packs.append([])
-            used = 0
+            used, cost = 0, lengths[row]
         packs[-1].append(row)
-        used += lengths[row]
+        used += cost
     return packs
 
 

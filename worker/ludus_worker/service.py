@@ -228,6 +228,7 @@ class Service:
             has_values=engine.has_values,
             policy_version=engine.policy_version,
             weights=list(engine.sets),
+            implementation=engine.implementation,
         )
 
     async def Sample(self, request):

@@ -39,10 +39,14 @@ class ForwardRecord:
 
 
 class Trainer:
-    def __init__(self, group: Group, device: torch.device, budget: int, head: Head, ways: tuple[str, str]):
+    def __init__(
+        self, group: Group, device: torch.device, budget: int, head: Head, ways: tuple[str, str], padded: bool = False
+    ):
         self.group, self.device, self.budget, self.head = group, device, budget, head
         #: What `attention.choose` found.
         self.ways = ways
+        #: Rows are padded to the longest of a pass, not packed.
+        self.padded = padded
         self.records: dict[int, ForwardRecord] = {}
 
     # -- forward
@@ -80,8 +84,7 @@ class Trainer:
         else:
             tokens, positions, lengths = pack.tokens, pack.positions, pack.lengths
         how = attention.describe(self.ways[max(lengths) > attention.long_row], lengths, self.device)
-        inner = weights.model.inner
-        hidden = inner(input_ids=tokens[None], position_ids=positions[None], use_cache=False, **how).last_hidden_state[0]
+        hidden = weights.model.hidden_states(tokens, positions, how)
         return hidden if pack is None else hidden[pack.states]
 
     # -- backward
@@ -171,7 +174,7 @@ class Trainer:
     def _each_pack(self, rows: TokenBatch, among: np.ndarray, compute: Callable[[Pack | None], None]) -> None:
         lengths = {row: computed_length(rows, row, among) for row in range(len(rows.lengths))}
         lengths = {row: length for row, length in lengths.items() if length > 0}
-        pending = plan(lengths, self.budget)
+        pending = plan(lengths, self.budget, self.padded)
         if self.group.size > 1:
             # all ranks make the same number of passes: gathering a layer is a collective
             rounds = -(-len(pending) // self.group.size)
@@ -196,7 +199,7 @@ class Trainer:
             if len(pack) > 1:
                 self.budget = max(1, min(self.budget, tokens) // 2)
             log.warning("out of memory: packs now hold at most %d tokens", self.budget)
-            pending = plan({row: lengths[row] for rows_of in pending for row in rows_of}, self.budget)
+            pending = plan({row: lengths[row] for rows_of in pending for row in rows_of}, self.budget, self.padded)
 
     def _try(self, compute: Callable[[], None]) -> bool:
         """False when memory ran out; nothing of a failed pass has been added to a gradient."""

@@ -198,6 +198,7 @@ class WeightSet:
             else:
                 master.zero_()  # a model made by others has no value head yet
         self.write_parameters()
+        self.model.set_constants(weights)
         self.version, self.steps, self.gradients, self.optimizer = version, steps or 0, None, None
         if steps:
             states = self.prepared_optimizer().state

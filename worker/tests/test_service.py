@@ -138,7 +138,7 @@ class ServiceTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_an_open_that_fails_leaves_no_half_open_engine(self):
         await self.open()
-        await self.refused("unsupported-model", self.open(config={"model_type": "gpt2"}))
+        await self.refused("unsupported-model", self.open(config={"model_type": "t5"}))
         await self.refused("not-open", self.call("Step", messages.StepRequest(learning_rate=1e-3)))
         await self.open()
         self.assertEqual((await self.call("Sample", sample_request())).stop, "max-tokens")

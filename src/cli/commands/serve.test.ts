@@ -8,7 +8,8 @@ const silent = { write: () => true };
 
 test("serves a model's folder to OpenAI's client until it is interrupted", async () => {
   const folder = await makeModelFolder();
-  const { client, stop } = await startServe([folder, "--renderer", "compact", "--name", "mine"]);
+  const { client, notes, stop } = await startServe([folder, "--renderer", "compact", "--name", "mine"]);
+  expect(notes.join("")).toMatch(/^mine: embedded on cpu, \d+ threads?; 0\.3M parameters, context 256\n$/);
   const ask = { model: "mine", messages: [{ role: "user" as const, content: "hello" }], seed: 3, max_tokens: 24 };
   const { choices, usage } = await client.chat.completions.create({ ...ask, logprobs: true });
   expect(usage!.prompt_tokens).toBe(6);

@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { describeEngine } from "../../engine/describe-engine.ts";
 import type { Command } from "../command.ts";
 import { type OptionTable, parseOptions, usageError } from "../parse-options.ts";
 import { stoppable } from "../stoppable.ts";
@@ -61,6 +62,7 @@ DELETE /rollouts/<id> gives and forgets them. All of it needs the key: --key, or
           model,
           ...defined({ host, port, apiKey: key, record: values.record ? {} : undefined }),
         });
+        terminal.stderr.write(`${model.name}: ${describeEngine(model.engine.info)}\n`);
         terminal.stdout.write(`${server.url}\n`);
         if (key === undefined && server.apiKey !== undefined) terminal.stdout.write(`API key: ${server.apiKey}\n`);
         if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));

@@ -19,13 +19,21 @@ export async function makeModelFolder(): Promise<string> {
   return folder;
 }
 
+export interface Served {
+  readonly client: OpenAI;
+  /** What was written to standard error. */
+  readonly notes: readonly string[];
+  readonly stop: () => Promise<number>;
+}
+
 /** Runs `ludus serve`; `stop` presses Ctrl-C and resolves with its exit status. */
-export async function startServe(args: readonly string[]): Promise<{ client: OpenAI; stop: () => Promise<number> }> {
+export async function startServe(args: readonly string[]): Promise<Served> {
   const signals = new EventEmitter();
+  const notes: string[] = [];
   const { promise: printed, resolve, reject } = Promise.withResolvers<string>();
   const terminal = {
     stdout: { write: resolve },
-    stderr: { write: () => true },
+    stderr: { write: (text: string) => notes.push(text) },
     on: signals.on.bind(signals),
     off: signals.off.bind(signals),
   };
@@ -34,6 +42,7 @@ export async function startServe(args: readonly string[]): Promise<{ client: Ope
   const client = new OpenAI({ baseURL: (await printed).trim(), apiKey: "none", maxRetries: 0 });
   return {
     client,
+    notes,
     stop: async () => {
       signals.emit("SIGINT");
       return await ended;

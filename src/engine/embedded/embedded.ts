@@ -145,6 +145,7 @@ class EmbeddedEngine implements Engine {
     return {
       name: "embedded",
       device: `cpu, ${count} thread${count === 1 ? "" : "s"}`,
+      implementation: "own",
       vocabularySize: this.#config.vocabularySize,
       contextLength: this.#config.contextLength,
       parameters: this.#layout.size,

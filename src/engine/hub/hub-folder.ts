@@ -5,7 +5,7 @@ import { dirname, join, relative } from "node:path";
 import { defined } from "../../defined.ts";
 import { errorText, LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
-import { parseModelConfig } from "../model/model-config.ts";
+import { checkLanguageModel } from "../model/language-model.ts";
 import { downloadFile } from "./download-file.ts";
 import { askHub, type HubAccess, type HubModel } from "./hub-api.ts";
 
@@ -90,7 +90,7 @@ async function download(model: HubModel, revision: string, home: string, setting
     const blob = join(home, "blobs", file.hash);
     await downloadFile(model, file, blob, { ...settings, onBytes: (bytes) => progress.add(bytes) });
     await link(blob, join(snapshot, file.name));
-    if (file.name === "config.json") parseModelConfig(JSON.parse(readFileSync(blob, "utf8")));
+    if (file.name === "config.json") checkLanguageModel(JSON.parse(readFileSync(blob, "utf8")));
   }
   await writeReference(home, revision, model.commit);
   if (missing.length > 0) settings.log(`${model.name} is in ${snapshot}`);

@@ -103,6 +103,8 @@ export function parseModelConfig(json: unknown): ModelConfig {
   });
 }
 
+const byTorch = "Other causal language models are opened by torch({ folder }), which computes them with transformers.";
+
 function schemaError(json: unknown, issue: z.core.$ZodIssue): LudusError {
   let value = json;
   for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key];
@@ -110,7 +112,7 @@ function schemaError(json: unknown, issue: z.core.$ZodIssue): LudusError {
   return new LudusError(field === "model_type" ? "unsupported-model" : "bad-model-config", {
     got: `${field === "" ? "a config" : field} = ${(JSON.stringify(value) ?? "nothing").slice(0, 200)}`,
     expected: issue.message.replace(/^.*?: expected /, ""),
-    hint: "The config must be a Hugging Face config.json of model type llama, qwen2 or qwen3.",
+    hint: `The config must be a Hugging Face config.json of model type llama, qwen2 or qwen3. ${byTorch}`,
     cause: issue,
   });
 }
@@ -125,31 +127,27 @@ function refuse(field: string, value: unknown, expected: string, hint: string): 
 
 function refuseUnsupported(raw: HuggingFaceConfig): void {
   if (raw.hidden_act !== "silu") {
-    refuse("hidden_act", raw.hidden_act, '"silu"', "Choose a model with SwiGLU feed-forward layers.");
+    refuse("hidden_act", raw.hidden_act, '"silu"', byTorch);
   }
   if (raw.quantization_config != null) {
     refuse("quantization_config", raw.quantization_config, "none", "Take the checkpoint it was quantized from.");
   }
   if ((raw.attention_dropout ?? 0) !== 0) {
-    refuse(
-      "attention_dropout",
-      raw.attention_dropout,
-      "0",
-      "Set it to 0 in config.json: Ludus trains without dropout.",
-    );
+    const hint = "Set it to 0 in config.json: Ludus trains without dropout.";
+    refuse("attention_dropout", raw.attention_dropout, "0", hint);
   }
   if (raw.mlp_bias && raw.model_type !== "llama") {
     refuse("mlp_bias", true, `false for ${raw.model_type}`, "Set it to false in config.json: the weights have none.");
   }
   const part = raw.rope_scaling?.partial_rotary_factor ?? raw.rope_parameters?.partial_rotary_factor;
   if ((part ?? raw.partial_rotary_factor ?? 1) !== 1) {
-    refuse("partial_rotary_factor", part ?? raw.partial_rotary_factor, "1", "Choose a model that rotates whole heads.");
+    refuse("partial_rotary_factor", part ?? raw.partial_rotary_factor, "1", byTorch);
   }
   refuseSlidingWindow(raw);
 }
 
 function refuseSlidingWindow(raw: HuggingFaceConfig): void {
-  const hint = "Choose full attention in config.json if no sequence will be longer than the window, or another model.";
+  const hint = `Choose full attention in config.json if no sequence will be longer than the window. ${byTorch}`;
   const otherType = raw.layer_types?.find((type) => type !== "full_attention");
   if (otherType !== undefined) refuse("layer_types", otherType, '"full_attention" in every layer', hint);
   if (raw.model_type === "llama" && raw.sliding_window != null) {

@@ -43,9 +43,9 @@ export interface LoraOptions {
 const knownLoraOptions: KnownOptions<LoraOptions> = { rank: true, alpha: true, targets: true };
 
 export interface TorchOptions {
-  /** A preset such as `models.small({ vocabularySize })`, any config of the family, or nothing with `folder`. */
+  /** A preset such as `models.small({ vocabularySize })`, any config of its families, or nothing with `folder`. */
   model?: ModelConfig;
-  /** A Hugging Face folder to start from, where the worker runs. */
+  /** A Hugging Face folder to start from, where the worker runs: any causal language model that transformers knows. */
   folder?: string;
   /** Saved with the model; needed for stop strings. */
   tokenizer?: Tokenizer;
@@ -60,7 +60,7 @@ export interface TorchOptions {
   lora?: LoraOptions;
   /** Keep less for the backward pass and compute it again. */
   checkpointActivations?: boolean;
-  /** `torch.compile`; on a GPU by default. */
+  /** `torch.compile`; on a GPU by default. Models that transformers computes are not compiled. */
   compile?: boolean;
   /** Tokens of one pass while training. Halved when memory runs out. */
   microBatchTokens?: number;
@@ -226,6 +226,7 @@ class TorchEngine implements Engine {
     this.#info = {
       name: "torch",
       device: state.device,
+      implementation: state.implementation === "transformers" ? "transformers" : "own",
       vocabularySize: state.vocabularySize,
       contextLength: state.contextLength,
       parameters: Number(state.parameters),
