@@ -1,0 +1,216 @@
+import { rowBlocks } from "./gemm-kernel.ts";
+import { floatBytes, stride } from "./kernel-code.ts";
+import type { TrainingMemory } from "./training-memory.ts";
+
+/** A matrix in memory: its address, and bytes from a row to the next. */
+export interface Matrix {
+  at: number;
+  row: number;
+}
+
+/** The second factor of a product, in panels: its address, and bytes from a panel to the next. */
+export interface Panels {
+  at: number;
+  panel: number;
+}
+
+export interface CompiledTraining {
+  module: WebAssembly.Module;
+  /** Columns of a panel. */
+  panelWidth: number;
+}
+
+/** Rows of a product computed with one panel after another: more would not stay in the processor's cache. */
+const productRows = 192;
+/** Numbers summed at a time where the first factor is transposed: a panel of them stays in the nearest cache. */
+const productInner = 256;
+
+type Kernel = (...numbers: number[]) => void;
+
+/** The kernels of training on one memory. Rows are as long as a multiple of sixteen numbers. */
+export class TrainingKernels {
+  readonly memory: TrainingMemory;
+  readonly panelWidth: number;
+  readonly #run: Record<string, Kernel>;
+  /** Zeros, sixteen numbers of scratch. */
+  readonly #zeros: number;
+  readonly #scratch: number;
+
+  constructor({ module, panelWidth }: CompiledTraining, memory: TrainingMemory) {
+    this.memory = memory;
+    this.panelWidth = panelWidth;
+    const { exports } = new WebAssembly.Instance(module, { host: { memory: memory.memory } });
+    this.#run = exports as Record<string, Kernel>;
+    this.#zeros = memory.take(stride);
+    this.#scratch = memory.take(stride);
+    memory.floats(this.#zeros, stride).fill(0);
+  }
+
+  /** A new matrix of so many columns, a multiple of sixteen. */
+  matrix(rows: number, columns: number): Matrix {
+    return { at: this.memory.take(rows * columns), row: columns * floatBytes };
+  }
+
+  /** out = start + a·b. `start` is a matrix, a bias, or nothing. */
+  product(
+    a: Matrix,
+    b: Panels,
+    out: Matrix,
+    size: { rows: number; inner: number; columns: number },
+    start?: Matrix | { bias: number },
+  ): void {
+    const panels = size.columns / this.panelWidth;
+    const [from, row, panel] = this.#start(start);
+    for (let first = 0; first < size.rows; first += productRows) {
+      const blocks = rowBlocks(Math.min(productRows, size.rows - first));
+      this.#run["gemm rows"](
+        a.at + first * a.row,
+        a.row,
+        b.at,
+        b.panel,
+        from + first * row,
+        row,
+        panel,
+        out.at + first * out.row,
+        out.row,
+        size.inner,
+        panels,
+        ...blocks,
+      );
+    }
+  }
+
+  #start(start: Matrix | { bias: number } | undefined): [at: number, row: number, panel: number] {
+    const panelBytes = this.panelWidth * floatBytes;
+    if (start === undefined) return [this.#zeros, 0, 0];
+    return "bias" in start ? [start.bias, 0, panelBytes] : [start.at, start.row, panelBytes];
+  }
+
+  /** out += aᵀ·b, where `a` has `inner` rows of which the first `rows` columns count. */
+  addTransposed(a: Matrix, b: Panels, out: Matrix, size: { rows: number; inner: number; columns: number }): void {
+    const panelBytes = this.panelWidth * floatBytes;
+    for (let first = 0; first < size.inner; first += productInner) {
+      this.#run["gemm columns"](
+        a.at + first * a.row,
+        a.row,
+        b.at + first * panelBytes,
+        b.panel,
+        out.at,
+        out.row,
+        panelBytes,
+        out.at,
+        out.row,
+        Math.min(productInner, size.inner - first),
+        size.columns / this.panelWidth,
+        ...rowBlocks(size.rows),
+      );
+    }
+  }
+
+  /** Panels of a matrix of `rows` rows, at a place for as many numbers. */
+  pack(from: Matrix, to: number, rows: number, columns: number): Panels {
+    this.#run.pack(from.at, from.row, to, rows, columns / this.panelWidth);
+    return { at: to, panel: rows * this.panelWidth * floatBytes };
+  }
+
+  /** Panels of the transpose; rows are filled up with zeros to a multiple of sixteen, for which there must be room. */
+  packTransposed(from: Matrix, to: number, rows: number, columns: number): Panels {
+    const { panelWidth } = this;
+    const whole = Math.floor(rows / panelWidth);
+    const panel = columns * panelWidth * floatBytes;
+    if (whole > 0) this.#run.transpose(from.at, from.row, to, whole, columns / 4);
+    const end = Math.ceil(rows / stride) * (stride / panelWidth);
+    if (end > whole) this.memory.floats(to + whole * panel, ((end - whole) * panel) / floatBytes).fill(0);
+    for (let row = whole * panelWidth; row < rows; row++) {
+      const place = to + whole * panel + (row % panelWidth) * floatBytes;
+      this.#run.transposeRow(from.at + row * from.row, place, columns);
+    }
+    return { at: to, panel };
+  }
+
+  copy(from: Matrix, to: Matrix, rows: number, columns: number): void {
+    this.#run.copy(from.at, from.row, to.at, to.row, rows, columns / stride);
+  }
+
+  add(from: Matrix, to: Matrix, rows: number, columns: number): void {
+    this.#run.add(from.at, from.row, to.at, to.row, rows, columns / stride);
+  }
+
+  /** Adds the sum over rows to the row `to`. */
+  sumRows(from: Matrix, to: number, rows: number, columns: number): void {
+    this.#run.sumRows(from.at, from.row, to, rows, columns / stride);
+  }
+
+  /** `numbers` has the address of 1 / width and epsilon. */
+  norm(from: Matrix, to: Matrix, of: NormOf): void {
+    const { weight, inverse, rows, width, numbers } = of;
+    this.#run.norm(from.at, from.row, weight, to.at, to.row, inverse, rows, width / stride, numbers, this.#scratch);
+  }
+
+  normBackward(
+    kind: "onto" | "over",
+    from: Matrix,
+    gradient: Matrix,
+    dx: Matrix,
+    of: NormOf & { dWeight: number },
+  ): void {
+    const { weight, inverse, rows, width, numbers, dWeight } = of;
+    this.#run[`normBackward ${kind}`](
+      from.at,
+      from.row,
+      gradient.at,
+      gradient.row,
+      weight,
+      inverse,
+      dx.at,
+      dx.row,
+      dWeight,
+      rows,
+      width / stride,
+      numbers,
+      this.#scratch,
+    );
+  }
+
+  /** Rope of some heads of every row, in place. */
+  rotate(kind: "rotate" | "rotateBack", at: Matrix, heads: number, table: Matrix, rows: number): void {
+    this.#run[kind](at.at, at.row, heads, table.at, rows, table.row / 2);
+  }
+
+  gate(gateUp: Matrix, gated: Matrix, rows: number): void {
+    this.#run.gate(gateUp.at, gated.at, rows, gated.row / floatBytes / stride);
+  }
+
+  gateBackward(gateUp: Matrix, dGated: Matrix, dGateUp: Matrix, rows: number): void {
+    this.#run.gateBackward(gateUp.at, dGated.at, dGateUp.at, rows, dGated.row / floatBytes / stride);
+  }
+
+  /** Scores to weights: row i has `first + i` of them, out of `columns`. */
+  softmax(scores: Matrix, of: { rows: number; first: number; columns: number; scale: number }): void {
+    this.#run.softmax(scores.at, scores.row, of.rows, of.first, of.columns / stride, of.scale, this.#scratch);
+  }
+
+  softmaxBackward(weights: Matrix, gradient: Matrix, of: { rows: number; columns: number; scale: number }): void {
+    const { rows, columns, scale } = of;
+    this.#run.softmaxBackward(weights.at, gradient.at, gradient.row, rows, columns / stride, scale, this.#scratch);
+  }
+
+  logits(logits: Matrix, powers: Matrix, of: { rows: number; count: number; scale: number; sums: number }): void {
+    const { rows, count, scale, sums } = of;
+    const strides = Math.ceil(count / stride);
+    this.#run.logits(logits.at, powers.at, logits.row, rows, count, strides, scale, sums, this.#scratch);
+  }
+
+  logitsBackward(logits: Matrix, powers: Matrix, of: { rows: number; count: number; coefficients: number }): void {
+    const strides = Math.ceil(of.count / stride);
+    this.#run.logitsBackward(logits.at, powers.at, logits.row, of.rows, strides, of.coefficients);
+  }
+}
+
+export interface NormOf {
+  weight: number;
+  inverse: number;
+  rows: number;
+  width: number;
+  numbers: number;
+}
