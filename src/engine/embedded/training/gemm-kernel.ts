@@ -24,7 +24,7 @@ import {
 import { floatBytes, kernel, move, upTo } from "./kernel-code.ts";
 
 /** Rows of a block: with two vectors of eight numbers, or four of four, for each, their sums fill the registers. */
-const blockRows = 6;
+export const blockRows = 6;
 /** Products of one number after another that are written out in the loop. */
 const unrolled = 4;
 

@@ -63,7 +63,14 @@ async function inSessions({ config, layout, weights, rotation }: Setting, batche
   const feeds: Feeds = Object.fromEntries(
     layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter), parameter.shape)]),
   );
-  const thread = new TrainingThread({ config, valueHead: true, layout, rotation, intraThreads: 1, recompute: "nothing" });
+  const thread = new TrainingThread({
+    config,
+    valueHead: true,
+    layout,
+    rotation,
+    intraThreads: 1,
+    recompute: "nothing",
+  });
   const gradient = new Float32Array(layout.size);
   for (const [index, batch] of batches.entries()) await thread.backward(feeds, batch, options, gradient, index === 0);
   return gradient;

@@ -2,7 +2,7 @@ import { type ModelConfig, valueHeadName } from "../../model/model-config.ts";
 import type { Rotation } from "../rotation.ts";
 import type { WorkBatch, WorkOptions } from "../training-thread.ts";
 import type { WeightLayout } from "../weights.ts";
-import { AttentionPass, type HeadStates } from "./attention-pass.ts";
+import { AttentionPass, type AttentionPlan, type HeadStates, planAttention } from "./attention-pass.ts";
 import { HeadPass } from "./head-pass.ts";
 import { floatBytes } from "./kernel-code.ts";
 import { type Chunk, chunksOf } from "./sequences.ts";
@@ -28,12 +28,22 @@ interface LayerStates {
   heads: Matrix;
   headInverses: number;
   attended: Matrix;
+  /** Attention weights, where they are kept. */
+  weights: number | undefined;
   middle: Matrix;
   middleInverse: number;
   middleNormal: Matrix;
   gateUp: Matrix;
   gated: Matrix;
   output: Matrix;
+}
+
+/** What all layers of a chunk use. */
+interface Shared {
+  rows: number;
+  plan: AttentionPlan;
+  /** Cosines and sines of each token's position. */
+  table: Matrix;
 }
 
 /** The forward and backward pass of small models in WebAssembly kernels, on one thread. */
@@ -103,11 +113,15 @@ export class KernelTrainer {
   #chunk(all: Float32Array, chunk: Chunk, work: WorkOptions): void {
     const { width } = this.#config;
     const rows = chunk.tokens.length;
-    const table = this.#rotations(chunk);
+    const shared: Shared = {
+      rows,
+      table: this.#rotations(chunk),
+      plan: planAttention(chunk.sequences, this.#config),
+    };
     const embedded = this.#embed(all, chunk.tokens);
     const layers: LayerStates[] = [];
     for (const weights of this.#weights.layers)
-      layers.push(this.#layerForward(weights, layers.at(-1)?.output ?? embedded, chunk, table));
+      layers.push(this.#layerForward(weights, layers.at(-1)?.output ?? embedded, shared));
     const last = layers.at(-1)!.output;
     const normal = this.#kernels.matrix(rows, width);
     const inverse = this.#memory.take(rows);
@@ -116,7 +130,7 @@ export class KernelTrainer {
     const dStates = this.#zeros(rows, width);
     this.#kernels.normBackward("onto", last, dNormal, dStates, this.#normOf(this.#weights.norm, inverse, rows));
     for (const [i, weights] of [...this.#weights.layers.entries()].reverse())
-      this.#layerBackward(weights, layers[i], dStates, chunk, table);
+      this.#layerBackward(weights, layers[i], dStates, shared);
     this.#embedBackward(chunk.tokens, dStates);
   }
 
@@ -169,10 +183,9 @@ export class KernelTrainer {
     return this.#layout.slices.find(({ name }) => name === "model.embed_tokens.weight")!;
   }
 
-  #layerForward(weights: LayerWeights, input: Matrix, chunk: Chunk, table: Matrix): LayerStates {
+  #layerForward(weights: LayerWeights, input: Matrix, { rows, plan, table }: Shared): LayerStates {
     const { heads, keyValueHeads, headWidth, width, feedForwardWidth } = this.#config;
     const kernels = this.#kernels;
-    const rows = chunk.tokens.length;
     const states = (columns: number) => kernels.matrix(rows, columns);
     const [inputInverse, middleInverse] = [this.#memory.take(rows), this.#memory.take(rows)];
     const headInverses = this.#memory.take(rows * (heads + keyValueHeads));
@@ -186,7 +199,7 @@ export class KernelTrainer {
     );
     kernels.rotate("rotate", rotated, heads + keyValueHeads, table, rows);
     const attended = states(heads * headWidth);
-    this.#attend(() => this.#attention.forward(chunk.sequences, this.#split(rotated, projected), attended));
+    const kept = this.#attention.forward(plan, this.#split(rotated, projected), attended);
     const middle = states(width);
     this.#linear(weights.output, attended, middle, rows, input);
     const middleNormal = states(width);
@@ -205,6 +218,7 @@ export class KernelTrainer {
       heads: rotated,
       headInverses,
       attended,
+      weights: kept,
       middle,
       middleInverse,
       middleNormal,
@@ -215,10 +229,9 @@ export class KernelTrainer {
   }
 
   /** `dStates` comes with the derivatives of the layer's output and leaves with those of its input. */
-  #layerBackward(weights: LayerWeights, kept: LayerStates, dStates: Matrix, chunk: Chunk, table: Matrix): void {
+  #layerBackward(weights: LayerWeights, kept: LayerStates, dStates: Matrix, { rows, plan, table }: Shared): void {
     const { heads, keyValueHeads, headWidth, width, feedForwardWidth } = this.#config;
     const kernels = this.#kernels;
-    const rows = chunk.tokens.length;
     const mark = this.#memory.mark();
     const states = (columns: number) => kernels.matrix(rows, columns);
     const dGated = states(feedForwardWidth);
@@ -232,14 +245,11 @@ export class KernelTrainer {
     const dAttended = states(heads * headWidth);
     this.#linearBackward(weights.output, kept.attended, dStates, dAttended, rows);
     const dProjected = this.#zeros(rows, (heads + 2 * keyValueHeads) * headWidth);
-    this.#attend(() =>
-      this.#attention.backward(
-        chunk.sequences,
-        this.#split(kept.heads, kept.projected),
-        dAttended,
-        this.#split(dProjected, dProjected),
-      ),
-    );
+    this.#attention.backward(plan, kept.weights, {
+      states: this.#split(kept.heads, kept.projected),
+      dAttended,
+      derivatives: this.#split(dProjected, dProjected),
+    });
     kernels.rotate("rotateBack", dProjected, heads + keyValueHeads, table, rows);
     this.#headNorms(weights, rows, kept.headInverses, (column, norm) =>
       kernels.normBackward("over", column(kept.projected), column(dProjected), column(dProjected), norm),
@@ -247,12 +257,6 @@ export class KernelTrainer {
     this.#linearBackward(weights.projected, kept.normal, dProjected, dNormal, rows);
     const input = this.#normOf(weights.inputNorm, kept.inputInverse, rows);
     kernels.normBackward("onto", kept.input, dNormal, dStates, input);
-    this.#memory.release(mark);
-  }
-
-  #attend(pass: () => void): void {
-    const mark = this.#memory.mark();
-    pass();
     this.#memory.release(mark);
   }
 

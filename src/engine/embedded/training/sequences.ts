@@ -25,7 +25,7 @@ export interface Chunk {
 }
 
 /** Tokens of a chunk, unless one row is longer: what is kept of it for the backward pass stays in the processor's cache. */
-const chunkTokens = 256;
+const chunkTokens = 512;
 
 /** A micro-batch in chunks. Rows with a shared prefix stay together, so that it is computed once. */
 export function chunksOf({ rows, sharedPrefix }: WorkBatch): Chunk[] {

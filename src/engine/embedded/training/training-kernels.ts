@@ -1,4 +1,4 @@
-import { rowBlocks } from "./gemm-kernel.ts";
+import { blockRows, rowBlocks } from "./gemm-kernel.ts";
 import { floatBytes, stride } from "./kernel-code.ts";
 import type { TrainingMemory } from "./training-memory.ts";
 
@@ -20,10 +20,15 @@ export interface CompiledTraining {
   panelWidth: number;
 }
 
-/** Rows of a product computed with one panel after another: more would not stay in the processor's cache. */
-const productRows = 192;
+/** Numbers of the first factor that are multiplied with one panel after another: more would not stay in the processor's cache. */
+const cachedNumbers = 16 * 1024;
 /** Numbers summed at a time where the first factor is transposed: a panel of them stays in the nearest cache. */
 const productInner = 256;
+
+/** How many rows of the first factor that is, in whole blocks. */
+function cachedRows(inner: number): number {
+  return Math.max(blockRows, Math.floor(cachedNumbers / inner / blockRows) * blockRows);
+}
 
 type Kernel = (...numbers: number[]) => void;
 
@@ -61,8 +66,9 @@ export class TrainingKernels {
   ): void {
     const panels = size.columns / this.panelWidth;
     const [from, row, panel] = this.#start(start);
-    for (let first = 0; first < size.rows; first += productRows) {
-      const blocks = rowBlocks(Math.min(productRows, size.rows - first));
+    const most = cachedRows(size.inner);
+    for (let first = 0; first < size.rows; first += most) {
+      const blocks = rowBlocks(Math.min(most, size.rows - first));
       this.#run["gemm rows"](
         a.at + first * a.row,
         a.row,
@@ -89,21 +95,30 @@ export class TrainingKernels {
   /** out += aᵀ·b, where `a` has `inner` rows of which the first `rows` columns count. */
   addTransposed(a: Matrix, b: Panels, out: Matrix, size: { rows: number; inner: number; columns: number }): void {
     const panelBytes = this.panelWidth * floatBytes;
+    const panels = size.columns / this.panelWidth;
     for (let first = 0; first < size.inner; first += productInner) {
-      this.#run["gemm columns"](
-        a.at + first * a.row,
-        a.row,
-        b.at + first * panelBytes,
-        b.panel,
-        out.at,
-        out.row,
-        panelBytes,
-        out.at,
-        out.row,
-        Math.min(productInner, size.inner - first),
-        size.columns / this.panelWidth,
-        ...rowBlocks(size.rows),
-      );
+      const inner = Math.min(productInner, size.inner - first);
+      const most = cachedRows(inner);
+      for (let row = 0; row < size.rows; row += most) {
+        const from = a.at + first * a.row + row * floatBytes;
+        const to = out.at + row * out.row;
+        const blocks = rowBlocks(Math.min(most, size.rows - row));
+        const panel = b.at + first * panelBytes;
+        this.#run["gemm columns"](
+          from,
+          a.row,
+          panel,
+          b.panel,
+          to,
+          out.row,
+          panelBytes,
+          to,
+          out.row,
+          inner,
+          panels,
+          ...blocks,
+        );
+      }
     }
   }
 
