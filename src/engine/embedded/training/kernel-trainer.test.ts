@@ -131,7 +131,7 @@ test("a gradient is added to what is there, and changed weights are read after f
   expect(inKernels(setting, work, trainer)).toEqual(inKernels(setting, work));
 });
 
-test("the kernels give the same bits with and without vectors of eight, for either width of panels' numbers close", () => {
+test("the kernels give the same bits with and without vectors of eight, and for either width of panels", () => {
   const [wide16, plain16, wide8, plain8] = [16, 8].flatMap((panelWidth) => {
     const { wide, plain } = compileBothTrainings(panelWidth);
     return [wide, plain].map((module) => tryTrainingKernels({ module, panelWidth }));

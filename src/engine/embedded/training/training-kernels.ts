@@ -20,14 +20,19 @@ export interface CompiledTraining {
   panelWidth: number;
 }
 
-/** Numbers of the first factor that are multiplied with one panel after another: more would not stay in the processor's cache. */
-const cachedNumbers = 16 * 1024;
-/** Numbers summed at a time where the first factor is transposed: a panel of them stays in the nearest cache. */
-const productInner = 256;
+/** Numbers of the first factor that are multiplied with one panel after another: they stay in the processor's cache. */
+const cachedNumbers = 64 * 1024;
+/** Numbers summed at a time: so much of a panel stays in the nearest cache. */
+const cachedInner = 384;
 
-/** How many rows of the first factor that is, in whole blocks. */
-function cachedRows(inner: number): number {
-  return Math.max(blockRows, Math.floor(cachedNumbers / inner / blockRows) * blockRows);
+/** A product is computed in parts: from where to where it sums, and how many rows at a time. */
+function partsOf(inner: number): { from: number; inner: number; rows: number }[] {
+  const count = Math.ceil(inner / cachedInner);
+  return Array.from({ length: count }, (_, i) => {
+    const [from, end] = [i, i + 1].map((part) => Math.round((part * inner) / count)) as [number, number];
+    const rows = Math.max(1, Math.floor(cachedNumbers / (end - from) / blockRows)) * blockRows;
+    return { from, inner: end - from, rows };
+  });
 }
 
 type Kernel = (...numbers: number[]) => void;
@@ -64,25 +69,26 @@ export class TrainingKernels {
     size: { rows: number; inner: number; columns: number },
     start?: Matrix | { bias: number },
   ): void {
+    const panelBytes = this.panelWidth * floatBytes;
     const panels = size.columns / this.panelWidth;
-    const [from, row, panel] = this.#start(start);
-    const most = cachedRows(size.inner);
-    for (let first = 0; first < size.rows; first += most) {
-      const blocks = rowBlocks(Math.min(most, size.rows - first));
-      this.#run["gemm rows"](
-        a.at + first * a.row,
-        a.row,
-        b.at,
-        b.panel,
-        from + first * row,
-        row,
-        panel,
-        out.at + first * out.row,
-        out.row,
-        size.inner,
-        panels,
-        ...blocks,
-      );
+    for (const part of partsOf(size.inner)) {
+      const [from, row, panel] = this.#start(part.from === 0 ? start : out);
+      for (let first = 0; first < size.rows; first += part.rows) {
+        this.#run["gemm rows"](
+          a.at + first * a.row + part.from * floatBytes,
+          a.row,
+          b.at + part.from * panelBytes,
+          b.panel,
+          from + first * row,
+          row,
+          panel,
+          out.at + first * out.row,
+          out.row,
+          part.inner,
+          panels,
+          ...rowBlocks(Math.min(part.rows, size.rows - first)),
+        );
+      }
     }
   }
 
@@ -96,27 +102,22 @@ export class TrainingKernels {
   addTransposed(a: Matrix, b: Panels, out: Matrix, size: { rows: number; inner: number; columns: number }): void {
     const panelBytes = this.panelWidth * floatBytes;
     const panels = size.columns / this.panelWidth;
-    for (let first = 0; first < size.inner; first += productInner) {
-      const inner = Math.min(productInner, size.inner - first);
-      const most = cachedRows(inner);
-      for (let row = 0; row < size.rows; row += most) {
-        const from = a.at + first * a.row + row * floatBytes;
-        const to = out.at + row * out.row;
-        const blocks = rowBlocks(Math.min(most, size.rows - row));
-        const panel = b.at + first * panelBytes;
+    for (const part of partsOf(size.inner)) {
+      for (let first = 0; first < size.rows; first += part.rows) {
+        const to = out.at + first * out.row;
         this.#run["gemm columns"](
-          from,
+          a.at + part.from * a.row + first * floatBytes,
           a.row,
-          panel,
+          b.at + part.from * panelBytes,
           b.panel,
           to,
           out.row,
           panelBytes,
           to,
           out.row,
-          inner,
+          part.inner,
           panels,
-          ...blocks,
+          ...rowBlocks(Math.min(part.rows, size.rows - first)),
         );
       }
     }
