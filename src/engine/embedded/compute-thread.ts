@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { defined } from "../../defined.ts";
 import { errorText, LudusError } from "../../errors.ts";
@@ -129,7 +130,14 @@ export class ComputeThread {
   }: Work & { gradient: Shared; isFirst: boolean }): Promise<void> {
     const trainer = this.#openTrainer();
     if (trainer !== undefined) {
-      trainer.backward(this.#weights.get(weights)!.all, batches, options, gradient, isFirst);
+      const { all } = this.#weights.get(weights)!;
+      trainer.begin(all);
+      for (const batch of batches) {
+        trainer.add(all, batch, options);
+        // what is sampled meanwhile takes its turns
+        await nextTurn();
+      }
+      trainer.finish(gradient, isFirst);
       return;
     }
     const feeds = this.#feeds(weights);

@@ -1,17 +1,10 @@
 import { compileWide } from "../kernels/compile-kernels.ts";
 import { assemble, Constants, withNote } from "../kernels/wasm-code.ts";
 import { gemmKernel } from "./gemm-kernel.ts";
-import {
-  gateBackwardKernel,
-  gateKernel,
-  logitsBackwardKernel,
-  logitsKernel,
-  ropeKernel,
-  softmaxBackwardKernel,
-  softmaxKernel,
-} from "./head-kernels.ts";
+import { gateBackwardKernel, gateKernel, ropeKernel } from "./layer-kernels.ts";
 import { copyKernel, packKernel, sumRowsKernel, transposeKernel, transposeRowKernel } from "./layout-kernels.ts";
 import { normBackwardKernel, normKernel } from "./norm-kernels.ts";
+import { logitsBackwardKernel, logitsKernel, softmaxBackwardKernel, softmaxKernel } from "./softmax-kernels.ts";
 import type { CompiledTraining } from "./training-kernels.ts";
 import { tryTrainingKernels } from "./try-training-kernels.ts";
 

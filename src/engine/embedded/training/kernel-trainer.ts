@@ -95,16 +95,29 @@ export class KernelTrainer {
     gradient: Float32Array,
     isFirst: boolean,
   ): void {
+    this.begin(all);
+    for (const batch of batches) this.add(all, batch, work);
+    this.finish(gradient, isFirst);
+  }
+
+  /** The same in steps, between which a thread can do other things: from a gradient of zeros, */
+  begin(all: Float32Array): void {
     if (this.#packed !== all) this.#weights.pack(all);
     this.#packed = all;
     this.#weights.gradient().fill(0);
+  }
+
+  /** micro-batch by micro-batch, */
+  add(all: Float32Array, batch: WorkBatch, work: WorkOptions): void {
     const mark = this.#memory.mark();
-    for (const batch of batches) {
-      for (const chunk of chunksOf(batch)) {
-        this.#chunk(all, chunk, work);
-        this.#memory.release(mark);
-      }
+    for (const chunk of chunksOf(batch)) {
+      this.#chunk(all, chunk, work);
+      this.#memory.release(mark);
     }
+  }
+
+  /** to the caller's. */
+  finish(gradient: Float32Array, isFirst: boolean): void {
     const own = this.#weights.gradient();
     if (isFirst) gradient.set(own);
     else for (let i = 0; i < own.length; i++) gradient[i] = gradient[i] + own[i];
