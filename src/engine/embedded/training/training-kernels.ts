@@ -26,7 +26,25 @@ const cachedNumbers = 64 * 1024;
 const cachedInner = 384;
 
 /** A product is computed in parts: from where to where it sums, and how many rows at a time. */
-function partsOf(inner: number): { from: number; inner: number; rows: number }[] {
+interface ProductPart {
+  from: number;
+  inner: number;
+  rows: number;
+}
+
+const knownParts = new Map<number, readonly ProductPart[]>();
+
+/** The parts of a sum of so many numbers. Attention makes thousands of products of a few sizes, so they are made once. */
+function partsOf(inner: number): readonly ProductPart[] {
+  let parts = knownParts.get(inner);
+  if (parts === undefined) {
+    parts = makeParts(inner);
+    knownParts.set(inner, parts);
+  }
+  return parts;
+}
+
+function makeParts(inner: number): ProductPart[] {
   const count = Math.ceil(inner / cachedInner);
   return Array.from({ length: count }, (_, i) => {
     const [from, end] = [i, i + 1].map((part) => Math.round((part * inner) / count)) as [number, number];
