@@ -51,7 +51,7 @@ export interface EmbeddedOptions {
   maxRows?: number;
   /** Padded tokens computed at once by one thread while training: more is faster up to a point and takes more memory. */
   microBatchTokens?: number;
-  /** What the backward pass computes again instead of keeping it. */
+  /** What the backward pass computes again instead of keeping it. Kernels, which train small models, decide it themselves, but for "layers". */
   recompute?: ThreadSetup["recompute"];
 }
 
