@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { defined } from "../../defined.ts";
 import { errorText, LudusError } from "../../errors.ts";
@@ -16,6 +17,8 @@ import { type Rotation, rotationOf } from "./rotation.ts";
 import { maxStepTokens, Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession, takesSharedMemory } from "./session.ts";
 import { SessionDecoder } from "./session-decoder.ts";
+import { KernelTrainer } from "./training/kernel-trainer.ts";
+import type { CompiledTraining } from "./training/training-kernels.ts";
 import { TrainingThread, type WorkBatch, type WorkOptions } from "./training-thread.ts";
 import { slice, type WeightLayout, weightLayout } from "./weights.ts";
 
@@ -27,6 +30,8 @@ export interface ThreadSetup {
   kernels: CompiledKernels;
   /** What decodes: WebAssembly kernels, or ONNX Runtime sessions that use more than one core. */
   decoding: "kernels" | "sessions";
+  /** What trains: these kernels, or ONNX Runtime sessions. */
+  training: CompiledTraining | undefined;
   maxCacheBytes: number;
   maxRows: number;
   recompute: TrainingGraphOptions["recompute"] | "automatic";
@@ -67,6 +72,7 @@ export class ComputeThread {
   readonly #layout: WeightLayout;
   readonly #weights = new Map<string, NamedWeights>();
   readonly #training: TrainingThread;
+  #trainer: KernelTrainer | undefined;
   readonly #rotation: Rotation;
   readonly #samples = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
   #sampler: Promise<Sampler> | undefined;
@@ -122,10 +128,35 @@ export class ComputeThread {
     gradient,
     isFirst,
   }: Work & { gradient: Shared; isFirst: boolean }): Promise<void> {
+    const trainer = this.#openTrainer();
+    if (trainer !== undefined) {
+      const { all } = this.#weights.get(weights)!;
+      trainer.begin(all);
+      for (const batch of batches) {
+        trainer.add(all, batch, options);
+        // what is sampled meanwhile takes its turns
+        await nextTurn();
+      }
+      trainer.finish(gradient, isFirst);
+      return;
+    }
     const feeds = this.#feeds(weights);
     for (const [index, batch] of batches.entries()) {
       await this.#training.backward(feeds, batch, options, gradient, isFirst && index === 0);
     }
+  }
+
+  #openTrainer(): KernelTrainer | undefined {
+    const { config, valueHead, training: compiled } = this.#setup;
+    if (compiled !== undefined)
+      this.#trainer ??= new KernelTrainer({
+        config,
+        valueHead,
+        layout: this.#layout,
+        rotation: this.#rotation,
+        compiled,
+      });
+    return this.#trainer;
   }
 
   async reduce({ gradients, range }: { gradients: readonly Shared[]; range: Range }): Promise<number> {
@@ -175,6 +206,7 @@ export class ComputeThread {
       weights.version = version ?? weights.version;
       weights.isCurrent = weights.readable === weights.all;
     }
+    this.#trainer?.forget();
     (await this.#sampler)?.resume(changed);
   }
 

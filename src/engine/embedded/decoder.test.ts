@@ -56,6 +56,7 @@ async function sampleWith(model: ModelConfig, decoding: "kernels" | "sessions"):
     intraThreads: 1,
     kernels,
     decoding,
+    training: undefined,
     maxCacheBytes: 2 ** 26,
     maxRows: 8,
     recompute: "automatic",

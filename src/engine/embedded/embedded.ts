@@ -26,6 +26,8 @@ import { ComputePool } from "./compute-pool.ts";
 import type { ThreadSetup, Work } from "./compute-thread.ts";
 import { compileKernels } from "./kernels/compile-kernels.ts";
 import { type MicroBatch, planMicroBatches } from "./micro-batches.ts";
+import { compileTraining } from "./training/compile-training.ts";
+import { canTrainInKernels } from "./training/kernel-trainer.ts";
 import type { RowNumbers, WorkBatch, WorkRow } from "./training-thread.ts";
 import { WeightSets } from "./weight-sets.ts";
 import { initialiseWeights, readWeights, sharedFloats, type WeightLayout, weightLayout } from "./weights.ts";
@@ -49,7 +51,7 @@ export interface EmbeddedOptions {
   maxRows?: number;
   /** Padded tokens computed at once by one thread while training: more is faster up to a point and takes more memory. */
   microBatchTokens?: number;
-  /** What the backward pass computes again instead of keeping it. */
+  /** What the backward pass computes again instead of keeping it. Kernels, which train small models, decide it themselves, but for "layers". */
   recompute?: ThreadSetup["recompute"];
 }
 
@@ -119,12 +121,16 @@ class EmbeddedEngine implements Engine {
     const isSmall = this.#layout.size <= maxDataParallelParameters;
     const count = isSmall ? cores : 1;
     const { tokenizer } = options;
+    const kernels = compileKernels(config);
+    const usesKernels = isSmall && hasFusedVectors;
+    const trainsInKernels = usesKernels && canTrainInKernels(config) && options.recompute !== "layers";
     const setup: ThreadSetup = {
       config,
       valueHead: this.#valueHead,
       intraThreads: Math.max(1, Math.floor(cores / count)),
-      kernels: compileKernels(config),
-      decoding: isSmall && hasFusedVectors ? "kernels" : "sessions",
+      kernels,
+      decoding: usesKernels ? "kernels" : "sessions",
+      training: trainsInKernels ? compileTraining(kernels.panelWidth) : undefined,
       maxCacheBytes: Math.floor((options.maxCacheBytes ?? freemem() / 4) / count),
       maxRows: Math.max(1, Math.ceil((options.maxRows ?? 512) / count)),
       recompute: options.recompute ?? "automatic",

@@ -10,8 +10,11 @@ import type { Derivatives, Engine, TokenBatch } from "../engine.ts";
 import { readModelFolder } from "../model/model-folder.ts";
 import { openCheckpoint, readSafetensors, type TensorSource } from "../model/safetensors.ts";
 import { embedded } from "./embedded.ts";
+import { compileKernels } from "./kernels/compile-kernels.ts";
 import { rotationOf } from "./rotation.ts";
 import { type Feeds, floats } from "./session.ts";
+import { compileTraining } from "./training/compile-training.ts";
+import { canTrainInKernels, KernelTrainer } from "./training/kernel-trainer.ts";
 import { TrainingThread } from "./training-thread.ts";
 import { readWeights, sharedFloats, slice, type WeightLayout, weightLayout } from "./weights.ts";
 import { backwardRow } from "./work-rows.ts";
@@ -36,22 +39,23 @@ interface Case {
   newTokens: number;
 }
 
-const headWidth = 8;
 const original = { original_max_position_embeddings: context.original };
-const factors = (step: number) => Array.from({ length: headWidth / 2 }, (_, i) => 1 + step * (i + 1));
-const ropes = {
-  default: { rope_type: "default" },
-  linear: { rope_type: "linear", factor: 2.5 },
-  dynamic: { rope_type: "dynamic", factor: 2 },
-  llama3: { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4, ...original },
-  yarn: { rope_type: "yarn", factor: 3, ...original },
-  longrope: {
-    rope_type: "longrope",
-    factor: 3,
-    short_factor: factors(0.1),
-    long_factor: factors(0.6),
-    original_max_position_embeddings: context.contextLength,
-  },
+const ropesOf = (headWidth: number) => {
+  const factors = (step: number) => Array.from({ length: headWidth / 2 }, (_, i) => 1 + step * (i + 1));
+  return {
+    default: { rope_type: "default" },
+    linear: { rope_type: "linear", factor: 2.5 },
+    dynamic: { rope_type: "dynamic", factor: 2 },
+    llama3: { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4, ...original },
+    yarn: { rope_type: "yarn", factor: 3, ...original },
+    longrope: {
+      rope_type: "longrope",
+      factor: 3,
+      short_factor: factors(0.1),
+      long_factor: factors(0.6),
+      original_max_position_embeddings: context.contextLength,
+    },
+  };
 };
 
 const randomTokens = (length: number) => Array.from({ length }, () => rng.integer(tokenizer.vocabularySize));
@@ -59,25 +63,29 @@ const randomNumbers = (length: number) => Array.from({ length }, () => rng.norma
 
 interface Shape {
   family: "llama" | "qwen2" | "qwen3";
-  rope: keyof typeof ropes;
+  rope: keyof ReturnType<typeof ropesOf>;
   /** Query heads of each key/value head. */
   group: number;
   tied: boolean;
   biases?: boolean;
   dtype?: Case["dtype"];
   sharded?: boolean;
+  /** Sizes that kernels train; others are trained in sessions. */
+  strides?: boolean;
 }
 
-function makeCase({ family, rope, group, tied, biases = false, dtype = "float32", sharded = false }: Shape): Case {
+function makeCase(shape: Shape): Case {
+  const { family, rope, group, tied, biases = false, dtype = "float32", sharded = false, strides = false } = shape;
   const heads = group * among(group === 1 ? [2, 4] : [1, 2]);
+  const headWidth = strides ? 16 : 8;
   return {
     dtype,
     sharded,
     config: {
       model_type: family,
       vocab_size: tokenizer.vocabularySize,
-      hidden_size: heads * among(family === "llama" ? [headWidth] : [headWidth, 6]),
-      intermediate_size: among([24, 40]),
+      hidden_size: heads * among(family === "llama" || strides ? [headWidth] : [headWidth, 6]),
+      intermediate_size: among(strides ? [48, 80] : [24, 40]),
       num_hidden_layers: among([1, 2, 3]),
       num_attention_heads: heads,
       num_key_value_heads: heads / group,
@@ -85,7 +93,7 @@ function makeCase({ family, rope, group, tied, biases = false, dtype = "float32"
       max_position_embeddings: context.contextLength,
       tie_word_embeddings: tied,
       rms_norm_eps: among([1e-6, 1e-3]),
-      rope_parameters: { ...ropes[rope], rope_theta: among([100, 10000]) },
+      rope_parameters: { ...ropesOf(headWidth)[rope], rope_theta: among([100, 10000]) },
       bos_token_id: null,
       eos_token_id: null,
       pad_token_id: null,
@@ -117,6 +125,9 @@ const shapes: readonly Shape[] = [
   { family: "llama", rope: "dynamic", group: 3, tied: true, biases: true },
   { family: "qwen2", rope: "longrope", group: 2, tied: true, dtype: "bfloat16", sharded: true },
   { family: "qwen3", rope: "longrope", group: 1, tied: false },
+  { family: "llama", rope: "yarn", group: 2, tied: false, biases: true, strides: true },
+  { family: "qwen2", rope: "default", group: 3, tied: true, strides: true },
+  { family: "qwen3", rope: "llama3", group: 1, tied: false, strides: true },
 ];
 const cases = shapes.map(makeCase);
 const names = shapes.map((shape, index) => [index, JSON.stringify(shape)] as const);
@@ -190,12 +201,13 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
   });
 
   test.each(names)("%i: gradients of %s", async (index) => {
-    for (const recompute of ["nothing", "attention", "layers"] as const) {
-      const { gradient, layout } = await gradientOf(at(`${index}`), cases[index], recompute);
+    const isForKernels = shapes[index].strides === true;
+    for (const way of ["nothing", "attention", "layers", ...(isForKernels ? ["kernels" as const] : [])] as const) {
+      const { gradient, layout } = await gradientOf(at(`${index}`), cases[index], way);
       for (const parameter of layout.slices) {
         const expected = answer(index)(`0.gradient.${parameter.name}`);
         const difference = norm(minus(slice(gradient, parameter), expected)) / norm(expected);
-        expect(difference, `${parameter.name}, recompute ${recompute}`).toBeLessThan(1e-3);
+        expect(difference, `${parameter.name}, ${way}`).toBeLessThan(1e-3);
       }
     }
   });
@@ -268,7 +280,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("models against transformers", () => {
 async function gradientOf(
   folder: string,
   { rows, temperature, ...rest }: Case,
-  recompute: "nothing" | "attention" | "layers",
+  way: "nothing" | "attention" | "layers" | "kernels",
 ): Promise<{ gradient: Float32Array<SharedArrayBuffer>; layout: WeightLayout }> {
   const model = readModelFolder(folder);
   const { config } = model;
@@ -278,11 +290,19 @@ async function gradientOf(
     layout.slices.map((parameter) => [parameter.name, floats(slice(weights, parameter), parameter.shape)]),
   );
   const rotation = rotationOf(config);
-  const thread = new TrainingThread({ config, valueHead: false, layout, rotation, intraThreads: 1, recompute });
   const derivatives = derivativesOf({ rows, temperature, ...rest });
   const work = rows.map((row, b) => backwardRow(row, b, derivatives)!);
   const gradient = sharedFloats(layout.size);
   const options = { temperature, candidates: 0, alternatives: 0 };
-  await thread.backward(feeds, { rows: work, sharedPrefix: 0 }, options, gradient, true);
+  const batch = { rows: work, sharedPrefix: 0 };
+  if (way === "kernels") {
+    expect(canTrainInKernels(config)).toBe(true);
+    const compiled = compileTraining(compileKernels(config).panelWidth);
+    const trainer = new KernelTrainer({ config, valueHead: false, layout, rotation, compiled });
+    trainer.backward(weights, [batch], options, gradient, true);
+  } else {
+    const thread = new TrainingThread({ config, valueHead: false, layout, rotation, intraThreads: 1, recompute: way });
+    await thread.backward(feeds, batch, options, gradient, true);
+  }
   return { gradient, layout };
 }

@@ -4,8 +4,8 @@ import type { ModelConfig } from "../model/model-config.ts";
 import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
 import { packingPays } from "./micro-batches.ts";
 import type { Rotation } from "./rotation.ts";
-import { causalMask, type Feeds, floats, fromIntegers, integers, openSession } from "./session.ts";
-import type { WeightLayout } from "./weights.ts";
+import { causalMask, type Feeds, floats, fromIntegers, integers, openSession, takesSharedMemory } from "./session.ts";
+import { slice, type WeightLayout } from "./weights.ts";
 
 /** One row as a thread gets it: the tokens that are read, and the positions numbers are wanted at. */
 export interface WorkRow {
@@ -74,6 +74,8 @@ const blocksUpTo = [
 export class TrainingThread {
   readonly #options: TrainingThreadOptions;
   readonly #sessions = new Map<string, Promise<InferenceSession>>();
+  /** A gradient that is added to another; made when first needed. */
+  #spare: Float32Array | undefined;
 
   constructor(options: TrainingThreadOptions) {
     this.#options = options;
@@ -132,12 +134,28 @@ export class TrainingThread {
     if (has("entropies")) feeds.entropyDerivatives = joined("entropies", 1);
     if (has("values")) feeds.valueDerivatives = joined("values", 1);
     if (has("candidates")) feeds.candidateDerivatives = joined("candidates", work.candidates);
-    const outputs = await session.run(feeds);
-    for (const { name, offset, size } of this.#options.layout.slices) {
-      const part = outputs[gradientName(name)]?.data as Float32Array | undefined;
-      const target = gradient.subarray(offset, offset + size);
-      if (isFirst) part === undefined ? target.fill(0) : target.set(part);
-      else if (part !== undefined) for (let i = 0; i < size; i++) target[i] = target[i] + part[i];
+    await this.#runInto(session, feeds, gradient, isFirst);
+  }
+
+  /** ONNX Runtime writes gradients to where they are wanted, or, to be added, to memory that is kept: fresh memory would cost as much as copies. */
+  async #runInto(session: InferenceSession, feeds: Feeds, gradient: Float32Array, isFirst: boolean): Promise<void> {
+    const isDirect = isFirst && (gradient.buffer instanceof ArrayBuffer || (await takesSharedMemory()));
+    if (!isDirect) this.#spare ??= new Float32Array(gradient.length);
+    const written = isDirect ? gradient : this.#spare!;
+    const computed = new Set(session.outputNames);
+    const fetches: Feeds = {};
+    for (const parameter of this.#options.layout.slices) {
+      const name = gradientName(parameter.name);
+      if (computed.has(name)) fetches[name] = floats(slice(written, parameter), parameter.shape);
+      else if (isFirst) slice(gradient, parameter).fill(0);
+    }
+    await session.run(feeds, fetches);
+    if (isDirect) return;
+    for (const parameter of this.#options.layout.slices) {
+      if (!computed.has(gradientName(parameter.name))) continue;
+      const [target, part] = [slice(gradient, parameter), slice(written, parameter)];
+      if (isFirst) target.set(part);
+      else for (let i = 0; i < part.length; i++) target[i] = target[i] + part[i];
     }
   }
 

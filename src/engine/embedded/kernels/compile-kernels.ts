@@ -27,7 +27,7 @@ const flags = [
   { on: "--no-wasm-lazy-compilation", off: "--wasm-lazy-compilation" },
 ].filter(({ on }) => !process.execArgv.includes(on));
 
-function compileWide(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
+export function compileWide(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
   for (const { on } of flags) setFlagsFromString(on);
   try {
     return new WebAssembly.Module(bytes);
