@@ -25,7 +25,7 @@ export interface ThreadSetup {
   valueHead: boolean;
   intraThreads: number;
   kernels: CompiledKernels;
-  /** What decodes: WebAssembly kernels, or ONNX Runtime sessions that use more than one core. */
+  /** What decodes, on `intraThreads` cores: WebAssembly kernels, or ONNX Runtime sessions. */
   decoding: "kernels" | "sessions";
   maxCacheBytes: number;
   maxRows: number;
@@ -42,7 +42,7 @@ type Shared = Float32Array<SharedArrayBuffer>;
  */
 const decodeGroupBytes = 3 * 2 ** 20;
 const cachedWeightBytes = 6 * 2 ** 20;
-/** Room for this many sets of weights is kept free of KV cache in the memory that kernels can address. */
+/** Room for this many sets of weights, or half of all, is kept free of KV cache in the memory that kernels can address. */
 const reservedSets = 16;
 
 export interface Work {
@@ -184,18 +184,19 @@ export class ComputeThread {
   }
 
   async #makeSampler(): Promise<Sampler> {
-    const { config, kernels: compiled, decoding, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
+    const { config, kernels: compiled, decoding, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
     const shape = kernelShape(config);
-    const memory = new KernelMemory();
+    const memory = new KernelMemory({ shared: compiled.isShared });
     const weightBytes = PackedWeights.size(shape);
-    const reserved = decoding === "kernels" ? reservedSets * weightBytes : 0;
+    const reserved = decoding === "kernels" ? Math.min(reservedSets * weightBytes, addressableBytes / 2) : 0;
     const usesDecodeGroups = decoding === "kernels" && weightBytes <= cachedWeightBytes;
     const limits = { stepTokens: maxStepTokens(maxRows), logitRows: decoding === "kernels" ? maxRows : 0 };
-    const kernels = new Kernels(shape, { module: compiled.module, memory, ...limits });
+    const threads = decoding === "kernels" ? intraThreads : 1;
+    const kernels = new Kernels(shape, { module: compiled.module, memory, ...limits, threads });
     return new Sampler({
       shape,
       memory,
-      decoder: await this.#makeDecoder(shape, kernels),
+      decoder: await this.#makeDecoder(shape, kernels, memory),
       decodeGroupBytes: usesDecodeGroups ? decodeGroupBytes : Number.POSITIVE_INFINITY,
       rotation: this.#rotation,
       maxCacheBytes: Math.min(maxCacheBytes, addressableBytes - reserved),
@@ -211,17 +212,17 @@ export class ComputeThread {
     });
   }
 
-  async #makeDecoder(shape: KernelShape, kernels: Kernels): Promise<Decoder> {
+  async #makeDecoder(shape: KernelShape, kernels: Kernels, memory: KernelMemory): Promise<Decoder> {
     const { config, decoding, intraThreads, kernels: compiled } = this.#setup;
     if (decoding === "kernels") {
-      const { panelWidth } = compiled;
       const weights = (name: string) => this.#weights.get(name)!.all;
-      return new KernelDecoder({ shape, kernels, panelWidth, layout: this.#layout, weights });
+      const threads = intraThreads;
+      return new KernelDecoder({ shape, compiled, memory, kernels, threads, layout: this.#layout, weights });
     }
     const pieces = await Promise.all(
       Array.from({ length: config.layers + 1 }, (_, piece) => openSession(decodingPiece(config, piece), intraThreads)),
     );
-    return new SessionDecoder({ shape, kernels, pieces, weights: (name) => this.#feeds(name) });
+    return new SessionDecoder({ shape, kernels, memory, pieces, weights: (name) => this.#feeds(name) });
   }
 }
 

@@ -68,7 +68,7 @@ export function scoreFloats(shape: KernelShape, length: number): number {
 
 /** Addresses in the kernel's memory, and counts. */
 export interface AttentionCall {
-  /** How many tokens, the first of them, attend; all of them write their keys and values. */
+  /** How many tokens, the first ones, attend, and how many write their keys and values before. */
   count: number;
   written: number;
   /** Per token: the address of its row's list of page addresses, and its position. */
@@ -154,7 +154,7 @@ function writeEntries(shape: KernelShape, locals: Locals): Code {
     set(entry, add(get(page), multiply(inBlock, integer(paddedHeadWidth * bytes)))),
     ...copies,
   );
-  return countTo(token, parameter.written, body);
+  return when(isLess(integer(0), parameter.written), countTo(token, parameter.written, body));
 }
 
 /** What the parts of reading share, by local. */

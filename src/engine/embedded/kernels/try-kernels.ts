@@ -1,5 +1,6 @@
 import { createRng } from "../../../random.ts";
 import { layerBytes } from "./attention-kernel.ts";
+import type { CompiledKernels } from "./compile-kernels.ts";
 import { KernelMemory } from "./kernel-memory.ts";
 import type { KernelShape } from "./kernel-shape.ts";
 import { Kernels } from "./kernels.ts";
@@ -11,8 +12,8 @@ const firstPosition = 17;
 const columns = 32;
 
 /** Runs every kernel once on the same random numbers and gives all that was written. */
-export function tryKernels(shape: KernelShape, module: WebAssembly.Module, panelWidth: number): Uint8Array {
-  const memory = new KernelMemory();
+export function tryKernels(shape: KernelShape, { module, panelWidth, isShared }: CompiledKernels): Uint8Array {
+  const memory = new KernelMemory({ shared: isShared });
   const kernels = new Kernels(shape, { module, memory, stepTokens: rows, logitRows: rows });
   const products = modelProducts(shape).map((product) => ({ ...product, columns }));
   const longest = Math.max(...products.map(({ inner }) => inner.length), shape.rows.states, shape.paddedHeadWidth);
