@@ -39,8 +39,8 @@ export function stagesOf(options: StagesOptions): StagesOf {
 
 /** Rows of a chunk of what is done row by row. */
 const rowsPerChunk = 8;
-/** Tokens of a chunk of attention, whose cost grows with their position. */
-const tokensPerChunk = 2;
+/** The most tokens of a chunk of attention, whose cost grows with their position. */
+const tokensPerChunk = 16;
 /** The most chunks of a stage. */
 export const maxChunks = 1024;
 /** Chunks of a product for each thread: the fewer, the longer threads wait for the last one. */
@@ -67,7 +67,8 @@ function* decodeStages(
       kernels.attend(i, { count: 0, written: count, first });
     });
     if (attending === 0) return;
-    yield rows(attending, (count, first) => kernels.attend(i, { count, written: 0, first }), tokensPerChunk);
+    const perChunk = Math.min(tokensPerChunk, Math.ceil(attending / (4 * options.threads)));
+    yield rows(attending, (count, first) => kernels.attend(i, { count, written: 0, first }), perChunk);
     yield product(layer.output, at.attended, at.states, attending);
     yield rows(attending, (count, first) => kernels.norm(layer.middleNorm, count, first));
     yield product(layer.gateUp, at.normal, at.gateUp, attending);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRng } from "../../../random.ts";
 import { type ModelConfig, tiny } from "../../model/model-config.ts";
 import { PageCache } from "../page-cache.ts";
-import { pageTokens } from "./attention-kernel.ts";
+import { pageTokens } from "./attention-layout.ts";
 import { compileKernels } from "./compile-kernels.ts";
 import { KernelMemory } from "./kernel-memory.ts";
 import { kernelShape, offsetInHead } from "./kernel-shape.ts";

@@ -1,4 +1,5 @@
-import { attentionArguments, scoreFloats } from "./attention-kernel.ts";
+import { attentionArguments } from "./attention-kernel.ts";
+import { scoreFloats } from "./attention-layout.ts";
 import type { KernelMemory } from "./kernel-memory.ts";
 import type { KernelShape } from "./kernel-shape.ts";
 import type { PackedLayer, PackedProduct } from "./packed-weights.ts";
@@ -23,7 +24,7 @@ export interface StepBuffers {
   gated: number;
   logits: number;
   inverseTemperatures: number;
-  /** Room for the scores of one token, of each thread. */
+  /** Room for the scores of the tokens that a thread attends to at a time, of each thread. */
   scores: number[];
 }
 

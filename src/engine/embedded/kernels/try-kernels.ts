@@ -1,5 +1,5 @@
 import { createRng } from "../../../random.ts";
-import { layerBytes } from "./attention-kernel.ts";
+import { layerBytes } from "./attention-layout.ts";
 import type { CompiledKernels } from "./compile-kernels.ts";
 import { KernelMemory } from "./kernel-memory.ts";
 import type { KernelShape } from "./kernel-shape.ts";
@@ -37,6 +37,8 @@ export function tryKernels(shape: KernelShape, { module, panelWidth, isShared }:
   }
   kernels.rope({ queryNorm: weights, keyNorm: weights }, rows);
   kernels.attend(0, { count: rows, written: rows });
+  // a single token is attended to by code of its own
+  kernels.attend(0, { count: 1, written: 0 });
   kernels.gate(rows);
   kernels.softmax(rows);
   return new Uint8Array(memory.memory.buffer, 0, end).slice();
