@@ -201,93 +201,44 @@ function softmaxScores(shape: KernelShape, locals: Locals, work: Work, constants
   return join(set(scores, parameter.scores), countTo(query, integer(tokens), oneQuery));
 }
 
-/**
- * Sums of the values, each times its weight, block by block, two sums of every second token; as many numbers of a head at a time as
- * registers hold.
- */
+/** The locals of weighing values: addresses, and of each query the address of its scores in a block. */
+interface Weighing {
+  tokens: number;
+  page: number;
+  out: number;
+  first_Q: readonly number[];
+}
+
+/** Where the output of each query of a tile lies, from that of the first. */
+const outAt = (shape: KernelShape, q: number, d: number) => (q * shape.rows.attended + d) * bytes;
+
+/** Sums of the values, each times its weight, block by block. */
 function weighValues(shape: KernelShape, locals: Locals, work: Work, tokens: number): Code {
   const { paddedHeadWidth, config } = shape;
   const { heads, keyValueHeads } = config;
-  const { page, head, inGroup, value, end, out } = locals.named(
-    "integer",
-    "page",
-    "head",
-    "inGroup",
-    "value",
-    "end",
-    "out",
-  );
-  const weights_Q = locals.many("integer", tokens);
+  const { page, head, inGroup, out } = locals.named("integer", "page", "head", "inGroup", "out");
   const first_Q = locals.many("integer", tokens);
   const weight = locals.make("vector");
-  const partVectors = tokens === 1 ? 8 : 4;
-  const values = locals.many("vector", partVectors);
-  const sums_Q = first_Q.map(() => [0, 1].map(() => locals.many("vector", partVectors)));
-  const outAt = (q: number, start: number, i: number) => (q * shape.rows.attended + start) * bytes + i * 16;
-  const parts: Code[] = [];
-  for (let start = 0; start < paddedHeadWidth; start += partVectors * 4) {
-    const vectors = Math.min(partVectors, (paddedHeadWidth - start) / 4);
-    const chains_Q = sums_Q.map((chains) => chains.map((sums) => sums.slice(0, vectors)));
-    const oneToken = (token: number) => [
-      ...values
-        .slice(0, vectors)
-        .map((local, i) => set(local, load(get(value), (token * paddedHeadWidth + start) * bytes + i * 16))),
-      ...chains_Q.flatMap((chains, q) => [
-        set(weight, loadSplat(get(weights_Q[q]), token * bytes)),
-        ...chains[token % 2].map((sum, i) => set(sum, fused(get(values[i]), get(weight), get(sum)))),
-      ]),
-    ];
-    parts.push(
-      ...chains_Q.flatMap(([even, odd], q) => [
-        ...even.map((sum, i) => set(sum, load(get(out), outAt(q, start, i)))),
-        ...odd.map((sum) => set(sum, splat(0))),
-      ]),
-      set(value, get(page)),
-      ...weights_Q.map((weights, q) => set(weights, get(first_Q[q]))),
-      set(end, add(get(first_Q[0]), integer(blockTokens * bytes))),
-      repeatWhile(
-        join(
-          ...Array.from({ length: unrolledTokens }, (_, token) => join(...oneToken(token))),
-          set(value, add(get(value), integer(unrolledTokens * paddedHeadWidth * bytes))),
-          ...weights_Q.map((weights) => set(weights, add(get(weights), integer(unrolledTokens * bytes)))),
-        ),
-        isLess(get(weights_Q[0]), get(end)),
-      ),
-      ...chains_Q.map(([even, odd], q) => {
-        const sums = even.map((sum, i) => addVector(get(sum), get(odd[i])));
-        return storeAll(locals, get(out), sums, outAt(q, start, 0));
-      }),
-    );
-  }
   const nextHead = join(
     set(out, add(get(out), integer(paddedHeadWidth * bytes))),
     ...first_Q.map((first) => set(first, add(get(first), get(work.scoreBytes)))),
   );
+  const queryHead = join(weighBlock(shape, locals, { tokens, page, out, first_Q }), nextHead);
   const keyHead = join(
-    countTo(inGroup, integer(heads / keyValueHeads), join(...parts, nextHead)),
+    countTo(inGroup, integer(heads / keyValueHeads), queryHead),
     set(page, add(get(page), integer(headBytes(shape)))),
   );
   const oneBlock = (index: number) =>
     join(set(out, get(work.out)), firstScores(work, index, first_Q), countTo(head, integer(keyValueHeads), keyHead));
-  const vectors = Array.from({ length: paddedHeadWidth / 4 }, (_, i) => i);
+  const vectors = Array.from({ length: paddedHeadWidth / 4 }, (_, i) => i * 4);
   const clearHead = join(
-    ...first_Q.flatMap((_, q) => vectors.map((i) => store(get(out), splat(0), outAt(q, 0, i)))),
+    ...first_Q.flatMap((_, q) => vectors.map((d) => store(get(out), splat(0), outAt(shape, q, d)))),
     set(out, add(get(out), integer(paddedHeadWidth * bytes))),
   );
-  const scaleHead = join(
-    ...first_Q.map((first, q) =>
-      join(
-        set(weight, loadSplat(get(first))),
-        storeAll(
-          locals,
-          get(out),
-          vectors.map((i) => multiplyVector(load(get(out), outAt(q, 0, i)), get(weight))),
-          outAt(q, 0, 0),
-        ),
-      ),
-    ),
-    nextHead,
-  );
+  const scaleQuery = (first: number, q: number) => {
+    const scaled = vectors.map((d) => multiplyVector(load(get(out), outAt(shape, q, d)), get(weight)));
+    return join(set(weight, loadSplat(get(first))), storeAll(locals, get(out), scaled, outAt(shape, q, 0)));
+  };
   return join(
     set(out, get(work.out)),
     countTo(head, integer(heads), clearHead),
@@ -295,6 +246,51 @@ function weighValues(shape: KernelShape, locals: Locals, work: Work, tokens: num
     set(out, get(work.out)),
     // what follows the scores of the last block
     firstScores(work, work.blocks, first_Q),
-    countTo(head, integer(heads), scaleHead),
+    countTo(head, integer(heads), join(...first_Q.map(scaleQuery), nextHead)),
   );
+}
+
+/** The values of one head in a block: two sums, of every second token, and as many numbers of the head at a time as registers hold. */
+function weighBlock(shape: KernelShape, locals: Locals, { tokens, page, out, first_Q }: Weighing): Code {
+  const { paddedHeadWidth } = shape;
+  const { value, end } = locals.named("integer", "value", "end");
+  const weights_Q = locals.many("integer", tokens);
+  const weight = locals.make("vector");
+  const partVectors = tokens === 1 ? 8 : 4;
+  const values = locals.many("vector", partVectors);
+  const sums_Q = weights_Q.map(() => [0, 1].map(() => locals.many("vector", partVectors)));
+  const onePart = (start: number) => {
+    const vectors = Math.min(partVectors, (paddedHeadWidth - start) / 4);
+    const used = values.slice(0, vectors);
+    const chains_Q = sums_Q.map((chains) => chains.map((sums) => sums.slice(0, vectors)));
+    const oneToken = (token: number) =>
+      join(
+        ...used.map((local, i) => set(local, load(get(value), (token * paddedHeadWidth + start + i * 4) * bytes))),
+        ...chains_Q.flatMap((chains, q) => [
+          set(weight, loadSplat(get(weights_Q[q]), token * bytes)),
+          ...chains[token % 2].map((sum, i) => set(sum, fused(get(used[i]), get(weight), get(sum)))),
+        ]),
+      );
+    const someTokens = join(
+      ...Array.from({ length: unrolledTokens }, (_, token) => oneToken(token)),
+      set(value, add(get(value), integer(unrolledTokens * paddedHeadWidth * bytes))),
+      ...weights_Q.map((weights) => set(weights, add(get(weights), integer(unrolledTokens * bytes)))),
+    );
+    return join(
+      ...chains_Q.flatMap(([even, odd], q) => [
+        ...even.map((sum, i) => set(sum, load(get(out), outAt(shape, q, start + i * 4)))),
+        ...odd.map((sum) => set(sum, splat(0))),
+      ]),
+      set(value, get(page)),
+      ...weights_Q.map((weights, q) => set(weights, get(first_Q[q]))),
+      set(end, add(get(first_Q[0]), integer(blockTokens * bytes))),
+      repeatWhile(someTokens, isLess(get(weights_Q[0]), get(end))),
+      ...chains_Q.map(([even, odd], q) => {
+        const sums = even.map((sum, i) => addVector(get(sum), get(odd[i])));
+        return storeAll(locals, get(out), sums, outAt(shape, q, start));
+      }),
+    );
+  };
+  const parts = Math.ceil(paddedHeadWidth / (partVectors * 4));
+  return join(...Array.from({ length: parts }, (_, i) => onePart(i * partVectors * 4)));
 }
