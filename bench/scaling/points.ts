@@ -1,5 +1,5 @@
-import { formatNumber } from "../table.ts";
 import { countParameters, type ModelConfig, small, tiny } from "../../src/engine/model/model-config.ts";
+import { formatNumber } from "../table.ts";
 
 /** One model at one length. */
 export interface Point {

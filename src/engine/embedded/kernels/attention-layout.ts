@@ -1,5 +1,5 @@
 import type { KernelShape } from "./kernel-shape.ts";
-import { add, and, type Code, get, integer, load, loadInteger, multiply, shiftLeft, shiftRight } from "./wasm-code.ts";
+import { add, and, type Code, get, integer, loadInteger, multiply, shiftLeft, shiftRight } from "./wasm-code.ts";
 
 // How the KV cache lies in pages, and what the parts of the attention kernel know of each other.
 
