@@ -105,8 +105,12 @@ function takePart(
     const chunk = mark & chunkMask;
     if (chunk >= chunks) break;
     if (Atomics.compareExchange(words, next, mark, mark + 1) !== mark) continue;
-    run(chunk);
-    if (Atomics.add(words, done, 1) + 1 === chunks) Atomics.notify(words, done);
+    try {
+      run(chunk);
+    } finally {
+      // also where it throws, which ends the thread and with it the engine: the others must not wait for it forever
+      if (Atomics.add(words, done, 1) + 1 === chunks) Atomics.notify(words, done);
+    }
   }
   waitWhile(words, done, (value) => value !== chunks && Atomics.load(words, word.step) === number);
   return true;
