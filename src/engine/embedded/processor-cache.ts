@@ -7,8 +7,8 @@ export function cacheShare(folder = linuxFolder): number | undefined {
   try {
     const [size, cores] = ["size", "shared_cpu_list"].map((name) => readFileSync(`${folder}/${name}`, "utf8").trim());
     const kibibytes = /^(\d+)K$/.exec(size)?.[1];
-    const count = coresOf(cores);
-    return kibibytes === undefined || !(count > 0) ? undefined : (Number(kibibytes) * 1024) / count;
+    const isList = /^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(cores);
+    return kibibytes === undefined || !isList ? undefined : (Number(kibibytes) * 1024) / coresOf(cores);
   } catch {
     return undefined;
   }

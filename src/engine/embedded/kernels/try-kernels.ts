@@ -1,6 +1,5 @@
 import { createRng } from "../../../random.ts";
 import { layerBytes } from "./attention-layout.ts";
-import type { CompiledKernels } from "./compile-kernels.ts";
 import { KernelMemory } from "./kernel-memory.ts";
 import type { KernelShape } from "./kernel-shape.ts";
 import { Kernels } from "./kernels.ts";
@@ -12,7 +11,10 @@ const firstPosition = 17;
 const columns = 32;
 
 /** Runs every kernel once on the same random numbers and gives all that was written. */
-export function tryKernels(shape: KernelShape, { module, panelWidth, isShared }: CompiledKernels): Uint8Array {
+export function tryKernels(
+  shape: KernelShape,
+  { module, panelWidth, isShared }: { module: WebAssembly.Module; panelWidth: number; isShared: boolean },
+): Uint8Array {
   const memory = new KernelMemory({ shared: isShared });
   const kernels = new Kernels(shape, { module, memory, stepTokens: rows, logitRows: rows });
   const products = modelProducts(shape).map((product) => ({ ...product, columns }));
