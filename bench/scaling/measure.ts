@@ -6,7 +6,8 @@ import { startLudus, startPython } from "../child/start.ts";
 import { describeRate } from "../rate.ts";
 import { median } from "../statistics.ts";
 import { formatNumber } from "../table.ts";
-import { type Point, points } from "./points.ts";
+import { type Point, pointName, points } from "./points.ts";
+import { machineGigaflops, sampleRate } from "./results.ts";
 import { sampleWorkload, trainWorkload } from "./workloads.ts";
 
 export interface MeasuredPoint extends Point {
@@ -42,6 +43,19 @@ export async function measureScaling(python: string | undefined, context: Benchm
     return scaling;
   } finally {
     torch?.close();
+  }
+}
+
+/** Sampling of some points alone, each between two measurements of the matrix product. */
+export async function measureSampling(some: readonly Point[], context: BenchmarkContext): Promise<void> {
+  const gemm = await measureGemm(context);
+  for (const point of some) {
+    const sample = await withLudus(context, (ludus) => runFor(measuringSeconds, ludus, sampleWorkload(point), {}));
+    gemm.push(...(await measureGemm(context)));
+    const machine = machineGigaflops({ gemm });
+    const { gigaflops, share } = sampleRate(point, sample, machine);
+    const rates = `${formatNumber(gigaflops)} GFLOP/s, ${Math.round(share * 100)}% of ${Math.round(machine)}`;
+    console.log(`${pointName(point)}: ${describeRate(sample)}, ${rates}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { countParameters, type ModelConfig, small, tiny } from "../../src/engine/model/model-config.ts";
+import { formatNumber } from "../table.ts";
 
 /** One model at one length. */
 export interface Point {
@@ -40,6 +41,11 @@ export const points: readonly Point[] = [
     point("length", length, { config: sizes[1].config, trainRows: batchTokens / length, sampleRows: 32 }),
   ),
 ];
+
+/** What a point is called on the command line: "102M", "length-2048". */
+export function pointName({ series, parameters, length }: Point): string {
+  return series === "size" ? `${formatNumber(parameters / 1e6)}M` : `length-${length}`;
+}
 
 function point(series: Point["series"], length: number, size: (typeof sizes)[number]): Point {
   return { series, length, parameters: countParameters(size.config), ...size };

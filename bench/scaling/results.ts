@@ -1,7 +1,9 @@
 import type { AboutRun } from "../about-run.ts";
+import type { TimedRun } from "../child/protocol.ts";
 import { medianRate } from "../rate.ts";
 import { sampleRowFlops, trainRowFlops } from "./flops.ts";
 import type { MeasuredPoint, MeasuredScaling } from "./measure.ts";
+import type { Point } from "./points.ts";
 
 /** What bench/results/scaling.json holds. */
 export interface ScalingResults {
@@ -35,18 +37,24 @@ export interface Rate {
   share: number;
 }
 
-export function machineGigaflops({ gemm }: MeasuredScaling): number {
+export function machineGigaflops({ gemm }: Pick<MeasuredScaling, "gemm">): number {
   return Math.max(...gemm.map(({ gigaflops }) => gigaflops));
+}
+
+/** What runs come to, whose rows have so many tokens and operations. */
+function rateOf(runs: readonly TimedRun[], row: { tokens: number; flops: number }, machine: number): Rate {
+  const tokensPerSecond = medianRate(runs);
+  const gigaflops = ((tokensPerSecond / row.tokens) * row.flops) / 1e9;
+  return { tokensPerSecond, gigaflops, share: gigaflops / machine };
+}
+
+export function sampleRate({ config, parameters, length }: Point, runs: readonly TimedRun[], machine: number): Rate {
+  return rateOf(runs, { tokens: length / 2, flops: sampleRowFlops(config, parameters, length) }, machine);
 }
 
 export function summarisePoint(point: MeasuredPoint, machine: number): PointSummary {
   const { series, parameters, config, length, trainRows, sampleRows, train, sample, torchTrain } = point;
-  const rate = (tokensPerSecond: number, tokensPerRow: number, rowFlops: number): Rate => {
-    const gigaflops = ((tokensPerSecond / tokensPerRow) * rowFlops) / 1e9;
-    return { tokensPerSecond, gigaflops, share: gigaflops / machine };
-  };
-  const trainFlops = trainRowFlops(config, parameters, length);
-  const sampleFlops = sampleRowFlops(config, parameters, length);
+  const trainRow = { tokens: length, flops: trainRowFlops(config, parameters, length) };
   return {
     series,
     parameters,
@@ -55,8 +63,8 @@ export function summarisePoint(point: MeasuredPoint, machine: number): PointSumm
     length,
     trainRows,
     sampleRows,
-    train: rate(medianRate(train), length, trainFlops),
-    sample: rate(medianRate(sample), length / 2, sampleFlops),
-    ...(torchTrain === undefined ? {} : { torchTrain: rate(medianRate(torchTrain), length, trainFlops) }),
+    train: rateOf(train, trainRow, machine),
+    sample: sampleRate(point, sample, machine),
+    ...(torchTrain === undefined ? {} : { torchTrain: rateOf(torchTrain, trainRow, machine) }),
   };
 }

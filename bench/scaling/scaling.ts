@@ -6,7 +6,8 @@ import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { pythonFor } from "../child/start.ts";
 import { meanCoresOfOthers } from "../rate.ts";
 import { textTable } from "../table.ts";
-import { measureScaling } from "./measure.ts";
+import { measureSampling, measureScaling } from "./measure.ts";
+import { type Point, pointName, points } from "./points.ts";
 import { scalingMarkdown, scalingNotes, scalingPlot, scalingTable } from "./report.ts";
 import { machineGigaflops, type ScalingResults, summarisePoint } from "./results.ts";
 
@@ -14,10 +15,14 @@ const help = `Training and sampling over model size (0.3M to 100M parameters) an
 of the machine's own matrix-product rate, and PyTorch's training where Python is there. Takes about five minutes.
 Writes bench/results/scaling.json, docs/results/scaling.md and docs/results/scaling.svg.
 
-Usage: npm run bench -- scaling
+Usage: npm run bench -- scaling [--sampling <points>]
+
+  --sampling <points>   only the sampling of some points, beside the matrix product; writes nothing.
+                        Points: ${points.map(pointName).join(", ")}
 
 Example:
   LUDUS_PYTHON=.venv/bin/python npm run bench -- scaling
+  npm run bench -- scaling --sampling 102M,length-2048
 `;
 
 export const scalingBenchmark: Benchmark = {
@@ -26,8 +31,8 @@ export const scalingBenchmark: Benchmark = {
   help,
   async run(args, context) {
     if (args.length > 0) {
-      const hint = "See npm run bench -- scaling --help.";
-      throw new LudusError("bad-option", { got: args.join(" "), expected: "no options", hint });
+      await measureSampling(parsePoints(args), context);
+      return;
     }
     const results = await measureAll(context);
     writeResults(results, context.root);
@@ -37,6 +42,17 @@ export const scalingBenchmark: Benchmark = {
     console.log(`\n${tables.join("\n\n")}\n\n${notes}\n${aboutLine(about, versions, coresOfOthers)}`);
   },
 };
+
+function parsePoints(args: readonly string[]): Point[] {
+  const [option, list = "", ...rest] = args;
+  const chosen = list.split(",").map((name) => points.find((point) => pointName(point) === name));
+  if (option === "--sampling" && rest.length === 0 && !chosen.includes(undefined)) return chosen as Point[];
+  throw new LudusError("bad-option", {
+    got: args.join(" "),
+    expected: `no options, or --sampling with some of ${points.map(pointName).join(",")}`,
+    hint: "See npm run bench -- scaling --help.",
+  });
+}
 
 async function measureAll(context: BenchmarkContext): Promise<ScalingResults> {
   const about = aboutRun("scaling", [], context.root);

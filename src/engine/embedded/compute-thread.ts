@@ -13,6 +13,7 @@ import { addressableBytes, KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, kernelShape } from "./kernels/kernel-shape.ts";
 import { Kernels } from "./kernels/kernels.ts";
 import { PackedWeights } from "./kernels/packed-weights.ts";
+import { cacheShare } from "./processor-cache.ts";
 import { type Rotation, rotationOf } from "./rotation.ts";
 import { maxStepTokens, Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession, takesSharedMemory } from "./session.ts";
@@ -28,7 +29,7 @@ export interface ThreadSetup {
   valueHead: boolean;
   intraThreads: number;
   kernels: CompiledKernels;
-  /** What decodes: WebAssembly kernels, or ONNX Runtime sessions that use more than one core. */
+  /** What decodes, on `intraThreads` cores: WebAssembly kernels, or ONNX Runtime sessions. */
   decoding: "kernels" | "sessions";
   /** What trains: these kernels, or ONNX Runtime sessions. */
   training: CompiledTraining | undefined;
@@ -41,13 +42,13 @@ export interface ThreadSetup {
 type Shared = Float32Array<SharedArrayBuffer>;
 
 /**
- * KV cache of a decode group, so that it stays in a core's share of the processor's cache: of 2 to 12 MiB, 3 were fastest on a processor with
- * 4 MiB per core. Larger models read their weights from memory at each step, so more rows a step are better; the same goes for
- * sessions, whose calls cost the same for few rows.
+ * KV cache of a decode group, so that it stays in a core's share of the processor's cache beside the weights: of 2 to 12 MiB, 3 were fastest on a
+ * processor with 4 MiB per core. Where the share is larger, half of it. Larger models read their weights from memory at each step, so more rows a
+ * step are better; the same goes for sessions, whose calls cost the same for few rows.
  */
-const decodeGroupBytes = 3 * 2 ** 20;
+const decodeGroupBytes = Math.max(3 * 2 ** 20, (cacheShare() ?? 0) / 2);
 const cachedWeightBytes = 6 * 2 ** 20;
-/** Room for this many sets of weights is kept free of KV cache in the memory that kernels can address. */
+/** Room for this many sets of weights, or half of all, is kept free of KV cache in the memory that kernels can address. */
 const reservedSets = 16;
 
 export interface Work {
@@ -216,18 +217,19 @@ export class ComputeThread {
   }
 
   async #makeSampler(): Promise<Sampler> {
-    const { config, kernels: compiled, decoding, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
+    const { config, kernels: compiled, decoding, intraThreads, maxCacheBytes, maxRows, tokenBytes } = this.#setup;
     const shape = kernelShape(config);
-    const memory = new KernelMemory();
+    const memory = new KernelMemory({ shared: compiled.isShared });
     const weightBytes = PackedWeights.size(shape);
-    const reserved = decoding === "kernels" ? reservedSets * weightBytes : 0;
+    const reserved = decoding === "kernels" ? Math.min(reservedSets * weightBytes, addressableBytes / 2) : 0;
     const usesDecodeGroups = decoding === "kernels" && weightBytes <= cachedWeightBytes;
     const limits = { stepTokens: maxStepTokens(maxRows), logitRows: decoding === "kernels" ? maxRows : 0 };
-    const kernels = new Kernels(shape, { module: compiled.module, memory, ...limits });
+    const threads = decoding === "kernels" ? intraThreads : 1;
+    const kernels = new Kernels(shape, { module: compiled.module, memory, ...limits, threads });
     return new Sampler({
       shape,
       memory,
-      decoder: await this.#makeDecoder(shape, kernels),
+      decoder: await this.#makeDecoder(shape, kernels, memory),
       decodeGroupBytes: usesDecodeGroups ? decodeGroupBytes : Number.POSITIVE_INFINITY,
       rotation: this.#rotation,
       maxCacheBytes: Math.min(maxCacheBytes, addressableBytes - reserved),
@@ -243,17 +245,17 @@ export class ComputeThread {
     });
   }
 
-  async #makeDecoder(shape: KernelShape, kernels: Kernels): Promise<Decoder> {
+  async #makeDecoder(shape: KernelShape, kernels: Kernels, memory: KernelMemory): Promise<Decoder> {
     const { config, decoding, intraThreads, kernels: compiled } = this.#setup;
     if (decoding === "kernels") {
-      const { panelWidth } = compiled;
       const weights = (name: string) => this.#weights.get(name)!.all;
-      return new KernelDecoder({ shape, kernels, panelWidth, layout: this.#layout, weights });
+      const threads = intraThreads;
+      return new KernelDecoder({ shape, compiled, memory, kernels, threads, layout: this.#layout, weights });
     }
     const pieces = await Promise.all(
       Array.from({ length: config.layers + 1 }, (_, piece) => openSession(decodingPiece(config, piece), intraThreads)),
     );
-    return new SessionDecoder({ shape, kernels, pieces, weights: (name) => this.#feeds(name) });
+    return new SessionDecoder({ shape, kernels, memory, pieces, weights: (name) => this.#feeds(name) });
   }
 }
 

@@ -37,8 +37,20 @@ test("rows that end are replaced at once", () => {
   expect(first.slice(4).every((row) => second.includes(row))).toBe(true);
 });
 
-test("a group has two rows, or all there are, however large they are", () => {
+test("a row that does not fit is a group of its own", () => {
   const groups = new DecodeGroups<{ bytes: number }>(1000, ({ bytes }) => bytes);
-  expect(groups.next(make(20, 5000)).length).toBe(2);
-  expect(new DecodeGroups<{ bytes: number }>(1000, ({ bytes }) => bytes).next(make(1, 5000)).length).toBe(1);
+  const rows = make(20, 5000);
+  const first = groups.next(rows);
+  expect(first.length).toBe(1);
+  for (let step = 1; step < 32; step++) expect(groups.next(rows)).toEqual(first);
+  const second = groups.next(rows);
+  expect(second.length).toBe(1);
+  expect(second[0]).not.toBe(first[0]);
+});
+
+test("rows that arrive join a group that has room", () => {
+  const groups = new DecodeGroups<{ bytes: number }>(1000, ({ bytes }) => bytes);
+  const rows = make(4, 100);
+  expect(groups.next(rows).length).toBe(4);
+  expect(groups.next([...rows, ...make(20, 100)]).length).toBe(10);
 });

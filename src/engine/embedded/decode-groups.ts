@@ -1,8 +1,5 @@
 /** Steps that a group decodes before others are chosen: its KV cache is read from memory in the first and from the processor's cache after. */
 const stepsPerGroup = 32;
-/** A group has at least this many rows, however long they are: weights are read at each step. */
-const minRows = 2;
-
 /**
  * Chooses the rows of each decode step. A step reads the KV cache of all its rows; if that of every active row exceeds the processor's
  * L2/L3 cache, each step reads all of it from memory. So rows are decoded in groups whose KV cache fits, least recently chosen first.
@@ -13,6 +10,8 @@ export class DecodeGroups<Row extends object> {
   /** When each row was last chosen, as a number that grows. */
   readonly #chosen = new WeakMap<Row, number>();
   #members = new Set<Row>();
+  /** Whether some rows did not fit beside the members. */
+  #isFull = false;
   #steps = 0;
   #choices = 0;
 
@@ -26,12 +25,16 @@ export class DecodeGroups<Row extends object> {
   next(rows: readonly Row[]): readonly Row[] {
     if (this.#steps++ % stepsPerGroup === 0) this.#members = new Set();
     const chosen = rows.filter((row) => this.#members.has(row));
+    if (this.#isFull && chosen.length === this.#members.size && chosen.length > 0) return chosen;
+    this.#members = new Set(chosen);
+    this.#isFull = false;
     let bytes = chosen.reduce((sum, row) => sum + this.#bytes(row), 0);
     const others = rows.filter((row) => !this.#members.has(row));
     others.sort((a, b) => (this.#chosen.get(a) ?? 0) - (this.#chosen.get(b) ?? 0));
     for (const row of others) {
       bytes += this.#bytes(row);
-      if (bytes > this.#maxBytes && chosen.length >= minRows) break;
+      this.#isFull = bytes > this.#maxBytes && chosen.length > 0;
+      if (this.#isFull) break;
       chosen.push(row);
       this.#members.add(row);
       this.#chosen.set(row, ++this.#choices);

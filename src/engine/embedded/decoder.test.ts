@@ -41,7 +41,7 @@ function requests(vocabularySize: number): SampleRequest[] {
   }));
 }
 
-async function sampleWith(model: ModelConfig, decoding: "kernels" | "sessions"): Promise<Sample[]> {
+async function sampleWith(model: ModelConfig, decoding: "kernels" | "sessions", threads = 1): Promise<Sample[]> {
   const config = checkModelConfig(model);
   const layout = weightLayout(config, false);
   const all = sharedFloats(layout.size);
@@ -49,11 +49,11 @@ async function sampleWith(model: ModelConfig, decoding: "kernels" | "sessions"):
   // initial biases and norms are all alike, and would hide what is mixed up
   for (const { shape, offset, size } of layout.slices)
     if (shape.length === 1) for (let i = 0; i < size; i++) all[offset + i] += 0.3 * Math.sin(i);
-  const kernels = compileKernels(config);
+  const kernels = compileKernels(config, threads > 1);
   const thread = new ComputeThread({
     config,
     valueHead: false,
-    intraThreads: 1,
+    intraThreads: threads,
     kernels,
     decoding,
     training: undefined,
@@ -74,6 +74,11 @@ describe.each(Object.entries(models))("%s", (_, model) => {
       expect(sample.tokens).toEqual(sessions[b].tokens);
       sample.logprobs.forEach((logprob, t) => expect(logprob).toBeCloseTo(sessions[b].logprobs[t], 4));
     });
+  });
+
+  test("a step that three threads compute together has the same bits", async () => {
+    const [alone, together] = await Promise.all([sampleWith(model, "kernels"), sampleWith(model, "kernels", 3)]);
+    expect(together).toEqual(alone);
   });
 
   test("samples agree with the forward pass", async () => {

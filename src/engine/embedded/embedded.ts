@@ -25,6 +25,8 @@ import { checkRopeLength } from "../model/rope.ts";
 import { ComputePool } from "./compute-pool.ts";
 import type { ThreadSetup, Work } from "./compute-thread.ts";
 import { compileKernels } from "./kernels/compile-kernels.ts";
+import { kernelShape } from "./kernels/kernel-shape.ts";
+import { PackedWeights } from "./kernels/packed-weights.ts";
 import { type MicroBatch, planMicroBatches } from "./micro-batches.ts";
 import { compileTraining } from "./training/compile-training.ts";
 import { canTrainInKernels } from "./training/kernel-trainer.ts";
@@ -76,6 +78,9 @@ const maxDataParallelParameters = 12_000_000;
 /** V8 13, in Node 24, has fused multiply-add; in Node 22 kernels had half the speed, and ONNX Runtime is faster. */
 const hasFusedVectors = Number.parseInt(process.versions.v8, 10) >= 13;
 
+/** Larger sets of weights are not packed for kernels: two of them and the KV cache share what 32 bits address. */
+const maxPackedBytes = 2 ** 30;
+
 interface ForwardRecord {
   batch: TokenBatch;
   weights: string;
@@ -120,16 +125,19 @@ class EmbeddedEngine implements Engine {
     const cores = options.threads ?? threadsOfProcess();
     const isSmall = this.#layout.size <= maxDataParallelParameters;
     const count = isSmall ? cores : 1;
+    const intraThreads = Math.max(1, Math.floor(cores / count));
+    const packedBytes = PackedWeights.size(kernelShape(config));
+    const decoding = hasFusedVectors && packedBytes <= maxPackedBytes ? "kernels" : "sessions";
     const { tokenizer } = options;
-    const kernels = compileKernels(config);
-    const usesKernels = isSmall && hasFusedVectors;
-    const trainsInKernels = usesKernels && canTrainInKernels(config) && options.recompute !== "layers";
+    const kernels = compileKernels(config, decoding === "kernels" && intraThreads > 1);
+    const trainsInKernels =
+      isSmall && hasFusedVectors && canTrainInKernels(config) && options.recompute !== "layers";
     const setup: ThreadSetup = {
       config,
       valueHead: this.#valueHead,
-      intraThreads: Math.max(1, Math.floor(cores / count)),
+      intraThreads,
       kernels,
-      decoding: usesKernels ? "kernels" : "sessions",
+      decoding,
       training: trainsInKernels ? compileTraining(kernels.panelWidth) : undefined,
       maxCacheBytes: Math.floor((options.maxCacheBytes ?? freemem() / 4) / count),
       maxRows: Math.max(1, Math.ceil((options.maxRows ?? 512) / count)),

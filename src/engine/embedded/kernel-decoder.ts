@@ -1,14 +1,21 @@
+import { stagesOf } from "./decode-stages.ts";
+import { DecodeTeam } from "./decode-team.ts";
 import type { Decoder, DecodeStep } from "./decoder.ts";
+import type { CompiledKernels } from "./kernels/compile-kernels.ts";
+import type { KernelMemory } from "./kernels/kernel-memory.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
-import { type PackedProduct, PackedWeights } from "./kernels/packed-weights.ts";
+import { PackedWeights } from "./kernels/packed-weights.ts";
 import type { Rotation } from "./rotation.ts";
 import { slice, type WeightLayout } from "./weights.ts";
 
 export interface KernelDecoderOptions {
   shape: KernelShape;
+  compiled: CompiledKernels;
+  memory: KernelMemory;
   kernels: Kernels;
-  panelWidth: number;
+  /** How many threads compute a step together. */
+  threads: number;
   layout: WeightLayout;
   weights(name: string): Float32Array<SharedArrayBuffer>;
 }
@@ -18,14 +25,19 @@ interface PackedSet {
   isCurrent: boolean;
 }
 
-/** Decoding in WebAssembly kernels alone: for models whose products are too small for a session to be fast. */
+/** Decoding in WebAssembly kernels alone, on this thread or, where the model is large, on several together. */
 export class KernelDecoder implements Decoder {
   readonly #options: KernelDecoderOptions;
   readonly #sets = new Map<string, PackedSet>();
   readonly #spare: PackedWeights[] = [];
+  readonly #team: DecodeTeam;
 
   constructor(options: KernelDecoderOptions) {
     this.#options = options;
+    const { shape, compiled, memory, kernels, threads } = options;
+    const { panelWidth } = compiled;
+    const setup = { config: shape.config, kernels: compiled, memory: memory.memory, at: kernels.at, threads };
+    this.#team = new DecodeTeam(setup, stagesOf({ shape, kernels, panelWidth, threads }));
   }
 
   changed(names: readonly string[]): void {
@@ -42,42 +54,22 @@ export class KernelDecoder implements Decoder {
   }
 
   async run(step: DecodeStep): Promise<readonly Float32Array[]> {
-    const { shape, kernels } = this.#options;
-    const { places } = this.#packed(step.weights);
+    const { shape, kernels, memory } = this.#options;
+    const { address } = this.#packed(step.weights);
     const [written, sampled] = [step.tokens.length, step.temperatures.length];
     this.#prepare(step);
-    const { at } = kernels;
-    for (const [i, layer] of places.layers.entries()) {
-      const count = i === places.layers.length - 1 ? sampled : written;
-      kernels.norm(layer.inputNorm, written);
-      this.#product(layer.projected, at.normal, at.projected, written);
-      kernels.rope(layer, written);
-      kernels.attend(i, { count, written });
-      if (count === 0) return [];
-      this.#product(layer.output, at.attended, at.states, count);
-      kernels.norm(layer.middleNorm, count);
-      this.#product(layer.gateUp, at.normal, at.gateUp, count);
-      kernels.gate(count);
-      this.#product(layer.down, at.gated, at.states, count);
-    }
-    kernels.norm(places.norm, sampled);
-    this.#product(places.head, at.normal, at.logits, sampled);
-    kernels.softmax(sampled);
+    this.#team.run({ weights: address, written, sampled });
     const { config, rows } = shape;
-    const all = kernels.memory.floats(at.logits, sampled * rows.vocabulary);
+    const all = memory.floats(kernels.at.logits, sampled * rows.vocabulary);
     return step.temperatures.map((_, b) =>
       all.subarray(b * rows.vocabulary, b * rows.vocabulary + config.vocabularySize),
     );
   }
 
-  #product(packed: PackedProduct, from: number, to: number, rows: number): void {
-    this.#options.kernels.product(packed, this.#options.panelWidth, from, to, rows);
-  }
-
   /** Embeddings, rotations and temperatures of the step. */
   #prepare({ weights, rotation, tokens, positions, lists, temperatures }: DecodeStep): void {
-    const { shape, kernels, layout } = this.#options;
-    const { memory, at } = kernels;
+    const { shape, kernels, memory, layout } = this.#options;
+    const { at } = kernels;
     const { width } = shape.config;
     memory.integers(at.pageLists, lists.length).set(lists);
     memory.integers(at.positions, positions.length).set(positions);
@@ -94,9 +86,9 @@ export class KernelDecoder implements Decoder {
   }
 
   #writeRopeTables({ cos, sin }: Rotation, positions: readonly number[]): void {
-    const { shape, kernels } = this.#options;
+    const { shape, kernels, memory } = this.#options;
     const half = shape.config.headWidth / 2;
-    const tables = kernels.memory.floats(kernels.at.rotations, positions.length * shape.paddedHeadWidth);
+    const tables = memory.floats(kernels.at.rotations, positions.length * shape.paddedHeadWidth);
     positions.forEach((position, t) => {
       const [start, end] = [position * half, (position + 1) * half];
       tables.set(cos.subarray(start, end), t * shape.paddedHeadWidth);
@@ -114,9 +106,8 @@ export class KernelDecoder implements Decoder {
   }
 
   #newPacked(): PackedWeights {
-    const { shape, kernels, panelWidth, layout } = this.#options;
-    const { memory } = kernels;
+    const { shape, memory, compiled, layout } = this.#options;
     const address = memory.demand(PackedWeights.size(shape), "packed weights");
-    return new PackedWeights(shape, { memory, panelWidth, slices: layout.slices }, address);
+    return new PackedWeights(shape, { memory, panelWidth: compiled.panelWidth, slices: layout.slices }, address);
   }
 }

@@ -1,4 +1,4 @@
-import { layerBytes, pageTokens, usedPieces } from "./kernels/attention-kernel.ts";
+import { layerBytes, pageTokens, usedPieces } from "./kernels/attention-layout.ts";
 import type { KernelMemory } from "./kernels/kernel-memory.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 

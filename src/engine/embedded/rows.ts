@@ -2,7 +2,7 @@ import { LudusError } from "../../errors.ts";
 import type { ActiveRequest } from "../active-request.ts";
 import { policyWeights } from "../engine.ts";
 import { commonPrefix } from "./common-prefix.ts";
-import { pageTokens } from "./kernels/attention-kernel.ts";
+import { pageTokens } from "./kernels/attention-layout.ts";
 import type { KernelMemory } from "./kernels/kernel-memory.ts";
 import type { KernelShape } from "./kernels/kernel-shape.ts";
 import { PageCache, pageBytes } from "./page-cache.ts";

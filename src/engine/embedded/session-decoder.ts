@@ -1,5 +1,6 @@
 import type { InferenceSession } from "onnxruntime-node";
 import type { Decoder, DecodeStep } from "./decoder.ts";
+import type { KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, offsetInHead } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
 import { type Feeds, floats, integers } from "./session.ts";
@@ -7,6 +8,7 @@ import { type Feeds, floats, integers } from "./session.ts";
 export interface SessionDecoderOptions {
   shape: KernelShape;
   kernels: Kernels;
+  memory: KernelMemory;
   /** The pieces of the model, cut at each attention. */
   pieces: readonly InferenceSession[];
   weights(name: string): Feeds;
@@ -26,7 +28,7 @@ export class SessionDecoder implements Decoder {
   forget(): void {}
 
   async run(step: DecodeStep): Promise<readonly Float32Array[]> {
-    const { shape, pieces, kernels } = this.#options;
+    const { shape, pieces, kernels, memory } = this.#options;
     const { width, layers, heads, headWidth, vocabularySize } = shape.config;
     // a product with one row takes another path in ONNX Runtime and rounds differently: there are always two
     const twice = <Item>(items: readonly Item[]) => (items.length === 1 ? [items[0]!, items[0]!] : items);
@@ -37,8 +39,8 @@ export class SessionDecoder implements Decoder {
       twice(step.temperatures),
     ];
     const [written, sampled] = [tokens.length, Math.min(tokens.length, temperatures.length)];
-    kernels.memory.integers(kernels.at.pageLists, written).set(lists);
-    kernels.memory.integers(kernels.at.positions, written).set(positions);
+    memory.integers(kernels.at.pageLists, written).set(lists);
+    memory.integers(kernels.at.positions, written).set(positions);
     const { rotation } = step;
     const feeds: Feeds = {
       ...this.#options.weights(step.weights),
@@ -66,17 +68,17 @@ export class SessionDecoder implements Decoder {
   }
 
   #writeProjected(queryKeys: Float32Array, values: Float32Array, count: number): void {
-    const { shape, kernels } = this.#options;
+    const { shape, kernels, memory } = this.#options;
     const { heads, keyValueHeads } = shape.config;
-    const rows = kernels.memory.floats(kernels.at.projected, count * shape.rows.projected);
+    const rows = memory.floats(kernels.at.projected, count * shape.rows.projected);
     copyHeads(shape, { from: queryKeys, to: rows, count, heads: heads + keyValueHeads, first: 0 });
     copyHeads(shape, { from: values, to: rows, count, heads: keyValueHeads, first: heads + keyValueHeads });
   }
 
   #readAttended(count: number): Float32Array {
-    const { shape, kernels } = this.#options;
+    const { shape, kernels, memory } = this.#options;
     const { heads, headWidth } = shape.config;
-    const rows = kernels.memory.floats(kernels.at.attended, count * shape.rows.attended);
+    const rows = memory.floats(kernels.at.attended, count * shape.rows.attended);
     const size = heads * headWidth;
     if (size === shape.rows.attended) return rows;
     const out = new Float32Array(count * size);

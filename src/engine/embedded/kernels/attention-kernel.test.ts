@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRng } from "../../../random.ts";
 import { type ModelConfig, tiny } from "../../model/model-config.ts";
 import { PageCache } from "../page-cache.ts";
-import { pageTokens } from "./attention-kernel.ts";
+import { pageTokens } from "./attention-layout.ts";
 import { compileKernels } from "./compile-kernels.ts";
 import { KernelMemory } from "./kernel-memory.ts";
 import { kernelShape, offsetInHead } from "./kernel-shape.ts";
@@ -99,6 +99,33 @@ test.each(shapes)("attention over pages is softmax attention: $heads/$keyValueHe
     });
   }
 });
+
+test.each(shapes)(
+  "tokens of a prompt have the same bits together and one by one: $heads/$keyValueHeads of $headWidth",
+  (shape) => {
+    const { heads, keyValueHeads, headWidth } = shape;
+    const config = tiny({ vocabularySize: 9, width: heads * headWidth, layers: 1, contextLength: 512, ...shape });
+    const { cache, attend } = setUp(config, 2);
+    const rng = createRng(headWidth);
+    const [together, alone] = [0, 1].map(() => {
+      const pages = [cache.takePage()!, cache.takePage()!];
+      return cache.writeList(cache.takeList()!, pages);
+    }) as [number, number];
+    // steps of up to eight tokens, which cross blocks of 16 and a page
+    for (let position = 0; position < 300; ) {
+      const count = Math.min(1 + rng.integer(8), 300 - position);
+      const size = (heads + 2 * keyValueHeads) * headWidth;
+      const rows = Array.from({ length: count }, () => Float32Array.from({ length: size }, () => rng.normal()));
+      const positions = rows.map((_, i) => position + i);
+      const results = attend(0, { lists: rows.map(() => together), positions, rows });
+      rows.forEach((row, i) => {
+        const [result] = attend(0, { lists: [alone], positions: [positions[i]], rows: [row] });
+        expect(result).toEqual(results[i]);
+      });
+      position += count;
+    }
+  },
+);
 
 test("scores far apart neither overflow nor vanish", () => {
   const config = tiny({ vocabularySize: 9, width: 8, headWidth: 8, layers: 1, contextLength: 32 });

@@ -13,6 +13,8 @@ export interface CompiledKernels {
   module: WebAssembly.Module;
   /** Columns of weights that lie together. */
   panelWidth: number;
+  /** Whether they compute in memory that threads share. */
+  isShared: boolean;
 }
 
 /**
@@ -38,27 +40,31 @@ export function compileWide(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module 
 
 const known = new Map<string, CompiledKernels>();
 
-/** The kernels of a model; made once for each. */
-export function compileKernels(config: ModelConfig): CompiledKernels {
-  const key = JSON.stringify(config);
-  const compiled = known.get(key) ?? makeKernels(config);
+/** The kernels of a model, on memory of one thread or of several; made once for each. */
+export function compileKernels(config: ModelConfig, isShared = false): CompiledKernels {
+  const key = JSON.stringify({ config, isShared });
+  const compiled = known.get(key) ?? makeKernels(config, isShared);
   known.set(key, compiled);
   return compiled;
 }
 
-function makeKernels(config: ModelConfig): CompiledKernels {
+function makeKernels(config: ModelConfig, isShared: boolean): CompiledKernels {
   const shape = kernelShape(config);
   const panelWidth = bestPanelWidth();
-  const { wide, plain } = compileBoth(shape, panelWidth);
+  const { wide, plain } = compileBoth(shape, panelWidth, isShared);
   // an experiment of V8 is used where it gives the same bits as the code without it, on this very machine
-  const [a, b] = [wide, plain].map((module) => tryKernels(shape, module, panelWidth)) as [Uint8Array, Uint8Array];
-  return { module: Buffer.compare(a, b) === 0 ? wide : plain, panelWidth };
+  const [a, b] = [wide, plain].map((module) => tryKernels(shape, { module, panelWidth, isShared })) as [
+    Uint8Array,
+    Uint8Array,
+  ];
+  return { module: Buffer.compare(a, b) === 0 ? wide : plain, panelWidth, isShared };
 }
 
 /** The same kernels twice: as V8 makes them for our flags, and for those of the program. */
 export function compileBoth(
   shape: KernelShape,
   panelWidth: number,
+  isShared = false,
 ): { wide: WebAssembly.Module; plain: WebAssembly.Module } {
   const constants = new Constants();
   const products = new Map(modelProducts(shape).map((product) => [productName(product.shape), product.shape]));
@@ -70,7 +76,7 @@ export function compileBoth(
     softmaxKernel(shape, constants),
     attentionKernel(shape, constants),
   ];
-  const bytes = assemble(kernels, constants);
+  const bytes = assemble(kernels, constants, isShared);
   // V8 would take the same bytes for the same module
   return { wide: compileWide(bytes), plain: new WebAssembly.Module(withNote(bytes, "plain")) };
 }

@@ -8,8 +8,13 @@ const alignment = 64;
 
 /** The memory of a thread's kernels: addresses are allocated once and never freed, and it grows on demand. */
 export class KernelMemory {
-  readonly memory = new WebAssembly.Memory({ initial: 1 });
+  readonly memory: WebAssembly.Memory;
   #end = constantsEnd;
+
+  /** `shared`: other threads compute in it too; only this one allocates. */
+  constructor({ shared = false }: { shared?: boolean } = {}) {
+    this.memory = new WebAssembly.Memory(shared ? { initial: 1, maximum: 65_536, shared } : { initial: 1 });
+  }
 
   /** The address of new zeros; undefined when there is no room. */
   take(bytes: number): number | undefined {
@@ -45,11 +50,11 @@ export class KernelMemory {
     }
   }
 
-  floats(address: number, length: number): Float32Array<ArrayBuffer> {
+  floats(address: number, length: number): Float32Array {
     return new Float32Array(this.memory.buffer, address, length);
   }
 
-  integers(address: number, length: number): Uint32Array<ArrayBuffer> {
+  integers(address: number, length: number): Uint32Array {
     return new Uint32Array(this.memory.buffer, address, length);
   }
 }

@@ -22,7 +22,7 @@ export interface PackedLayer {
   down: PackedProduct;
 }
 
-interface PackedPlaces {
+export interface PackedPlaces {
   layers: PackedLayer[];
   norm: number;
   head: PackedProduct;
@@ -32,6 +32,7 @@ const bytes = 4;
 
 /** A set of weights as the products read them: panel behind panel. Written again when the weights have changed. */
 export class PackedWeights {
+  readonly address: number;
   readonly places: PackedPlaces;
   readonly #shape: KernelShape;
   readonly #panelWidth: number;
@@ -47,7 +48,8 @@ export class PackedWeights {
     this.#panelWidth = panelWidth;
     this.#memory = memory;
     this.#slices = new Map(slices.map((slice) => [slice.name, slice]));
-    this.places = layOut(shape, address).places;
+    this.address = address;
+    this.places = packedPlaces(shape, address);
   }
 
   static size(shape: KernelShape): number {
@@ -97,6 +99,11 @@ export class PackedWeights {
       }
     }
   }
+}
+
+/** Where the weights of a set lie that begins at an address. */
+export function packedPlaces(shape: KernelShape, address: number): PackedPlaces {
+  return layOut(shape, address).places;
 }
 
 /** Lays all weights out contiguously. Padding stays zero, as new memory is. */

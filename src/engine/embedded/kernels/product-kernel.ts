@@ -25,6 +25,11 @@ import {
 const bytes = 4;
 /** Rows of a block: with two vectors of eight numbers, or four of four, for each, their sums fill the registers. */
 const blockRows = 6;
+/**
+ * Up to this many rows are computed with two panels at a time: with one, their few sums wait for their last products. Of two to four
+ * panels two were fastest.
+ */
+const fewRows = 2;
 /** Products of one number after another that are written out in the loop. */
 const unrolled = 4;
 
@@ -90,26 +95,39 @@ export function productKernel(shape: ProductShape, panelWidth: number): KernelCo
     "bias",
   );
   const work = { states, out, weights, bias, panelWidth };
+  const begin = join(
+    set(states, parameter.states),
+    set(out, add(parameter.out, multiply(get(panel), integer(panelWidth * bytes)))),
+  );
+  const moveOn = (panels: number) =>
+    join(
+      set(weights, add(get(weights), integer(panels * shape.inner * panelWidth * bytes))),
+      set(bias, add(get(bias), integer(panels * panelWidth * bytes))),
+      set(panel, add(get(panel), integer(panels))),
+    );
   const oneSize = (rows: number) => {
     const count = add(
       multiply(isEqual(parameter.rows, integer(rows)), parameter.many),
       multiply(isEqual(parameter.rows, integer(rows + 1)), parameter.few),
     );
     const size = locals.make("integer");
-    const body = countTo(block, get(size), blockOf(rows, shape, locals, work));
+    const body = countTo(block, get(size), blockOf({ rows, panels: 1 }, shape, locals, work));
     return join(set(size, count), when(isLess(integer(0), get(size)), body));
   };
-  const onePanel = join(
-    set(states, parameter.states),
-    set(out, add(parameter.out, multiply(get(panel), integer(panelWidth * bytes)))),
-    ...Array.from({ length: blockRows }, (_, i) => oneSize(blockRows - i)),
-    set(weights, add(get(weights), integer(shape.inner * panelWidth * bytes))),
-    set(bias, add(get(bias), integer(panelWidth * bytes))),
-  );
+  const onePanel = join(begin, ...Array.from({ length: blockRows }, (_, i) => oneSize(blockRows - i)), moveOn(1));
+  // so few rows are always one block
+  const inPairs = Array.from({ length: fewRows }, (_, i) => {
+    const isLeft = isLess(add(get(panel), integer(1)), parameter.panels);
+    const pair = join(begin, blockOf({ rows: i + 1, panels: 2 }, shape, locals, work), moveOn(2));
+    return when(isEqual(parameter.rows, integer(i + 1)), when(isLeft, repeatWhile(pair, isLeft)));
+  });
+  const isLeft = isLess(get(panel), parameter.panels);
   const body = join(
     set(weights, parameter.weights),
     set(bias, parameter.bias),
-    countTo(panel, parameter.panels, onePanel),
+    set(panel, integer(0)),
+    ...inPairs,
+    when(isLeft, repeatWhile(onePanel, isLeft)),
   );
   return { name: productName(shape), parameters: parameterNames.length, locals, body };
 }
@@ -122,21 +140,31 @@ interface Work {
   panelWidth: number;
 }
 
-/** One block of rows with one panel; moves `states` and `out` on to the next block. */
-function blockOf(rows: number, shape: ProductShape, locals: Locals, work: Work): Code {
-  const vectors = work.panelWidth / 4;
+/** One block of rows with one panel, or several; moves `states` and `out` on to the next block. */
+function blockOf(
+  { rows, panels }: { rows: number; panels: number },
+  shape: ProductShape,
+  locals: Locals,
+  work: Work,
+): Code {
+  const inPanel = work.panelWidth / 4;
+  const vectors = panels * inPanel;
+  const vectorAt = (i: number) => (Math.floor(i / inPanel) * shape.inner * work.panelWidth + (i % inPanel) * 4) * bytes;
   const { from, weights, end, row } = locals.named("integer", "from", "weights", "end", "row");
   const sums = Array.from({ length: rows }, () => locals.many("vector", vectors));
-  const columns = locals.many("vector", vectors);
+  const columns = locals.many("vector", inPanel);
   const factor = locals.make("vector");
-  const oneProduct = (k: number) =>
-    join(
-      ...columns.map((column, i) => set(column, load(get(weights), (k * work.panelWidth + i * 4) * bytes))),
+  const panelProduct = (k: number, panel: number) => {
+    const place = (i: number) => panel * inPanel + i;
+    return join(
+      ...columns.map((column, i) => set(column, load(get(weights), k * work.panelWidth * bytes + vectorAt(place(i))))),
       ...sums.flatMap((rowSums, r) => [
         set(factor, loadSplat(get(from), (r * shape.stride + k) * bytes)),
-        ...rowSums.map((sum, i) => set(sum, fused(get(factor), get(columns[i]), get(sum)))),
+        ...columns.map((column, i) => set(rowSums[place(i)], fused(get(factor), get(column), get(rowSums[place(i)])))),
       ]),
     );
+  };
+  const oneProduct = (k: number) => join(...Array.from({ length: panels }, (_, panel) => panelProduct(k, panel)));
   const products = (count: number) => join(...Array.from({ length: count }, (_, k) => oneProduct(k)));
   const rounds = Math.floor(shape.inner / unrolled);
   const loop = join(

@@ -1,5 +1,5 @@
 import { createRng } from "../../../random.ts";
-import { layerBytes } from "./attention-kernel.ts";
+import { layerBytes } from "./attention-layout.ts";
 import { KernelMemory } from "./kernel-memory.ts";
 import type { KernelShape } from "./kernel-shape.ts";
 import { Kernels } from "./kernels.ts";
@@ -11,8 +11,11 @@ const firstPosition = 17;
 const columns = 32;
 
 /** Runs every kernel once on the same random numbers and gives all that was written. */
-export function tryKernels(shape: KernelShape, module: WebAssembly.Module, panelWidth: number): Uint8Array {
-  const memory = new KernelMemory();
+export function tryKernels(
+  shape: KernelShape,
+  { module, panelWidth, isShared }: { module: WebAssembly.Module; panelWidth: number; isShared: boolean },
+): Uint8Array {
+  const memory = new KernelMemory({ shared: isShared });
   const kernels = new Kernels(shape, { module, memory, stepTokens: rows, logitRows: rows });
   const products = modelProducts(shape).map((product) => ({ ...product, columns }));
   const longest = Math.max(...products.map(({ inner }) => inner.length), shape.rows.states, shape.paddedHeadWidth);
@@ -36,6 +39,8 @@ export function tryKernels(shape: KernelShape, module: WebAssembly.Module, panel
   }
   kernels.rope({ queryNorm: weights, keyNorm: weights }, rows);
   kernels.attend(0, { count: rows, written: rows });
+  // a single token is attended to by code of its own
+  kernels.attend(0, { count: 1, written: 0 });
   kernels.gate(rows);
   kernels.softmax(rows);
   return new Uint8Array(memory.memory.buffer, 0, end).slice();

@@ -191,8 +191,16 @@ export interface KernelCode {
   body: Code;
 }
 
-/** A module that exports the functions, on a memory it is given. */
-export function assemble(functions: readonly KernelCode[], constants: Constants): Uint8Array<ArrayBuffer> {
+/** A memory's size as an import declares it: at least 0 pages, and where threads share it at most all that 32 bits address. */
+const anyMemory = [0x00, 0];
+const sharedMemory = [0x03, 0, ...unsigned(65_536)];
+
+/** A module that exports the functions, on a memory it is given, which threads may share. */
+export function assemble(
+  functions: readonly KernelCode[],
+  constants: Constants,
+  isShared = false,
+): Uint8Array<ArrayBuffer> {
   const list = (parts: readonly (readonly number[])[]) => [...unsigned(parts.length), ...parts.flat()];
   const types = functions.map(({ parameters }) => [
     ...[0x60, ...unsigned(parameters)],
@@ -207,7 +215,7 @@ export function assemble(functions: readonly KernelCode[], constants: Constants)
   return Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     ...section(1, list(types)),
-    ...section(2, [1, ...name("host"), ...name("memory"), 0x02, 0x00, 0]),
+    ...section(2, [1, ...name("host"), ...name("memory"), 0x02, ...(isShared ? sharedMemory : anyMemory)]),
     ...section(3, list(functions.map((_, i) => unsigned(i)))),
     ...section(7, list(functions.map((one, i) => [...name(one.name), 0x00, ...unsigned(i)]))),
     ...section(10, list(codes)),

@@ -1,7 +1,7 @@
 // The part of the WebAssembly interface that is used; TypeScript keeps it in the library for browsers.
 declare namespace WebAssembly {
   class Memory {
-    constructor(descriptor: { initial: number; maximum?: number });
+    constructor(descriptor: { initial: number; maximum?: number; shared?: boolean });
     readonly buffer: ArrayBuffer;
     grow(pages: number): number;
   }
