@@ -1,12 +1,13 @@
-import { setFlagsFromString } from "node:v8";
 import type { ModelConfig } from "../../model/model-config.ts";
 import { attentionKernel } from "./attention-kernel.ts";
 import { type KernelShape, kernelShape } from "./kernel-shape.ts";
 import { modelProducts } from "./model-products.ts";
-import { productArguments, productKernel, productName } from "./product-kernel.ts";
+import { productKernel, productName } from "./product-kernel.ts";
 import { gateKernel, normKernel, ropeKernel, softmaxKernel } from "./row-kernels.ts";
 import { tryKernels } from "./try-kernels.ts";
 import { assemble, Constants, withNote } from "./wasm-code.ts";
+import { whileWide } from "./wide-flags.ts";
+import { type WideVerdict, wideVerdict } from "./wide-verdict.ts";
 
 /** The kernels of a model, ready for any thread. */
 export interface CompiledKernels {
@@ -15,51 +16,65 @@ export interface CompiledKernels {
   panelWidth: number;
 }
 
-/**
- * WebAssembly has vectors of four numbers. V8 can join two neighbours into one of eight where the processor has them, which
- * doubles the speed of products, if it is asked to; there is no such wish for a single module, so the flags hold only while ours
- * is compiled, at once and with optimization. Where V8 does not know them the kernels work as they are. Flags that the program was
- * started with stay.
- */
-const flags = [
-  { on: "--experimental-wasm-revectorize", off: "--no-experimental-wasm-revectorize" },
-  { on: "--no-liftoff", off: "--liftoff" },
-  { on: "--no-wasm-lazy-compilation", off: "--wasm-lazy-compilation" },
-].filter(({ on }) => !process.execArgv.includes(on));
-
-function compileWide(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
-  for (const { on } of flags) setFlagsFromString(on);
-  try {
-    return new WebAssembly.Module(bytes);
-  } finally {
-    for (const { off } of flags) setFlagsFromString(off);
-  }
-}
+/** With vectors of four numbers the sums of eight columns fit into registers. */
+const plainPanelWidth = 8;
 
 const known = new Map<string, CompiledKernels>();
 
 /** The kernels of a model; made once for each. */
 export function compileKernels(config: ModelConfig): CompiledKernels {
   const key = JSON.stringify(config);
-  const compiled = known.get(key) ?? makeKernels(config);
+  const compiled = known.get(key) ?? makeKernels(kernelShape(config), wideVerdict());
   known.set(key, compiled);
   return compiled;
 }
 
-function makeKernels(config: ModelConfig): CompiledKernels {
-  const shape = kernelShape(config);
-  const panelWidth = bestPanelWidth();
-  const { wide, plain } = compileBoth(shape, panelWidth);
-  // an experiment of V8 is used where it gives the same bits as the code without it, on this very machine
-  const [a, b] = [wide, plain].map((module) => tryKernels(shape, module, panelWidth)) as [Uint8Array, Uint8Array];
-  return { module: Buffer.compare(a, b) === 0 ? wide : plain, panelWidth };
+function makeKernels(shape: KernelShape, verdict: WideVerdict | undefined): CompiledKernels {
+  if (verdict === undefined) {
+    return { module: new WebAssembly.Module(kernelBytes(shape, plainPanelWidth)), panelWidth: plainPanelWidth };
+  }
+  const { panelWidth } = verdict;
+  const { wide, plain } = compileBoth(shape, verdict);
+  return { module: isSame(shape, panelWidth, wide, plain) ? wide : plain, panelWidth };
 }
 
-/** The same kernels twice: as V8 makes them for our flags, and for those of the program. */
+/** The same kernels twice: with wide vectors, and as V8 makes them. */
 export function compileBoth(
   shape: KernelShape,
-  panelWidth: number,
+  { panelWidth, tieringBudget }: WideVerdict,
 ): { wide: WebAssembly.Module; plain: WebAssembly.Module } {
+  const bytes = kernelBytes(shape, panelWidth);
+  const [wide] = compileWide([{ shape, bytes, panelWidth }], tieringBudget);
+  // V8 would take the same bytes for the same module
+  return { wide, plain: new WebAssembly.Module(withNote(bytes, "plain")) };
+}
+
+/** Compiles while the flags are set, and calls every kernel once, which is when V8 optimizes it: one that is not called stays narrow. */
+export function compileWide(
+  all: readonly { shape: KernelShape; bytes: Uint8Array<ArrayBuffer>; panelWidth: number }[],
+  tieringBudget: number,
+): WebAssembly.Module[] {
+  return whileWide(tieringBudget, () =>
+    all.map(({ shape, bytes, panelWidth }) => {
+      const module = new WebAssembly.Module(bytes);
+      tryKernels(shape, module, panelWidth);
+      return module;
+    }),
+  );
+}
+
+/** An experiment of V8 is used where it gives the same bits as the code without it, on this very machine. */
+export function isSame(
+  shape: KernelShape,
+  panelWidth: number,
+  ...modules: readonly [WebAssembly.Module, WebAssembly.Module]
+): boolean {
+  const [a, b] = modules.map((module) => tryKernels(shape, module, panelWidth)) as [Uint8Array, Uint8Array];
+  return Buffer.compare(a, b) === 0;
+}
+
+/** The kernels of a shape, to be compiled. */
+export function kernelBytes(shape: KernelShape, panelWidth: number): Uint8Array<ArrayBuffer> {
   const constants = new Constants();
   const products = new Map(modelProducts(shape).map((product) => [productName(product.shape), product.shape]));
   const kernels = [
@@ -70,37 +85,5 @@ export function compileBoth(
     softmaxKernel(shape, constants),
     attentionKernel(shape, constants),
   ];
-  const bytes = assemble(kernels, constants);
-  // V8 would take the same bytes for the same module
-  return { wide: compileWide(bytes), plain: new WebAssembly.Module(withNote(bytes, "plain")) };
-}
-
-let knownPanelWidth: number | undefined;
-
-/**
- * Sixteen columns keep registers of eight numbers busy, eight those of four: with the wrong ones sums do not fit into registers. What
- * V8 makes of the code cannot be asked, only timed; the numbers are the same either way.
- */
-function bestPanelWidth(): number {
-  knownPanelWidth ??= [16, 8].reduce((best, other) => (timeProduct(other) < timeProduct(best) ? other : best));
-  return knownPanelWidth;
-}
-
-function timeProduct(panelWidth: number): number {
-  const shape = { inner: 128, stride: 128, bias: false, onto: false };
-  const [rows, columns] = [12, 64];
-  const memory = new WebAssembly.Memory({ initial: 2 });
-  const module = compileWide(assemble([productKernel(shape, panelWidth)], new Constants()));
-  const { exports } = new WebAssembly.Instance(module, { host: { memory } });
-  const product = exports[productName(shape)] as (...addresses: number[]) => void;
-  const [states, weights, out] = [64, 8192, 65_536];
-  const call = { states, weights, out, bias: 0, panels: columns / panelWidth, outStride: columns * 4 };
-  const addresses = productArguments(call, rows);
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < 20; round++) {
-    const start = performance.now();
-    for (let i = 0; i < 5; i++) product(...addresses);
-    best = Math.min(best, performance.now() - start);
-  }
-  return best;
+  return assemble(kernels, constants);
 }
