@@ -45,7 +45,7 @@ export async function measureScaling(python: string | undefined, context: Benchm
   }
 }
 
-async function measureGemm(context: BenchmarkContext): Promise<MeasuredScaling["gemm"]> {
+export async function measureGemm(context: BenchmarkContext): Promise<MeasuredScaling["gemm"]> {
   return await withLudus(context, async (ludus) => {
     const rates = [];
     for (const size of gemmSizes) {

@@ -1,6 +1,7 @@
 import type { AboutRun } from "../about-run.ts";
 import { medianRate } from "../rate.ts";
 import { sampleRowFlops, trainRowFlops } from "./flops.ts";
+import type { Growth } from "./growth/records.ts";
 import type { MeasuredPoint, MeasuredScaling } from "./measure.ts";
 
 /** What bench/results/scaling.json holds. */
@@ -13,6 +14,8 @@ export interface ScalingResults {
   coresOfOthers: number;
   summary: PointSummary[];
   measured: MeasuredScaling;
+  /** Parts that are measured by themselves: turns, rollouts at once, length of the history. */
+  growth?: Growth;
 }
 
 export interface PointSummary {
