@@ -14,8 +14,7 @@ import { immediateEngine } from "./immediate-engine.ts";
 export const heldCounts = [500, 1000, 2000, 5000, 10_000];
 /** With a tool of one second, a turn that takes longer has waited for the others for half of its time. */
 export const maxLatencyMs = 1500;
-const toolMs = 1000;
-const toolTurns = 3;
+export const toolTurns = 3;
 
 export interface Held {
   rollouts: number;
@@ -35,26 +34,28 @@ export interface Held {
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-const waiting = defineEnv({
-  name: "waiting",
-  tasks: generated(() => null),
-  start: () => ({ state: { waits: 0 }, say: "go" }),
-  tools: (tool) => ({
-    wait: tool({
-      description: "Takes a second",
-      input: z.object({}),
-      async run(_, { state }) {
-        await sleep(toolMs);
-        return ++state.waits;
-      },
+const waitingFor = (toolMs: number) =>
+  defineEnv({
+    name: "waiting",
+    tasks: generated(() => null),
+    start: () => ({ state: { waits: 0 }, say: "go" }),
+    tools: (tool) => ({
+      wait: tool({
+        description: "Takes its time",
+        input: z.object({}),
+        async run(_, { state }) {
+          if (toolMs > 0) await sleep(toolMs);
+          return ++state.waits;
+        },
+      }),
     }),
-  }),
-  score: ({ state, answer }) => (state.waits === toolTurns && answer === "done" ? 1 : 0),
-  format: compact(),
-});
+    score: ({ state, answer }) => (state.waits === toolTurns && answer === "done" ? 1 : 0),
+    format: compact(),
+  });
 
 /** All of them begin at once, so that all of their tools answer at once too: the hardest case. */
-export async function measureHeld(count: number, signal: AbortSignal): Promise<Held> {
+export async function measureHeld(count: number, signal: AbortSignal, toolMs = 1000): Promise<Held> {
+  const waiting = waitingFor(toolMs);
   const renderer = compactRenderer({ tokenizer: byteTokenizer() });
   const task = await waiting.tasks.at("train", 0);
   const calledAt = new Map<string, { turns: number; at: number }>();

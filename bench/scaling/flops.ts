@@ -19,3 +19,14 @@ export function sampleRowFlops(config: ModelConfig, parameters: number, length: 
   const head = config.vocabularySize * config.width;
   return 2 * parameters * length - head * length + rowAttention(config, length);
 }
+
+/** The tokens from one position to another of a row, of which only those that are sampled need the head. */
+export function computedFlops(
+  config: ModelConfig,
+  parameters: number,
+  { from, to, sampled }: { from: number; to: number; sampled: number },
+): number {
+  const withoutHead = 2 * (parameters - config.vocabularySize * config.width) * (to - from);
+  const head = 2 * config.vocabularySize * config.width * sampled;
+  return withoutHead + head + rowAttention(config, to) - rowAttention(config, from);
+}

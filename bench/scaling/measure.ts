@@ -59,7 +59,7 @@ export async function measureSampling(some: readonly Point[], context: Benchmark
   }
 }
 
-async function measureGemm(context: BenchmarkContext): Promise<MeasuredScaling["gemm"]> {
+export async function measureGemm(context: BenchmarkContext): Promise<MeasuredScaling["gemm"]> {
   return await withLudus(context, async (ludus) => {
     const rates = [];
     for (const size of gemmSizes) {

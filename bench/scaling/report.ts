@@ -1,6 +1,7 @@
 import { aboutLine } from "../about-run.ts";
 import { linePlot, type Panel } from "../plot/line-plot.ts";
 import { formatNumber, markdownTable, type Table } from "../table.ts";
+import { growthMarkdown } from "./growth/report.ts";
 import type { PointSummary, Rate, ScalingResults } from "./results.ts";
 
 const percent = ({ share }: Rate) => `${Math.round(share * 100)}%`;
@@ -123,5 +124,5 @@ ${whereItFalls(summary, "length")} ${whyLength}
 ${scalingNotes}
 
 ${aboutLine(about, versions, coresOfOthers)}
-`;
+${growthMarkdown(results.growth ?? {})}`;
 }

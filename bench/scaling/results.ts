@@ -2,6 +2,7 @@ import type { AboutRun } from "../about-run.ts";
 import type { TimedRun } from "../child/protocol.ts";
 import { medianRate } from "../rate.ts";
 import { sampleRowFlops, trainRowFlops } from "./flops.ts";
+import type { Growth } from "./growth/records.ts";
 import type { MeasuredPoint, MeasuredScaling } from "./measure.ts";
 import type { Point } from "./points.ts";
 
@@ -15,6 +16,8 @@ export interface ScalingResults {
   coresOfOthers: number;
   summary: PointSummary[];
   measured: MeasuredScaling;
+  /** Parts that are measured by themselves: turns, rollouts at once, length of the history. */
+  growth?: Growth;
 }
 
 export interface PointSummary {

@@ -1,57 +1,113 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { LudusError } from "../../src/errors.ts";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { pythonFor } from "../child/start.ts";
 import { meanCoresOfOthers } from "../rate.ts";
 import { textTable } from "../table.ts";
+import { measureGrowth } from "./growth/measure.ts";
+import { type GrowthPart, growthParts } from "./growth/records.ts";
+import { growthTables } from "./growth/report.ts";
 import { measureSampling, measureScaling } from "./measure.ts";
 import { type Point, pointName, points } from "./points.ts";
 import { scalingMarkdown, scalingNotes, scalingPlot, scalingTable } from "./report.ts";
 import { machineGigaflops, type ScalingResults, summarisePoint } from "./results.ts";
 
+const parts = ["model", ...growthParts] as const;
+type Part = (typeof parts)[number];
+
 const help = `Training and sampling over model size (0.3M to 100M parameters) and sequence length (64 to 2048), with the share
-of the machine's own matrix-product rate, and PyTorch's training where Python is there. Takes about five minutes.
-Writes bench/results/scaling.json, docs/results/scaling.md and docs/results/scaling.svg.
+of the machine's own matrix-product rate, and PyTorch's training where Python is there; then sampling over the number of turns, the
+length of the history and the number of rollouts at once. Takes about ten minutes. Writes bench/results/scaling.json,
+docs/results/scaling.md and docs/results/scaling.svg, in which parts that are not measured stay as they are.
 
-Usage: npm run bench -- scaling [--sampling <points>]
+Usage: npm run bench -- scaling [options]
 
+  --only <parts>        of ${parts.join(", ")}, with commas between them (all)
   --sampling <points>   only the sampling of some points, beside the matrix product; writes nothing.
                         Points: ${points.map(pointName).join(", ")}
 
 Example:
   LUDUS_PYTHON=.venv/bin/python npm run bench -- scaling
+  npm run bench -- scaling --only turns,history
   npm run bench -- scaling --sampling 102M,length-2048
 `;
 
 export const scalingBenchmark: Benchmark = {
   name: "scaling",
-  summary: "training and sampling over model size and sequence length",
+  summary: "training and sampling over model size, sequence length, turns and rollouts",
   help,
   async run(args, context) {
-    if (args.length > 0) {
-      await measureSampling(parsePoints(args), context);
+    const { only, sampling } = optionsOf(args);
+    if (sampling !== undefined) {
+      await measureSampling(sampling, context);
       return;
     }
-    const results = await measureAll(context);
-    writeResults(results, context.root);
-    const { about, versions, summary, machineGigaflops: machine, coresOfOthers } = results;
-    const tables = (["size", "length"] as const).map((series) => textTable(scalingTable(summary, series)));
-    const notes = `${scalingNotes}\nThis machine's rate: ${Math.round(machine)} GFLOP/s.`;
-    console.log(`\n${tables.join("\n\n")}\n\n${notes}\n${aboutLine(about, versions, coresOfOthers)}`);
+    for (const part of only) {
+      if (part === "model") await runModel(context);
+      else await runGrowth(part, context);
+    }
   },
 };
 
-function parsePoints(args: readonly string[]): Point[] {
-  const [option, list = "", ...rest] = args;
-  const chosen = list.split(",").map((name) => points.find((point) => pointName(point) === name));
-  if (option === "--sampling" && rest.length === 0 && !chosen.includes(undefined)) return chosen as Point[];
-  throw new LudusError("bad-option", {
-    got: args.join(" "),
-    expected: `no options, or --sampling with some of ${points.map(pointName).join(",")}`,
-    hint: "See npm run bench -- scaling --help.",
-  });
+/** The parts to measure, or the points whose sampling alone is measured. */
+function optionsOf(args: readonly string[]): { only: readonly Part[]; sampling?: Point[] } {
+  const refuse = (got: string, expected: string) =>
+    new LudusError("bad-option", { got, expected, hint: "See npm run bench -- scaling --help." });
+  const chosen = <Value>(option: string, list: string, known: ReadonlyMap<string, Value>): Value[] =>
+    list.split(",").map((name) => {
+      const found = known.get(name);
+      if (found === undefined) throw refuse(`--${option} ${name}`, `some of ${[...known.keys()].join(",")}`);
+      return found;
+    });
+  let values: { only?: string; sampling?: string };
+  try {
+    const options = { only: { type: "string" }, sampling: { type: "string" } } as const;
+    values = parseArgs({ args: [...args], options }).values;
+  } catch {
+    throw refuse(args.join(" "), "--only or --sampling");
+  }
+  const { only, sampling } = values;
+  if (sampling !== undefined) {
+    return {
+      only: [],
+      sampling: chosen("sampling", sampling, new Map(points.map((point) => [pointName(point), point]))),
+    };
+  }
+  return { only: only === undefined ? parts : chosen("only", only, new Map(parts.map((part) => [part, part]))) };
+}
+
+async function runModel(context: BenchmarkContext): Promise<void> {
+  const growth = readResults(context.root)?.growth;
+  const results: ScalingResults = { ...(await measureAll(context)), ...(growth === undefined ? {} : { growth }) };
+  writeResults(results, context.root);
+  const { about, versions, summary, machineGigaflops: machine, coresOfOthers } = results;
+  const tables = (["size", "length"] as const).map((series) => textTable(scalingTable(summary, series)));
+  const notes = `${scalingNotes}\nThis machine's rate: ${Math.round(machine)} GFLOP/s.`;
+  console.log(`\n${tables.join("\n\n")}\n\n${notes}\n${aboutLine(about, versions, coresOfOthers)}`);
+}
+
+async function runGrowth(part: GrowthPart, context: BenchmarkContext): Promise<void> {
+  const results = readResults(context.root);
+  if (results === undefined) {
+    throw new LudusError("no-results", {
+      got: "no bench/results/scaling.json",
+      expected: "the part `model`, which the page begins with",
+      hint: "Run npm run bench -- scaling --only model first.",
+    });
+  }
+  const isSameMachine = results.about.processor === cpus()[0]?.model;
+  const measured = await measureGrowth(part, isSameMachine ? results.machineGigaflops : 0, context);
+  writeResults({ ...results, growth: { ...results.growth, ...measured } }, context.root);
+  console.log(`\n${growthTables(measured).map(textTable).join("\n\n")}`);
+}
+
+function readResults(root: string): ScalingResults | undefined {
+  const file = join(root, "bench/results/scaling.json");
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
 }
 
 async function measureAll(context: BenchmarkContext): Promise<ScalingResults> {

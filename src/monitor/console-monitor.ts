@@ -3,7 +3,7 @@ import { metric } from "../schema/metric-names.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 import { FailureNotes } from "./failure-notes.ts";
 import type { Monitor } from "./monitor.ts";
-import { sparkline } from "./sparkline.ts";
+import { Curve } from "./sparkline.ts";
 
 /** Where progress is written to, such as `process.stderr`. */
 export interface Screen {
@@ -100,8 +100,8 @@ function lineOf(event: RunEvent): string | undefined {
 /** Steps done, latest metrics and remaining time. */
 class Progress {
   readonly #now: () => number;
-  readonly #rewards: number[] = [];
-  readonly #successes: number[] = [];
+  readonly #rewards = new Curve();
+  readonly #successes = new Curve();
   #phase = "";
   #steps = 0;
   #done = 0;
@@ -152,8 +152,10 @@ class Progress {
     const bar = "━".repeat(Math.min(width, filled)) + "─".repeat(Math.max(0, width - filled));
     const head = [`${this.#phase} ${bar} ${this.#done}/${this.#steps}`, this.#time(), this.#speed()].filter(Boolean);
     const room = Math.max(1, Math.min(60, columns - 16));
-    const curve = (name: string, values: readonly number[]) =>
-      values.length === 0 ? [] : [`${name.padEnd(7)} ${shown(values.at(-1)).padStart(6)} ${sparkline(values, room)}`];
+    const curve = (name: string, values: Curve) =>
+      values.last === undefined
+        ? []
+        : [`${name.padEnd(7)} ${shown(values.last).padStart(6)} ${values.sparkline(room)}`];
     const loss = `loss    ${shown(this.#metrics[metric.loss]).padStart(6)}`;
     const curves = [...curve("reward", this.#rewards), ...curve("success", this.#successes)];
     const failed = this.failed === "" ? [] : [this.failed];

@@ -18,3 +18,31 @@ function joined(values: readonly number[], width: number): number[] {
     return mean(part);
   });
 }
+
+const maxPoints = 480;
+
+/** The values of a run for a sparkline. Beyond some hundred, neighbours are averaged: what it holds does not grow with the run. */
+export class Curve {
+  /** As it came. */
+  last: number | undefined;
+  #means: number[] = [];
+  /** Values in a mean. */
+  #width = 1;
+  #part: number[] = [];
+
+  push(value: number): void {
+    this.last = value;
+    if (!Number.isFinite(value)) return;
+    this.#part.push(value);
+    if (this.#part.length < this.#width) return;
+    this.#means.push(mean(this.#part));
+    this.#part = [];
+    if (this.#means.length < maxPoints) return;
+    this.#means = joined(this.#means, maxPoints / 2);
+    this.#width *= 2;
+  }
+
+  sparkline(width: number): string {
+    return sparkline(this.#part.length === 0 ? this.#means : [...this.#means, mean(this.#part)], width);
+  }
+}

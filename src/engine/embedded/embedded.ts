@@ -130,8 +130,7 @@ class EmbeddedEngine implements Engine {
     const decoding = hasFusedVectors && packedBytes <= maxPackedBytes ? "kernels" : "sessions";
     const { tokenizer } = options;
     const kernels = compileKernels(config, decoding === "kernels" && intraThreads > 1);
-    const trainsInKernels =
-      isSmall && hasFusedVectors && canTrainInKernels(config) && options.recompute !== "layers";
+    const trainsInKernels = isSmall && hasFusedVectors && canTrainInKernels(config) && options.recompute !== "layers";
     const setup: ThreadSetup = {
       config,
       valueHead: this.#valueHead,

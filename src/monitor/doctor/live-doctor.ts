@@ -1,8 +1,8 @@
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
-import type { RunEvent } from "../../schema/run-event.ts";
 import type { Monitor } from "../monitor.ts";
-import type { Finding, RunView, SeriesPoint, Severity } from "./detector.ts";
+import type { Finding, Severity } from "./detector.ts";
 import { detect } from "./diagnose.ts";
+import { History } from "./history.ts";
 
 export interface LiveDoctorOptions {
   /** Looks at the run after every so many steps. */
@@ -86,37 +86,4 @@ export function liveDoctor(options: Partial<LiveDoctorOptions> = {}): LiveDoctor
       },
     },
   };
-}
-
-/** Metrics as they came. */
-class History implements RunView {
-  readonly groups = [];
-  readonly config: unknown;
-  readonly events: RunEvent[] = [];
-  readonly #series = new Map<string, SeriesPoint[]>();
-
-  constructor(config: unknown) {
-    this.config = config;
-  }
-
-  series(name: string): readonly SeriesPoint[] {
-    return this.#series.get(name) ?? [];
-  }
-
-  add(event: RunEvent): void {
-    if (event.type === "step-end" || event.type === "eval-end") {
-      for (const [name, value] of Object.entries(event.metrics)) this.#point(name, event.step, value);
-    } else {
-      this.events.push(event);
-    }
-  }
-
-  #point(name: string, step: number, value: number): void {
-    const points = this.#series.get(name) ?? [];
-    this.#series.set(name, points);
-    const point = { step, value, max: value };
-    // a metric has one value per step: the last that was said
-    if (points.at(-1)?.step === step) points[points.length - 1] = point;
-    else points.push(point);
-  }
 }

@@ -1,5 +1,6 @@
-import { compileWide } from "../kernels/compile-kernels.ts";
-import { assemble, Constants, withNote } from "../kernels/wasm-code.ts";
+import { assemble, Constants } from "../kernels/wasm-code.ts";
+import { compileTwice, hasSameBits, type TryOut } from "../kernels/wide-modules.ts";
+import { wideVerdict } from "../kernels/wide-verdict.ts";
 import { gemmKernel } from "./gemm-kernel.ts";
 import { gateBackwardKernel, gateKernel, ropeKernel } from "./layer-kernels.ts";
 import { copyKernel, packKernel, sumRowsKernel, transposeKernel, transposeRowKernel } from "./layout-kernels.ts";
@@ -18,14 +19,20 @@ export function compileTraining(panelWidth: number): CompiledTraining {
 }
 
 function makeTraining(panelWidth: number): CompiledTraining {
-  const { wide, plain } = compileBothTrainings(panelWidth);
-  // an experiment of V8 is used where it gives the same bits as the code without it, on this very machine
-  const [a, b] = [wide, plain].map((module) => tryTrainingKernels({ module, panelWidth })) as [Uint8Array, Uint8Array];
-  return { module: Buffer.compare(a, b) === 0 ? wide : plain, panelWidth };
+  const verdict = wideVerdict();
+  const bytes = trainingBytes(panelWidth);
+  if (verdict === undefined) return { module: new WebAssembly.Module(bytes), panelWidth };
+  const tryOut = trainingTrial(panelWidth);
+  const { wide, plain } = compileTwice(bytes, verdict.tieringBudget, tryOut);
+  return { module: hasSameBits(tryOut, wide, plain) ? wide : plain, panelWidth };
 }
 
-/** The same kernels twice: with V8's vectors of eight, and without. */
-export function compileBothTrainings(panelWidth: number): { wide: WebAssembly.Module; plain: WebAssembly.Module } {
+export function trainingTrial(panelWidth: number): TryOut {
+  return (module) => tryTrainingKernels({ module, panelWidth });
+}
+
+/** The kernels of training, to be compiled. */
+export function trainingBytes(panelWidth: number): Uint8Array<ArrayBuffer> {
   const constants = new Constants();
   const kernels = [
     gemmKernel("rows", panelWidth),
@@ -48,7 +55,5 @@ export function compileBothTrainings(panelWidth: number): { wide: WebAssembly.Mo
     logitsKernel(constants),
     logitsBackwardKernel(),
   ];
-  const bytes = assemble(kernels, constants);
-  // V8 would take the same bytes for the same module
-  return { wide: compileWide(bytes), plain: new WebAssembly.Module(withNote(bytes, "plain")) };
+  return assemble(kernels, constants);
 }

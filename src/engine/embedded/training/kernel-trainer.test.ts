@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { createRng } from "../../../random.ts";
 import { type ModelConfig, tiny } from "../../model/model-config.ts";
+import { compileTwice } from "../kernels/wide-modules.ts";
 import { rotationOf } from "../rotation.ts";
 import { type Feeds, floats } from "../session.ts";
 import { TrainingThread, type WorkBatch, type WorkRow } from "../training-thread.ts";
 import { type ParameterSlice, slice, weightLayout } from "../weights.ts";
-import { compileBothTrainings, compileTraining } from "./compile-training.ts";
+import { compileTraining, trainingBytes, trainingTrial } from "./compile-training.ts";
 import { canTrainInKernels, KernelTrainer } from "./kernel-trainer.ts";
-import { tryTrainingKernels } from "./try-training-kernels.ts";
 
 const vocabularySize = 37;
 const sizes = { vocabularySize, width: 48, headWidth: 16, layers: 2, contextLength: 1024 };
@@ -133,8 +133,9 @@ test("a gradient is added to what is there, and changed weights are read after f
 
 test("the kernels give the same bits with and without vectors of eight, and for either width of panels", () => {
   const [wide16, plain16, wide8, plain8] = [16, 8].flatMap((panelWidth) => {
-    const { wide, plain } = compileBothTrainings(panelWidth);
-    return [wide, plain].map((module) => tryTrainingKernels({ module, panelWidth }));
+    const tryOut = trainingTrial(panelWidth);
+    const { wide, plain } = compileTwice(trainingBytes(panelWidth), 13_000_000, tryOut);
+    return [tryOut(wide), tryOut(plain)];
   });
   expect(Buffer.compare(wide16, plain16)).toBe(0);
   expect(Buffer.compare(wide8, plain8)).toBe(0);
