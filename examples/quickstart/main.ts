@@ -60,7 +60,7 @@ const result = await train({
   algorithm: grpo({ groupSize: 8, learningRate: cosine(8e-4, 0.1) }),
   tasksPerStep: 32,
   steps: 130,
-  earlyStop: { success: 0.95, window: 5 },
+  earlyStop: { success: 0.97, window: 5 },
   eval: { tasks: 500 },
   monitors: [consoleMonitor({ stream: process.stdout })],
   signal: stop.signal,
