@@ -89,7 +89,7 @@ function page({ about, runs }: QuickstartResults): string {
     ratios.length === 0 ? "was not measured" : `${median(ratios).toFixed(2)} (median of ${ratios.length} pairs)`;
   return `# The quickstart
 
-Written by \`npm run bench -- quickstart\`: \`npm start -- --json --seed n\` beside that of an earlier commit (${commits.join(", ") || "none yet"}). A transformer from random
+Written by \`npm run bench -- quickstart\`: \`npm start -- --json --seed n\` beside that of an earlier commit (${commits.join(", ") || "none yet"}, all with the same settings). A transformer from random
 weights imitates demonstrations in which nearly half of all turns are random; "before" is its success then, on 500 held-out questions, and "after" that at
 the end of reinforcement learning. The settings were chosen with seeds 0 to 2, in other worlds (\`searchQa({ seed })\` from 1) than the one that is measured.
 
@@ -102,6 +102,6 @@ Earlier seconds over those of now: ${times(timesFaster.seconds)}; processor seco
 ${markdownTable(seedsTable(runs))}
 
 ${about.processor}, ${about.cores} cores. Threads, dates and what other processes used meanwhile are with each run in [quickstart.json](../../bench/results/quickstart.json).
-Times are of runs that had the machine to themselves, as far as that is known; a run without a time was trained with other runs beside it.
+Where other work ran beside a run, its seconds say little, and its processor seconds are the measure; runs without times were trained for their success alone.
 `;
 }

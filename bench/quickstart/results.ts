@@ -10,7 +10,7 @@ export interface QuickstartRun {
   /** Held-out success after imitation, and after reinforcement learning. */
   before: number;
   after: number;
-  /** Absent where something else was measured at the time, or the program was started in another way. */
+  /** Absent where a run was made for its success alone. */
   seconds?: number;
   processorSeconds?: number;
   /** Cores that other processes kept busy meanwhile. */
