@@ -48,7 +48,7 @@ const findings = `## What was found
 - **Learning rates of 5e-4 are too high** for most of these: success fell at first in Sokoban and Countdown. The presets' default is 2e-4.
 - Function calling and Sokoban are learned slowly at this size; more steps would help before anything else.
 
-The quickstart over ten seeds is on [its own page](quickstart.md).
+The quickstart over seeds is on [its own page](quickstart.md).
 `;
 
 function section({ title, question, variants }: Entry): string {
