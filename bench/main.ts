@@ -10,6 +10,7 @@ import { gpuBenchmark } from "./gpu/gpu.ts";
 import { gpuLearnBenchmark } from "./gpu/learn.ts";
 import { gpuTurnsBenchmark } from "./gpu/turns/turns.ts";
 import { promptsBenchmark } from "./prompts/prompts.ts";
+import { quickstartBenchmark } from "./quickstart/quickstart.ts";
 import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
 
@@ -18,6 +19,7 @@ const benchmarks: readonly Benchmark[] = [
   scalingBenchmark,
   rolloutsBenchmark,
   promptsBenchmark,
+  quickstartBenchmark,
   gpuBenchmark,
   gpuTurnsBenchmark,
   gpuLearnBenchmark,
@@ -25,7 +27,7 @@ const benchmarks: readonly Benchmark[] = [
 
 const help = `Usage: npm run bench -- <name> [options]
 
-${benchmarks.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join("\n")}
+${benchmarks.map(({ name, summary }) => `  ${name.padEnd(10)} ${summary}`).join("\n")}
 
   --help   what a benchmark measures, and its options: npm run bench -- engine --help
 
@@ -66,7 +68,7 @@ async function runUntilStopped(benchmark: Benchmark, args: readonly string[]): P
     return 0;
   } catch (error) {
     if (stop.signal.aborted) {
-      progress("stopped; nothing was written");
+      progress("stopped; what had not ended was not written");
       return 130;
     }
     if (!(error instanceof LudusError)) throw error;

@@ -2,7 +2,7 @@
  * The quickstart's agent in the browser: its last checkpoint is written as ONNX, and a page of static files runs it with
  * onnxruntime-web. The page holds the world, its search tool and the agent loop too; nothing is asked of a server but files.
  *
- *     npm start -- --run runs/search                           # trains the agent, two to four minutes on two cores
+ *     npm start -- --run runs/search                           # trains the agent, about a minute on two cores
  *     npx node examples/browser/main.ts runs/search            # builds the page and serves it on this machine
  *     npx node examples/browser/main.ts runs/search --out site # only writes the folder, for any web server
  */

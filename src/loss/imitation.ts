@@ -20,6 +20,7 @@ export function imitation(options: Partial<ImitationOptions> = {}): Loss {
   return {
     name: "imitation",
     needs: {},
+    hasFixedDerivatives: true,
     zeroGradient: (row) => weightOf(row) === 0,
     compute(rows, totals) {
       let loss = 0;

@@ -63,6 +63,14 @@ export function lossContract(name: string, make: () => Loss, options: LossContra
       }
     });
 
+    test.each(seeds)("derivatives that it says are fixed do not depend on the policy (rows %i)", (seed) => {
+      if (loss.hasFixedDerivatives !== true) return;
+      const rows = randomRows(createRng(seed));
+      const moved = rows.map((row) => ({ ...row, logprobs_T: row.logprobs_T.map((logprob) => 3 * logprob - 1) }));
+      const result = loss.compute(rows, totalsOf(rows));
+      expect(loss.compute(moved, totalsOf(moved)).derivatives).toEqual(result.derivatives);
+    });
+
     test("the order of rows does not matter", () => {
       const rows = randomRows(createRng(4));
       const reversed = rows.toReversed();

@@ -22,6 +22,11 @@ export interface Loss {
    * row may have a gradient.
    */
   zeroGradient?(row: TrainRow): boolean;
+  /**
+   * The derivatives do not depend on what the policy says, as those of imitation: the backward pass is the only one, and loss and
+   * metrics are measured on a few rows of the batch.
+   */
+  readonly hasFixedDerivatives?: boolean;
   /** `rows` may be a part of a mini-batch; `totals` are those of all of it, so that accumulation changes nothing. */
   compute(rows: readonly LossRow[], totals: LossTotals): LossResult;
 }

@@ -48,16 +48,7 @@ const findings = `## What was found
 - **Learning rates of 5e-4 are too high** for most of these: success fell at first in Sokoban and Countdown. The presets' default is 2e-4.
 - Function calling and Sokoban are learned slowly at this size; more steps would help before anything else.
 
-## The quickstart, ten seeds
-
-\`npm start -- --json --seed n\` on two cores, 500 held-out questions. Seed 0 in a fresh clone with nothing else running took 135 s; during the others other work ran
-beside them.
-
-| seed | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-| before | 0.19 | 0.16 | 0.16 | 0.26 | 0.26 | 0.18 | 0.13 | 0.24 | 0.17 | 0.15 |
-| after | 0.96 | 0.88 | 0.89 | 0.94 | 0.95 | 0.93 | 0.86 | 0.94 | 0.89 | 0.93 |
-| seconds | 135 | 138 | 140 | 128 | 142 | 141 | 162 | 146 | 177 | 165 |
+The quickstart over seeds is on [its own page](quickstart.md).
 `;
 
 function section({ title, question, variants }: Entry): string {

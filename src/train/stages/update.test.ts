@@ -124,6 +124,43 @@ describe("old log-probabilities stand in for a forward pass", () => {
   });
 });
 
+describe("a loss with fixed derivatives", () => {
+  const many = Array.from({ length: 32 }, (_, i) => ({ ...good, id: `${i}`, rollout: `${i}` }));
+  const slow: Loss = { ...imitation(), hasFixedDerivatives: false };
+
+  test("has no forward pass but one of a few rows, for the metrics", async () => {
+    const { engine, forwards } = drifting();
+    const metrics = await run(engine, { rows: many, policyVersion: 3, loss: imitation() });
+    expect(forwards.map(({ batch, options }) => [batch.rows.length, options.sampled !== undefined])).toEqual([
+      [32, true],
+      [8, false],
+    ]);
+    expect(metrics["update/loss"]).toBeCloseTo(ln(2), 6);
+    expect(metrics["imitation/nll"]).toBeCloseTo(ln(2), 6);
+  });
+
+  test("learns what it learns with a forward pass of all", async () => {
+    const [fast, whole] = [drifting(), drifting()];
+    await run(fast.engine, { rows: many, policyVersion: 3, loss: imitation() });
+    await run(whole.engine, { rows: many, policyVersion: 3, loss: slow });
+    expect(fast.backwards.map(({ derivatives }) => derivatives)).toEqual(
+      whole.backwards.map(({ derivatives }) => derivatives),
+    );
+    expect(fast.backwards[0].derivatives.logprobs_B_T![31]).toEqual(Float32Array.of(0, -1 / 64, -1 / 64));
+  });
+
+  test("computes all rows of a small batch, and those of other weights", async () => {
+    const small = drifting();
+    await run(small.engine, { rows: many.slice(0, 8), policyVersion: 3, loss: imitation() });
+    expect(small.forwards.map(({ options }) => options.sampled !== undefined)).toEqual([false]);
+    const other = drifting();
+    await other.engine.snapshot("other", { trainable: true });
+    const rows = many.map((row) => ({ ...row, weights: "other" }));
+    await run(other.engine, { rows, policyVersion: 3, loss: imitation() });
+    expect(other.forwards.map(({ batch }) => batch.rows.length)).toEqual([32]);
+  });
+});
+
 describe("rows of several kinds in one batch", () => {
   test("each temperature has a forward pass of its own, all of them one step", async () => {
     const { engine, forwards, backwards, steps } = drifting();

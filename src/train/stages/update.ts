@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
 import { type Engine, policyWeights, type StepReport } from "../../engine/engine.ts";
 import { addMetrics } from "../../loss/combine.ts";
-import type { LossResult, LossRow } from "../../loss/loss.ts";
+import type { Loss, LossResult, LossRow } from "../../loss/loss.ts";
 import { totalsOf } from "../../loss/totals.ts";
 import type { Rng } from "../../random.ts";
 import { createRng } from "../../random.ts";
@@ -62,7 +62,10 @@ async function updatePart(
   const { policyVersion } = engine.info;
   // until the policy moves on its log-probabilities are the old ones
   const isKnown = weights === policyWeights && policyVersion === prepared.policyVersion;
-  const canSkip = isKnown && loss.needs.entropies !== true && (loss.needs.values !== true || isSeparate);
+  // derivatives that depend on nothing need none: only a few rows are computed, for the metrics
+  const isFixed = loss.hasFixedDerivatives === true && weights === policyWeights && critic === undefined;
+  const isSampled = isFixed && !isKnown && rows.length > measuredRows;
+  const canSkip = (isKnown || isSampled) && loss.needs.entropies !== true && (loss.needs.values !== true || isSeparate);
   const idle = new Set<unknown>(canSkip ? [] : rows.filter((row) => loss.zeroGradient?.(row) === true));
   const known = canSkip ? { knownVersion: policyVersion } : {};
   const [forward, separate] = await together([
@@ -71,7 +74,8 @@ async function updatePart(
   ]);
   const criticForward = separate ?? forward;
   const lossRows = rows.map((row, b) => lossRow(row, b, forward, criticForward));
-  const result = loss.compute(lossRows, totalsOf(lossRows));
+  const computed = loss.compute(lossRows, totalsOf(lossRows));
+  const result = isSampled ? { ...computed, ...(await measureSome(engine, loss, rows)) } : computed;
 
   const { learningRate, weightDecay, beta2, maxGradientNorm } = optimizer;
   const rate = scheduleAt(learningRate, progress);
@@ -90,6 +94,20 @@ async function updatePart(
   const metrics = { ...ofPart, ...stepMetrics(report, rate, isPretraining) };
   return { metrics, ...defined({ maxima: result.maxima }) };
 }
+
+/** Rows that a loss with fixed derivatives is measured on, spread evenly over the batch. */
+const measuredRows = 8;
+
+async function measureSome(engine: Engine, loss: Loss, rows: readonly LearnRow[]): Promise<Measured> {
+  const stride = Math.ceil(rows.length / measuredRows);
+  const some = rows.filter((_, b) => b % stride === 0);
+  const forward = await forwardRows(engine, some, { weights: policyWeights });
+  const lossRows = some.map((row, b) => lossRow(row, b, forward, forward));
+  const { loss: value, metrics } = loss.compute(lossRows, totalsOf(lossRows));
+  return { loss: value, metrics };
+}
+
+type Measured = Pick<LossResult, "loss" | "metrics">;
 
 function lossRow(row: LearnRow, b: number, forward: RowForward, criticForward: RowForward): LossRow {
   const entropies_T = forward.entropies_B_T[b];
