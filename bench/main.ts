@@ -11,9 +11,11 @@ import { gpuLearnBenchmark } from "./gpu/learn.ts";
 import { promptsBenchmark } from "./prompts/prompts.ts";
 import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
+import { turnsBenchmark } from "./turns/turns.ts";
 
 const benchmarks: readonly Benchmark[] = [
   engineBenchmark,
+  turnsBenchmark,
   scalingBenchmark,
   rolloutsBenchmark,
   promptsBenchmark,
