@@ -32,9 +32,24 @@ const work = { rollouts: 64, turns: 256, sampled: 9000 };
 const fourTurns = "grpo step 64x4 turns";
 const oneTurn = "grpo step 64x(32+≤128)";
 const all: Measured[] = [
-  measured(fourTurns, "ludus", "Ludus", [1, 2, 1].map((seconds) => step(seconds, work, { update: seconds / 2 }))),
-  measured(fourTurns, "baseline", "TRL", [8, 9, 10].map((seconds) => step(seconds, work, { update: 3 }))),
-  measured(fourTurns, "baseline", "TRL static", [5, 6, 6].map((seconds) => step(seconds, work, { update: 4 }))),
+  measured(
+    fourTurns,
+    "ludus",
+    "Ludus",
+    [1, 2, 1].map((seconds) => step(seconds, work, { update: seconds / 2 })),
+  ),
+  measured(
+    fourTurns,
+    "baseline",
+    "TRL",
+    [8, 9, 10].map((seconds) => step(seconds, work, { update: 3 })),
+  ),
+  measured(
+    fourTurns,
+    "baseline",
+    "TRL static",
+    [5, 6, 6].map((seconds) => step(seconds, work, { update: 4 })),
+  ),
   measured(oneTurn, "ludus", "Ludus", [step(1, work)]),
   measured(oneTurn, "baseline", "TRL", [step(3, work)]),
 ];
@@ -85,7 +100,8 @@ test("a question asks for what its queries find, one after the other", () => {
   const { question, queries } = drawTask(createRng(1));
   const relations = queries.map((query) => query.split(" ")[1]);
   expect(question).toBe(`${queries[0].split(" ")[0]} ${relations.join(" ")}?`);
-  for (const [i, query] of queries.slice(1).entries()) expect(facts[queries[i]].split(" ")[2]).toBe(query.split(" ")[0]);
+  for (const [i, query] of queries.slice(1).entries())
+    expect(facts[queries[i]].split(" ")[2]).toBe(query.split(" ")[0]);
   expect(searchScore({ question, queries }, queries).found).toBe(4);
   expect(searchScore({ question, queries }, ["ab", "ab"])).toEqual({ found: 0, letters: 0.02 });
 });
@@ -100,7 +116,9 @@ test("bars begin where the part before them ends, and text in them is safe", () 
     ],
   });
   expect(svg).toContain("a &lt; b");
-  const rects = [...svg.matchAll(/x="([\d.]+)" y="\d+" width="([\d.]+)" height="28"/g)].map((m) => m.slice(1).map(Number));
+  const rects = [...svg.matchAll(/x="([\d.]+)" y="\d+" width="([\d.]+)" height="28"/g)].map((m) =>
+    m.slice(1).map(Number),
+  );
   expect(rects).toEqual([
     [230, 152.5],
     [382.5, 457.5],

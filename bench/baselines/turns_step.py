@@ -23,9 +23,9 @@ response_template = {
 # methods of the trainer; what is in none of them is the update: forward, backward, optimizer
 stages = {
     "_generate_single_turn": "sampling",
-    "_generate": "tools and conversations",
-    "_calculate_rewards": "reward and credit",
-    "_generate_and_score_completions": "reward and credit",
+    "_generate": "tools, conversations, rewards",
+    "_calculate_rewards": "tools, conversations, rewards",
+    "_generate_and_score_completions": "credit",
 }
 
 
@@ -38,7 +38,8 @@ def serve_turns_step(workload, variant, protocol, versions):
     seen = 0
     stopwatch = None
 
-    def search(query: str) -> str:
+    # a type of what is returned would be told in the prompt, which the other side does not
+    def search(query: str):
         """
         Finds a fact.
 

@@ -28,6 +28,7 @@ const Workload = z.discriminatedUnion("kind", [
     prompts: z.array(z.string()),
     groupSize: z.number(),
     maxTokens: z.number(),
+    temperature: z.number(),
     learningRate: z.number(),
     maxGradientNorm: z.number(),
   }),
@@ -45,6 +46,7 @@ const Workload = z.discriminatedUnion("kind", [
     turnTokens: z.number(),
     /** Of all turns with what the tool answered between them, at most. */
     maxCompletionTokens: z.number(),
+    temperature: z.number(),
     learningRate: z.number(),
     maxGradientNorm: z.number(),
   }),
@@ -54,7 +56,7 @@ export type Workload = z.infer<typeof Workload>;
 export type WorkloadOf<Kind extends Workload["kind"]> = Extract<Workload, { kind: Kind }>;
 
 /** How a child computes it; each child knows some of them, and all know "default". */
-const Variant = z.enum(["default", "compiled", "static-cache", "static-cache-compiled"]);
+const Variant = z.enum(["default", "compiled", "static-cache", "static-cache-compiled", "continuous-batching"]);
 export type Variant = z.infer<typeof Variant>;
 
 export const Request = z.discriminatedUnion("do", [

@@ -77,6 +77,7 @@ export function grpoStepComparison(folder: string): Comparison {
     prompts: [..."abcdefgh"].map((letter) => letter.repeat(32)),
     groupSize: 8,
     maxTokens: 128,
+    temperature: 1,
     learningRate: 1e-4,
     maxGradientNorm: 1,
   };

@@ -17,6 +17,7 @@ export interface TrainStepsOptions<Data> {
   policy: { engine: Engine; renderer: Renderer; tokenizer: Tokenizer };
   tasksPerStep: number;
   groupSize: number;
+  temperature: number;
   learningRate: number;
   maxGradientNorm: number;
   /** More about a step than its seconds and sampled tokens. */
@@ -28,14 +29,14 @@ export interface TrainStepsOptions<Data> {
  * asked for. A step is timed from the end of one to the end of the next, as TRL's is.
  */
 export async function prepareTrainSteps<Data>(options: TrainStepsOptions<Data>): Promise<Prepared> {
-  const { env, policy, tasksPerStep, groupSize, learningRate, maxGradientNorm, describe } = options;
+  const { env, policy, tasksPerStep, groupSize, temperature, learningRate, maxGradientNorm, describe } = options;
   const folder = mkdtempSync(join(tmpdir(), "ludus-train-steps-"));
   const steps = stepByStep();
   const stop = new AbortController();
   const finished = train({
     env,
     policy,
-    algorithm: grpo({ groupSize, learningRate, maxGradientNorm, deviation: { epsilon: 1e-4 } }),
+    algorithm: grpo({ groupSize, temperature, learningRate, maxGradientNorm, deviation: { epsilon: 1e-4 } }),
     guide: (context) => {
       const guide = inOrder()(context);
       const pick = guide.pick.bind(guide);

@@ -24,9 +24,10 @@ export async function prepareTurnsStep(workload: WorkloadOf<"turns-step">, threa
       counts: {
         rollouts,
         turns: Math.round(metrics[metric.turns] * rollouts),
-        calls: Math.round(metrics[metric.toolCalls] * (1 - metrics[metric.toolErrors]) * rollouts),
+        // the two are absent where no tool was called at all
+        calls: Math.round((metrics[metric.toolCalls] ?? 0) * (1 - (metrics[metric.toolErrors] ?? 0)) * rollouts),
         sampled: metrics[metric.sampledTokens],
-        trained: Math.round((metrics[metric.sampledTokens] * metrics["filter/kept-groups"]) / tasksPerStep),
+        trained: Math.round(metrics[metric.sampledTokens] * metrics["filter/kept-groups"]),
         rows: Math.round(metrics[metric.tokens] * rollouts),
       },
       stages: stagesOf(metrics, seconds, samplingSeconds()),
@@ -35,13 +36,12 @@ export async function prepareTurnsStep(workload: WorkloadOf<"turns-step">, threa
 }
 
 function stagesOf(metrics: Readonly<Record<string, number>>, seconds: number, sampling: number): Run["stages"] {
-  const [rollout, reward, credit, update] = ["rollout", "reward", "credit", "update"].map(
-    (stage) => metrics[metric.seconds(stage)],
-  );
+  const [rollout, credit, update] = ["rollout", "credit", "update"].map((stage) => metrics[metric.seconds(stage)]);
   return {
     sampling,
-    "tools and conversations": rollout - reward - sampling,
-    "reward and credit": reward + credit,
+    // an attempt is scored while others still play
+    "tools, conversations, rewards": rollout - sampling,
+    credit,
     update,
     "store and the rest": seconds - rollout - credit - update,
   };

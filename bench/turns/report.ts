@@ -80,8 +80,8 @@ ${markdownTable(countTable(steps))}
 
 ${markdownTable(stageTable(steps))}
 
-Medians of each stage. Sampling: the time in which at least one turn was awaited from the model. Tools and conversations: the rest of the
-rollouts, which is templates, parsing, the tool and the environment. TRL's update is all that is in no other stage.
+Medians of each stage. Sampling: the time in which at least one turn was awaited from the model. Tools, conversations, rewards: the
+rest of the rollouts, which is templates, parsing, tool and environment. TRL's update is all that is in no other stage.
 
 ${aboutLine(about, versions, coresOfOthers)}
 `;

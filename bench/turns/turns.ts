@@ -16,7 +16,7 @@ import { makeAgent } from "./make-agent.ts";
 import { countTable, stageTable, turnsMarkdown, turnsPlot } from "./report.ts";
 import { checkSameWork, summariseSteps, type TurnsResults, turnsRatios } from "./results.ts";
 import { makeSearchWorld } from "./search-env.ts";
-import { turns, turnsComparison, turnTokens } from "./workload.ts";
+import { temperature, turns, turnsComparison, turnTokens } from "./workload.ts";
 
 const help = `A search agent that calls a tool in each of four turns, trained by whole steps of GRPO beside TRL's GRPOTrainer with
 tools, and the single-turn step of the engine benchmark; interleaved in one run. First a small model imitates an expert for
@@ -54,7 +54,7 @@ async function measureTurns(args: readonly string[], rounds: number, context: Be
   const scratch = mkdtempSync(join(tmpdir(), "ludus-bench-"));
   try {
     const world = makeSearchWorld(turns);
-    const agent = await makeAgent(scratch, { ...context, world, turns, turnTokens });
+    const agent = await makeAgent(scratch, { ...context, world, turns, turnTokens, temperature });
     const model = await makeModel(scratch);
     const comparisons = [turnsComparison(agent.folder, world), grpoStepComparison(model.folder)];
     const measured = await measure(comparisons, { ...context, rounds, python });

@@ -5,6 +5,8 @@ import type { SearchWorld } from "./search-env.ts";
 export const turns = 4;
 /** Replies have about 40. */
 export const turnTokens = 64;
+/** An agent that has imitated for a minute slips once in a few hundred tokens at temperature 1. */
+export const temperature = 0.5;
 
 const tasksPerStep = 8;
 const groupSize = 8;
@@ -24,6 +26,7 @@ export function turnsComparison(folder: string, { facts, drawTask }: SearchWorld
       turns,
       turnTokens,
       maxCompletionTokens: turns * 2 * turnTokens,
+      temperature,
       // so small that the agent still calls its tool in every turn after the last round
       learningRate: 1e-5,
       maxGradientNorm: 1,
