@@ -4,7 +4,7 @@ import type { Measured } from "../bench/engine/measure.ts";
 import { summarise } from "../bench/engine/results.ts";
 import { stackedBars } from "../bench/plot/bars.ts";
 import { parseRoundsOptions } from "../bench/rounds-options.ts";
-import { countTable, stageTable } from "../bench/turns/report.ts";
+import { countTable, stageTable, turnsMarkdown, turnsPlot } from "../bench/turns/report.ts";
 import { checkSameWork, summariseSteps, turnsRatios } from "../bench/turns/results.ts";
 import { makeSearchWorld, searchEnv, searchScore } from "../bench/turns/search-env.ts";
 import { checkEnv } from "../src/env/check-env.ts";
@@ -67,6 +67,29 @@ test("counts and stages of a step are medians, of the steps with several turns a
     ["update", "0.500", "3.00", "4.00"],
   ]);
   expect(countTable(steps)[4]).toEqual(["tokens sampled", "9,000", "9,000", "9,000"]);
+});
+
+test("the page has both ratios and all tables, the plot a bar for everyone", () => {
+  const about = {
+    date: "2026-01-02T03:04:05Z",
+    command: "npm run bench -- turns",
+    commit: "abc",
+    processor: "p",
+    cores: 2,
+    memoryBytes: 2 ** 34,
+    system: "linux",
+    loadBefore: 0,
+  };
+  const summary = summarise(all);
+  const steps = summariseSteps(all);
+  const ratios = turnsRatios(summary);
+  const common = { about, versions: { trl: "1" }, parameters: 9e5, rounds: 3, coresOfOthers: 0 };
+  const results = { ...common, ratios, summary, steps, measured: all };
+  const page = turnsMarkdown(results);
+  expect(page).toContain("| four turns, a call of a tool in each | 6.00x |");
+  expect(page).toContain("| tokens sampled | 9,000 | 9,000 | 9,000 |");
+  expect(page).toContain("| update | 0.500 | 3.00 | 4.00 |");
+  expect(turnsPlot(results).match(/class="name"/g)).toHaveLength(3);
 });
 
 test("sides that did not do the same are refused", () => {

@@ -47,7 +47,7 @@ interface SearchState {
   asked: string[];
 }
 
-/** A turn thinks and calls `search`; the episode ends after so many turns. bench/baselines/turns_step.py is the same for TRL. */
+/** A turn thinks and calls `search`; the last call ends the episode. bench/baselines/turns_step.py is the same for TRL. */
 export function searchEnv({ tasks, facts, turns, turnTokens }: SearchEnvOptions): Env<SearchTask, SearchState> {
   return defineEnv<SearchTask, SearchState>({
     name: "search",
@@ -63,8 +63,9 @@ export function searchEnv({ tasks, facts, turns, turnTokens }: SearchEnvOptions)
           properties: { query: { type: "string", description: "A name and a relation." } },
           required: ["query"],
         },
-        run({ query }, { state }) {
+        run({ query }, { state, finish }) {
           state.asked.push(query);
+          if (state.asked.length === turns) finish();
           return Object.hasOwn(facts, query) ? facts[query] : "nothing";
         },
       }),
