@@ -5,7 +5,7 @@ import { summarise } from "../bench/engine/results.ts";
 import { stackedBars } from "../bench/plot/bars.ts";
 import { parseRoundsOptions } from "../bench/rounds-options.ts";
 import { countTable, stageTable, turnsMarkdown, turnsPlot } from "../bench/turns/report.ts";
-import { checkSameWork, summariseSteps, turnsRatios } from "../bench/turns/results.ts";
+import { checkSameWork, summariseSteps, turnsProcessorRatios, turnsRatios } from "../bench/turns/results.ts";
 import { makeSearchWorld, searchEnv, searchScore } from "../bench/turns/search-env.ts";
 import { checkEnv } from "../src/env/check-env.ts";
 import { createRng } from "../src/random.ts";
@@ -16,6 +16,7 @@ const step = (seconds: number, counts: Record<string, number>, stages: Record<st
   tokens: counts.sampled,
   counts,
   stages,
+  processorSeconds: 2 * seconds,
 });
 
 function measured(
@@ -55,16 +56,21 @@ const all: Measured[] = [
 ];
 
 test("a ratio is taken against the fastest of the baselines, from medians", () => {
-  expect(turnsRatios(summarise(all))).toEqual({ turns_vs_trl: 6, grpo_step_vs_trl: 3 });
+  const summary = summarise(all);
+  expect(turnsRatios(summary)).toEqual({ turns_vs_trl: 6, grpo_step_vs_trl: 3 });
+  expect(turnsProcessorRatios(all, summary)).toEqual({ turns_vs_trl: 6, grpo_step_vs_trl: 3 });
+  const untold = all.map((one) => ({ ...one, runs: one.runs.map(({ processorSeconds: _, ...run }) => run) }));
+  expect(turnsProcessorRatios(untold, summary)).toBeUndefined();
 });
 
 test("counts and stages of a step are medians, of the steps with several turns alone", () => {
   const steps = summariseSteps(all);
   expect(steps.map(({ name }) => name)).toEqual(["Ludus", "TRL", "TRL static"]);
-  expect(steps[0]).toEqual({ name: "Ludus", counts: work, stages: { update: 0.5 } });
+  expect(steps[0]).toEqual({ name: "Ludus", counts: work, stages: { update: 0.5 }, processorSeconds: 2 });
   expect(stageTable(steps)).toEqual([
     ["a step", "Ludus", "TRL", "TRL static"],
     ["update", "0.500", "3.00", "4.00"],
+    ["processor time, all threads", "2.00", "18.0", "12.0"],
   ]);
   expect(countTable(steps)[4]).toEqual(["tokens sampled", "9,000", "9,000", "9,000"]);
 });
@@ -84,9 +90,13 @@ test("the page has both ratios and all tables, the plot a bar for everyone", () 
   const steps = summariseSteps(all);
   const ratios = turnsRatios(summary);
   const common = { about, versions: { trl: "1" }, parameters: 9e5, rounds: 3, coresOfOthers: 0 };
-  const results = { ...common, ratios, summary, steps, measured: all };
+  const results = { ...common, ratios, processorRatios: undefined, summary, steps, measured: all };
   const page = turnsMarkdown(results);
-  expect(page).toContain("| four turns, a call of a tool in each | 6.00x |");
+  expect(page).toContain("| four turns, a call of a tool in each | 6.00x | – |");
+  expect(page).not.toContain("busy");
+  expect(turnsMarkdown({ ...results, coresOfOthers: 1 })).toContain(
+    "**The machine was busy: other programs kept 1.0 cores.",
+  );
   expect(page).toContain("| tokens sampled | 9,000 | 9,000 | 9,000 |");
   expect(page).toContain("| update | 0.500 | 3.00 | 4.00 |");
   expect(turnsPlot(results).match(/class="name"/g)).toHaveLength(3);
@@ -94,12 +104,12 @@ test("the page has both ratios and all tables, the plot a bar for everyone", () 
 
 test("sides that did not do the same are refused", () => {
   const steps = (sampled: number) => [
-    { name: "Ludus", counts: work, stages: {} },
-    { name: "TRL", counts: { ...work, sampled }, stages: {} },
+    { name: "Ludus", counts: work, stages: {}, processorSeconds: undefined },
+    { name: "TRL", counts: { ...work, sampled }, stages: {}, processorSeconds: undefined },
   ];
   expect(() => checkSameWork(steps(9300))).not.toThrow();
   expect(() => checkSameWork(steps(8000))).toThrow(/8000 sampled in a step of TRL.*9000, those of Ludus/);
-  expect(() => checkSameWork([steps(9000)[0], { name: "TRL", counts: {}, stages: {} }])).toThrow(/0 rollouts/);
+  expect(() => checkSameWork([steps(9000)[0], { ...steps(9000)[1], counts: {} }])).toThrow(/0 rollouts/);
 });
 
 test("the options of a benchmark in rounds", () => {

@@ -85,6 +85,8 @@ export type Run = z.infer<typeof Run>;
 export interface TimedRun extends Run {
   /** How many cores other processes kept busy meanwhile: near 0 where a time can be trusted. */
   coresOfOthers?: number;
+  /** Of the child and all its threads: others in the way change it far less than they change `seconds`. */
+  processorSeconds?: number;
 }
 
 export const Reply = z.union([Ready, Run, z.object({ error: z.string() })]);

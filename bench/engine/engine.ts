@@ -18,7 +18,7 @@ sampling, a whole GRPO step, and the peak memory of each. Writes bench/results/e
 
 Usage: npm run bench -- engine [options]
 
-  --rounds <n>  how often everyone runs, besides three rounds to warm up; 5 by default
+  --rounds <n>  how often everyone runs, besides up to three rounds to warm up; 5 by default
   --json        print the three ratios as one JSON object instead of the table
 
 Example:

@@ -26,8 +26,11 @@ export function stageTable(steps: readonly StepSummary[]): Table {
   const stages = [...new Set(steps.flatMap(({ stages }) => Object.keys(stages)))];
   return compared(
     steps,
-    stages.map((stage) => [stage, ({ stages }) => stages[stage]]),
-    (value) => formatNumber(value),
+    [
+      ...stages.map((stage) => [stage, (step: StepSummary) => step.stages[stage]] as const),
+      ["processor time, all threads", ({ processorSeconds }) => processorSeconds],
+    ],
+    formatNumber,
   );
 }
 
@@ -55,17 +58,17 @@ export function turnsPlot({ steps, summary, about }: TurnsResults): string {
 }
 
 export function turnsMarkdown(results: TurnsResults): string {
-  const { about, parameters, rounds, ratios, summary, steps, versions, coresOfOthers } = results;
+  const { about, parameters, rounds, ratios, processorRatios, summary, steps, versions, coresOfOthers } = results;
   return `# Training steps of an agent with a tool, beside TRL
 
 Made by \`${about.command}\`; every run is in [bench/results/turns.json](../../bench/results/turns.json), what is compared and how in
 [bench/README.md](../../bench/README.md). A Qwen2 model of ${(parameters / 1e6).toFixed(2)}M parameters in float32, ${rounds} rounds.
 
-| a whole step of GRPO, 64 rollouts, against TRL \`GRPOTrainer\` | Ludus is faster by |
-|---|--:|
-| four turns, a call of a tool in each | ${ratios.turns_vs_trl.toFixed(2)}x |
-| one turn, no tool | ${ratios.grpo_step_vs_trl.toFixed(2)}x |
-
+| a whole step of GRPO, 64 rollouts, against TRL \`GRPOTrainer\` | Ludus is faster by | and needs less processor time by |
+|---|--:|--:|
+| four turns, a call of a tool in each | ${times(ratios.turns_vs_trl)} | ${times(processorRatios?.turns_vs_trl)} |
+| one turn, no tool | ${times(ratios.grpo_step_vs_trl)} | ${times(processorRatios?.grpo_step_vs_trl)} |
+${busyNote(coresOfOthers)}
 ![Seconds by stage](turns.svg)
 
 ${markdownTable(engineTable(summary))}
@@ -82,7 +85,18 @@ ${markdownTable(stageTable(steps))}
 
 Medians of each stage. Sampling: the time in which at least one turn was awaited from the model. Tools, conversations, rewards: the
 rest of the rollouts, which is templates, parsing, tool and environment. TRL's update is all that is in no other stage.
+Processor time is that of all threads together; other programs on the machine change it far less than seconds.
 
 ${aboutLine(about, versions, coresOfOthers)}
+`;
+}
+
+const times = (ratio: number | undefined) => (ratio === undefined ? "–" : `${ratio.toFixed(2)}x`);
+
+/** Threads that wait for each other lose far more than their share to other programs, whose part in a time no ratio takes out. */
+function busyNote(coresOfOthers: number): string {
+  if (coresOfOthers <= 0.2) return "";
+  return `
+**The machine was busy: other programs kept ${coresOfOthers.toFixed(1)} cores. Seconds of this run say little; processor time says more.**
 `;
 }

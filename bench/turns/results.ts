@@ -1,6 +1,7 @@
 import { LudusError } from "../../src/errors.ts";
 import type { AboutRun } from "../about-run.ts";
 import type { TimedRun } from "../child/protocol.ts";
+import type { ComparisonName } from "../engine/comparisons.ts";
 import type { Measured } from "../engine/measure.ts";
 import { ratioOf, type Summary } from "../engine/results.ts";
 import { median } from "../statistics.ts";
@@ -13,6 +14,8 @@ export interface TurnsResults {
   rounds: number;
   coresOfOthers: number;
   ratios: TurnsRatios;
+  /** The same of processor time for as many tokens; undefined where the system does not tell. */
+  processorRatios: TurnsRatios | undefined;
   summary: Summary[];
   /** Of the steps of several turns, by implementation. */
   steps: StepSummary[];
@@ -31,6 +34,8 @@ export interface StepSummary {
   counts: Record<string, number>;
   /** Seconds by stage. Medians, which need not add up. */
   stages: Record<string, number>;
+  /** Median; undefined where the system does not tell. */
+  processorSeconds: number | undefined;
 }
 
 export function turnsRatios(summary: readonly Summary[]): TurnsRatios {
@@ -40,6 +45,23 @@ export function turnsRatios(summary: readonly Summary[]): TurnsRatios {
   };
 }
 
+/** How many times as much processor time a token takes with the baselines that `turnsRatios` compares with. */
+export function turnsProcessorRatios(
+  measured: readonly Measured[],
+  summary: readonly Summary[],
+): TurnsRatios | undefined {
+  if (measured.some(({ runs }) => runs[0].processorSeconds === undefined)) return undefined;
+  const ratio = (comparison: ComparisonName) => {
+    const baseline = summary.find((one) => one.comparison === comparison && one.isBaseline)!;
+    const perToken = (name: string) => {
+      const { runs } = measured.find((one) => one.comparison === comparison && one.implementation.name === name)!;
+      return median(runs.map(({ processorSeconds = 0, tokens }) => processorSeconds / tokens));
+    };
+    return Math.round((perToken(baseline.name) / perToken("Ludus")) * 1000) / 1000;
+  };
+  return { turns_vs_trl: ratio("grpo step 64x4 turns"), grpo_step_vs_trl: ratio("grpo step 64x(32+≤128)") };
+}
+
 export function summariseSteps(measured: readonly Measured[]): StepSummary[] {
   return measured
     .filter(({ comparison }) => comparison === "grpo step 64x4 turns")
@@ -47,6 +69,8 @@ export function summariseSteps(measured: readonly Measured[]): StepSummary[] {
       name: implementation.name,
       counts: medians(runs, "counts"),
       stages: medians(runs, "stages"),
+      processorSeconds:
+        runs[0].processorSeconds === undefined ? undefined : median(runs.map((run) => run.processorSeconds ?? 0)),
     }));
 }
 

@@ -14,7 +14,7 @@ import { parseRoundsOptions } from "../rounds-options.ts";
 import { textTable } from "../table.ts";
 import { makeAgent } from "./make-agent.ts";
 import { countTable, stageTable, turnsMarkdown, turnsPlot } from "./report.ts";
-import { checkSameWork, summariseSteps, type TurnsResults, turnsRatios } from "./results.ts";
+import { checkSameWork, summariseSteps, type TurnsResults, turnsProcessorRatios, turnsRatios } from "./results.ts";
 import { makeSearchWorld } from "./search-env.ts";
 import { temperature, turns, turnsComparison, turnTokens } from "./workload.ts";
 
@@ -24,7 +24,7 @@ about a minute, until it calls its tool in every turn. Writes bench/results/turn
 
 Usage: npm run bench -- turns [options]
 
-  --rounds <n>  how often everyone runs, besides three rounds to warm up; 5 by default
+  --rounds <n>  how often everyone runs, besides up to three rounds to warm up; 5 by default
   --json        print the two ratios as one JSON object instead of the tables
 
 Example:
@@ -71,6 +71,7 @@ async function measureTurns(args: readonly string[], rounds: number, context: Be
       rounds,
       coresOfOthers,
       ratios: turnsRatios(summary),
+      processorRatios: turnsProcessorRatios(measured, summary),
       summary,
       steps,
       measured,
