@@ -43,7 +43,6 @@ def serve_steps(workload, variant, protocol, versions, *, rows, reward, tokenize
             max_steps=1000,
             shuffle_dataset=False,
             cache_implementation="static" if variant == "static-cache" else None,
-            use_transformers_continuous_batching=variant == "continuous-batching",
             use_cpu=True,
             bf16=False,
             gradient_checkpointing=False,

@@ -56,7 +56,7 @@ export type Workload = z.infer<typeof Workload>;
 export type WorkloadOf<Kind extends Workload["kind"]> = Extract<Workload, { kind: Kind }>;
 
 /** How a child computes it; each child knows some of them, and all know "default". */
-const Variant = z.enum(["default", "compiled", "static-cache", "static-cache-compiled", "continuous-batching"]);
+const Variant = z.enum(["default", "compiled", "static-cache", "static-cache-compiled"]);
 export type Variant = z.infer<typeof Variant>;
 
 export const Request = z.discriminatedUnion("do", [
