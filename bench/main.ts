@@ -13,9 +13,11 @@ import { promptsBenchmark } from "./prompts/prompts.ts";
 import { quickstartBenchmark } from "./quickstart/quickstart.ts";
 import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
+import { turnsBenchmark } from "./turns/turns.ts";
 
 const benchmarks: readonly Benchmark[] = [
   engineBenchmark,
+  turnsBenchmark,
   scalingBenchmark,
   rolloutsBenchmark,
   promptsBenchmark,

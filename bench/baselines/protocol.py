@@ -32,8 +32,9 @@ class Protocol:
     def ready(self, versions):
         self._reply({"versions": versions})
 
-    def done(self, seconds, tokens, check=None):
-        self._reply({"seconds": seconds, "tokens": tokens} | ({} if check is None else {"check": check}))
+    def done(self, seconds, tokens, **more):
+        """`more`: check, counts, stages."""
+        self._reply({"seconds": seconds, "tokens": tokens} | more)
 
     def fail(self, message):
         self._reply({"error": message})

@@ -10,8 +10,14 @@ from generate import serve_sample
 from grpo_step import serve_grpo_step
 from protocol import Protocol
 from train import serve_train
+from turns_step import serve_turns_step
 
-serve_workload = {"train": serve_train, "sample": serve_sample, "grpo-step": serve_grpo_step}
+serve_workload = {
+    "train": serve_train,
+    "sample": serve_sample,
+    "grpo-step": serve_grpo_step,
+    "turns-step": serve_turns_step,
+}
 versions = {"python": python_version()} | {name: version(name) for name in ("torch", "transformers", "trl")}
 
 

@@ -30,4 +30,4 @@ def serve_train(workload, variant, protocol, versions):
         start = time.perf_counter()
         loss(model, inputs, targets, derivatives).backward()
         seconds = time.perf_counter() - start
-        protocol.done(seconds, inputs.numel(), gradient_norm(model))
+        protocol.done(seconds, inputs.numel(), check=gradient_norm(model))

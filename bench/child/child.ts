@@ -59,7 +59,8 @@ async function watchOthers(pid: number | undefined, run: () => Promise<Run>): Pr
   const done = await run();
   const [after, seconds] = [read(), (performance.now() - start) / 1000];
   if (before === undefined || after === undefined) return done;
-  return { ...done, coresOfOthers: coresOfOthers(before, after, seconds) };
+  const processorSeconds = after.process - before.process;
+  return { ...done, coresOfOthers: coresOfOthers(before, after, seconds), processorSeconds };
 }
 
 function endGroup(child: ChildProcess): void {

@@ -28,6 +28,25 @@ const Workload = z.discriminatedUnion("kind", [
     prompts: z.array(z.string()),
     groupSize: z.number(),
     maxTokens: z.number(),
+    temperature: z.number(),
+    learningRate: z.number(),
+    maxGradientNorm: z.number(),
+  }),
+  z.object({
+    kind: z.literal("turns-step"),
+    model: Model,
+    /** Taken in turn, `tasksPerStep` a step. */
+    tasks: z.array(z.object({ question: z.string(), queries: z.array(z.string()) })),
+    /** What the tool answers, by query; anything else finds nothing. */
+    facts: z.record(z.string(), z.string()),
+    tasksPerStep: z.number(),
+    groupSize: z.number(),
+    turns: z.number(),
+    /** New tokens of a turn at most. */
+    turnTokens: z.number(),
+    /** Of all turns with what the tool answered between them, at most. */
+    maxCompletionTokens: z.number(),
+    temperature: z.number(),
     learningRate: z.number(),
     maxGradientNorm: z.number(),
   }),
@@ -55,6 +74,10 @@ export const Run = z.object({
   tokens: z.number(),
   /** A number that must be the same on both sides, where there is one: training gives the norm of the gradient. */
   check: z.number().optional(),
+  /** What was done, for work that a policy decides on: it must be about the same on both sides. */
+  counts: z.record(z.string(), z.number()).optional(),
+  /** Seconds by stage, where they are known. */
+  stages: z.record(z.string(), z.number()).optional(),
 });
 export type Run = z.infer<typeof Run>;
 
@@ -62,6 +85,8 @@ export type Run = z.infer<typeof Run>;
 export interface TimedRun extends Run {
   /** How many cores other processes kept busy meanwhile: near 0 where a time can be trusted. */
   coresOfOthers?: number;
+  /** Of the child and all its threads: others in the way change it far less than they change `seconds`. */
+  processorSeconds?: number;
 }
 
 export const Reply = z.union([Ready, Run, z.object({ error: z.string() })]);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { findPython } from "../../scripts/find-python.ts";
+import { LudusError } from "../../src/errors.ts";
 import type { BenchmarkContext } from "../benchmark.ts";
 import { type Child, startChild } from "./child.ts";
 
@@ -25,4 +26,15 @@ export function startPython(python: string, { root, signal }: BenchmarkContext, 
 /** The Python of the parity suites. */
 export function pythonFor({ root }: BenchmarkContext): ReturnType<typeof findPython> {
   return findPython(root, process.env.LUDUS_PYTHON || undefined);
+}
+
+/** Where a benchmark has nothing to say without baselines. */
+export function requirePython(context: BenchmarkContext): string {
+  const search = pythonFor(context);
+  if (search.found) return search.python;
+  throw new LudusError("no-python", {
+    got: search.reason,
+    expected: "a Python with torch, transformers and trl, for the baselines",
+    hint: "Run scripts/setup-python.sh once, or set LUDUS_PYTHON.",
+  });
 }

@@ -11,7 +11,12 @@ export interface Comparison {
   implementations: readonly Implementation[];
 }
 
-export type ComparisonName = "train 16x128" | "train 64x160" | "sample 64x(32+128)" | "grpo step 64x(32+≤128)";
+export type ComparisonName =
+  | "train 16x128"
+  | "train 64x160"
+  | "sample 64x(32+128)"
+  | "grpo step 64x(32+≤128)"
+  | "grpo step 64x4 turns";
 
 export interface Implementation {
   name: string;
@@ -35,7 +40,7 @@ const samplers: readonly Implementation[] = [
   { name: "generate, static cache, torch.compile", role: "extra", variant: "static-cache-compiled" },
 ];
 
-const policyTrainers: readonly Implementation[] = [
+export const policyTrainers: readonly Implementation[] = [
   ludus,
   { name: "TRL GRPOTrainer", role: "baseline", variant: "default" },
   { name: "TRL GRPOTrainer, static cache", role: "baseline", variant: "static-cache" },
@@ -56,19 +61,25 @@ export function makeComparisons(model: { folder: string; vocabularySize: number 
     prompts_B_T: randomTokens_B_T(rng, 64, 32, vocabularySize),
     newTokens: 128,
   };
-  const grpoStep: Workload = {
+  return [
+    { name: "train 16x128", workload: train(16, 128), repetitions: 8, implementations: trainers },
+    { name: "train 64x160", workload: train(64, 160), repetitions: 3, implementations: trainers },
+    { name: "sample 64x(32+128)", workload: sample, repetitions: 2, implementations: samplers },
+    grpoStepComparison(folder),
+  ];
+}
+
+/** Completions of one turn, in whole steps of training. */
+export function grpoStepComparison(folder: string): Comparison {
+  const workload: Workload = {
     kind: "grpo-step",
     model: { folder },
     prompts: [..."abcdefgh"].map((letter) => letter.repeat(32)),
     groupSize: 8,
     maxTokens: 128,
+    temperature: 1,
     learningRate: 1e-4,
     maxGradientNorm: 1,
   };
-  return [
-    { name: "train 16x128", workload: train(16, 128), repetitions: 8, implementations: trainers },
-    { name: "train 64x160", workload: train(64, 160), repetitions: 3, implementations: trainers },
-    { name: "sample 64x(32+128)", workload: sample, repetitions: 2, implementations: samplers },
-    { name: "grpo step 64x(32+≤128)", workload: grpoStep, repetitions: 2, implementations: policyTrainers },
-  ];
+  return { name: "grpo step 64x(32+≤128)", workload, repetitions: 2, implementations: policyTrainers };
 }

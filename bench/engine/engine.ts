@@ -1,12 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { LudusError } from "../../src/errors.ts";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
-import { pythonFor } from "../child/start.ts";
+import { requirePython } from "../child/start.ts";
 import { meanCoresOfOthers } from "../rate.ts";
+import { parseRoundsOptions } from "../rounds-options.ts";
 import { textTable } from "../table.ts";
 import { makeComparisons } from "./comparisons.ts";
 import { makeModel } from "./make-model.ts";
@@ -19,28 +18,23 @@ sampling, a whole GRPO step, and the peak memory of each. Writes bench/results/e
 
 Usage: npm run bench -- engine [options]
 
-  --rounds <n>  how often everyone runs, besides three rounds to warm up; 5 by default
+  --rounds <n>  how often everyone runs, besides up to three rounds to warm up; 5 by default
   --json        print the three ratios as one JSON object instead of the table
 
 Example:
   npm run bench -- engine --rounds 3
 `;
 
-interface EngineOptions {
-  rounds: number;
-  json: boolean;
-}
-
 export const engineBenchmark: Benchmark = {
   name: "engine",
   summary: "training, sampling and a GRPO step beside PyTorch, transformers and TRL",
   help,
   async run(args, context) {
-    const options = parseOptions(args);
-    const results = await measureEngine(args, options, context);
+    const { rounds, json } = parseRoundsOptions("engine", args);
+    const results = await measureEngine(args, rounds, context);
     writeResults(results, context.root);
     const { about, versions, summary, ratios, coresOfOthers } = results;
-    if (options.json) console.log(JSON.stringify(ratios));
+    if (json) console.log(JSON.stringify(ratios));
     else
       console.log(
         `\n${textTable(engineTable(summary))}\n\n${engineNotes}\n${aboutLine(about, versions, coresOfOthers)}`,
@@ -48,46 +42,19 @@ export const engineBenchmark: Benchmark = {
   },
 };
 
-function parseOptions(args: readonly string[]): EngineOptions {
-  const fail = (got: string) =>
-    new LudusError("bad-option", {
-      got,
-      expected: "--rounds <n> or --json",
-      hint: "See npm run bench -- engine --help.",
-    });
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { rounds: { type: "string", default: "5" }, json: { type: "boolean", default: false } },
-    });
-    const rounds = Number(values.rounds);
-    if (!Number.isInteger(rounds) || rounds < 1) throw fail(`--rounds ${values.rounds}`);
-    return { rounds, json: values.json };
-  } catch (error) {
-    throw error instanceof LudusError ? error : fail(args.join(" "));
-  }
-}
-
 async function measureEngine(
   args: readonly string[],
-  { rounds }: EngineOptions,
+  rounds: number,
   context: BenchmarkContext,
 ): Promise<EngineResults> {
-  const search = pythonFor(context);
-  if (!search.found) {
-    throw new LudusError("no-python", {
-      got: search.reason,
-      expected: "a Python with torch, transformers and trl, for the baselines",
-      hint: "Run scripts/setup-python.sh once, or set LUDUS_PYTHON.",
-    });
-  }
+  const python = requirePython(context);
   const about = aboutRun("engine", args, context.root);
   const warning = busyWarning(about);
   if (warning !== undefined) context.progress(warning);
   const scratch = mkdtempSync(join(tmpdir(), "ludus-bench-"));
   try {
     const model = await makeModel(scratch);
-    const measured = await measure(makeComparisons(model), { ...context, rounds, python: search.python });
+    const measured = await measure(makeComparisons(model), { ...context, rounds, python });
     checkSameNumbers(measured);
     const summary = summarise(measured);
     const versions = Object.assign({}, ...measured.map((one) => one.versions));

@@ -24,7 +24,7 @@ interface Running extends Measured {
   repetitions: number;
 }
 
-/** Just-in-time compilers need a few rounds until they have seen enough; the same number for everyone. */
+/** Just-in-time compilers need a few rounds until they have seen enough; the same number for everyone, and no more than are measured. */
 const warmUpRounds = 3;
 
 /** Compilers and thread pools of the last implementation come to rest before the next is timed. */
@@ -48,7 +48,7 @@ export async function measure(
         all.push(await startImplementation(child, comparison, implementation));
       }
     }
-    for (let round = 1 - warmUpRounds; round <= rounds; round++) {
+    for (let round = 1 - Math.min(warmUpRounds, rounds); round <= rounds; round++) {
       // forth and back, so that nobody always runs after the same one
       for (const one of round % 2 === 0 ? all : all.toReversed()) {
         await pause(restMs, undefined, { signal: context.signal });

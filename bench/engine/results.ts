@@ -62,15 +62,17 @@ export function summarise(measured: readonly Measured[]): Summary[] {
 }
 
 export function engineRatios(summary: readonly Summary[]): EngineRatios {
-  const ratio = (name: ComparisonName) => {
-    const { ludusSpeed } = summary.find(({ comparison, isBaseline }) => comparison === name && isBaseline)!;
-    return Math.round(ludusSpeed * 1000) / 1000;
-  };
   return {
-    train_vs_torch: ratio("train 16x128"),
-    sample_vs_generate: ratio("sample 64x(32+128)"),
-    grpo_step_vs_trl: ratio("grpo step 64x(32+≤128)"),
+    train_vs_torch: ratioOf(summary, "train 16x128"),
+    sample_vs_generate: ratioOf(summary, "sample 64x(32+128)"),
+    grpo_step_vs_trl: ratioOf(summary, "grpo step 64x(32+≤128)"),
   };
+}
+
+/** Of Ludus against the fastest baseline of a comparison. */
+export function ratioOf(summary: readonly Summary[], name: ComparisonName): number {
+  const { ludusSpeed } = summary.find(({ comparison, isBaseline }) => comparison === name && isBaseline)!;
+  return Math.round(ludusSpeed * 1000) / 1000;
 }
 
 /** Both sides must have computed the same, or a ratio of their times means nothing. */

@@ -8,6 +8,7 @@ import { prepareGrpoStep } from "./grpo-step.ts";
 import type { Prepared } from "./prepared.ts";
 import { prepareSample } from "./sample.ts";
 import { prepareTrain } from "./train.ts";
+import { prepareTurnsStep } from "./turns-step.ts";
 
 const onnxRuntime: { version: string } = JSON.parse(
   readFileSync(new URL("../../node_modules/onnxruntime-node/package.json", import.meta.url), "utf8"),
@@ -22,6 +23,8 @@ async function prepare(workload: Workload, threads: number): Promise<Prepared> {
       return await prepareSample(workload, threads);
     case "grpo-step":
       return await prepareGrpoStep(workload, threads);
+    case "turns-step":
+      return await prepareTurnsStep(workload, threads);
     case "gemm":
       return await prepareGemm(workload, threads);
     default:

@@ -137,6 +137,34 @@ describe("turn by turn", () => {
   });
 });
 
+describe("rendering", () => {
+  const tool: ToolSpec = { name: "search", description: "Finds facts", parameters: { type: "object" } };
+  const ask = (content: string): Message[] => [{ role: "user", content }];
+
+  test("a beginning that was rendered before is not rendered again, whoever changed the tokens of the first", () => {
+    let encoded = 0;
+    const counting: Tokenizer = {
+      ...tokenizer,
+      encode(...given) {
+        encoded++;
+        return tokenizer.encode(...given);
+      },
+    };
+    const renderer = chatRenderer({ tokenizer: counting });
+    const fresh = chatRenderer({ tokenizer });
+    const first = renderer.start(ask("Hi"), [tool]);
+    const before = encoded;
+    first.fill(0);
+    expect(renderer.start(ask("Hi"), [tool])).toEqual(fresh.start(ask("Hi"), [tool]));
+    expect(encoded).toBe(before);
+    expect(renderer.start(ask("Hi"), [])).toEqual(fresh.start(ask("Hi"), []));
+    expect(renderer.start(ask("Ho"), [tool])).toEqual(fresh.start(ask("Ho"), [tool]));
+    expect(renderer.start(ask("Hi"), [{ ...tool, name: "find" }])).toEqual(
+      fresh.start(ask("Hi"), [{ ...tool, name: "find" }]),
+    );
+  });
+});
+
 describe("ends of turns", () => {
   const ids = (own: Tokenizer, ...texts: string[]) => texts.map((text) => own.controlTokens.get(text));
 

@@ -38,12 +38,16 @@ export function chatRenderer(options: ChatRendererOptions): Renderer {
   const end = turnEnd(tokenizer, suffix);
   const chat = (messages: readonly Message[]) => chatMessages(messages, suffix.hasToolTurns);
   const after = remember((messages: readonly Message[]) => suffix.after(chat(messages), true));
+  // all attempts of a group begin with the same words
+  const first = remember((messages: readonly Message[], tools: readonly ToolSpec[]) => {
+    const given = tools.length === 0 ? {} : { tools: tools.map(chatTool) };
+    return encodeChat({ ...options, template, messages: chat(messages), ...given, addGenerationPrompt: true });
+  });
   return {
     stopTokens: end.stopTokens,
     start(messages, tools) {
       if (tools.length > 0) checkToolsAreTold(template);
-      const given = tools.length === 0 ? {} : { tools: tools.map(chatTool) };
-      return encodeChat({ ...options, template, messages: chat(messages), ...given, addGenerationPrompt: true });
+      return first(messages, tools).slice();
     },
     next(messages, { ended }) {
       const tokens = after(messages);
@@ -140,11 +144,11 @@ function chatMessages(messages: readonly Message[], hasToolTurns: boolean): Chat
 const remembered = 1024;
 
 /** Environments repeat observations, and rendering a template costs far more than a lookup. */
-function remember(make: (messages: readonly Message[]) => Int32Array): (messages: readonly Message[]) => Int32Array {
+function remember<Given extends readonly unknown[]>(make: (...given: Given) => Int32Array) {
   const known = new Map<string, Int32Array>();
-  return (messages) => {
-    const key = JSON.stringify(messages);
-    const tokens = known.get(key) ?? make(messages);
+  return (...given: Given): Int32Array => {
+    const key = JSON.stringify(given);
+    const tokens = known.get(key) ?? make(...given);
     // least recently used: a Map keeps insertion order, so the first entry is evicted
     known.delete(key);
     known.set(key, tokens);

@@ -58,7 +58,8 @@ if triton is not None:
     @triton.jit
     def _squares(tensors, starts, sizes, xs, out, block: tl.constexpr, is_half: tl.constexpr, is_aligned: tl.constexpr):
         row, column, is_inside = _place(tensors, starts, sizes, block, is_aligned)
-        x = tl.load(_at(xs, row, is_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32)
+        # squares of what float32 holds may be beyond it
+        x = tl.load(_at(xs, row, is_half, is_aligned) + column, mask=is_inside, other=0.0).to(tl.float32).to(tl.float64)
         tl.store(out + tl.program_id(0), tl.sum(x * x, 0))
 
     @triton.jit
@@ -145,17 +146,17 @@ class Kernels:
         return outs
 
     def square_sum(self, tensors: list[Tensor]) -> Tensor:
-        """In float64: each block's sum is float32."""
+        """In float64."""
         total = torch.zeros((), dtype=torch.float64, device=tensors[0].device)
         for kind, (some,) in _by_kind([t.contiguous() for t in tensors]):
             blocks = _blocks(tuple(t.numel() for t in some), total.device)
             (table,), is_aligned = _addresses(total.device, some)
-            sums = torch.empty(blocks.count, device=total.device)
+            sums = torch.empty(blocks.count, device=total.device, dtype=torch.float64)
             _squares[(blocks.count,)](
                 blocks.tensors, blocks.starts, blocks.sizes, table, sums,
                 block=block_numbers, is_half=kind[0] == torch.bfloat16, is_aligned=is_aligned, num_warps=8,
             )  # fmt: skip
-            total += sums.sum(dtype=torch.float64)
+            total += sums.sum()
         return total
 
 
