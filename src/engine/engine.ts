@@ -42,10 +42,7 @@ export const policyWeights = "policy";
 export interface EngineInfo {
   readonly name: string;
   readonly device: string;
-  /**
-   * Whose code computes the model: "own" is the engine's; "transformers" is that of transformers, for models that the PyTorch engine
-   * does not compute itself, and slower. Absent where there is no model.
-   */
+  /** Whose code computes the model: the engine's, or transformers', which is slower. Absent where there is no model. */
   readonly implementation?: "own" | "transformers";
   readonly vocabularySize: number;
   readonly contextLength: number;

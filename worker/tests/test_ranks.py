@@ -11,8 +11,8 @@ from torch import nn
 
 from ludus_worker.distributed import Group, local, whole
 from ludus_worker.errors import LudusError
-from ludus_worker.protocol import messages
 from ludus_worker.multi_tensor import Plain
+from ludus_worker.protocol import messages
 from ludus_worker.ranks import Ranks, _summed
 
 

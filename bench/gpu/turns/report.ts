@@ -20,6 +20,8 @@ export interface CellResult {
 
 export interface TurnsResults {
   readonly about: AboutRun;
+  /** What a reader must know of this run before its figures. */
+  readonly note?: string;
   readonly device: string;
   readonly torch?: string;
   readonly transformers?: string;
@@ -49,7 +51,7 @@ const whole = (value: number | undefined) => (value === undefined ? "" : Math.ro
 const range = ([low, high]: readonly [number, number]) => (low === high ? `${low}` : `${low} to ${high}`);
 
 export function writeTurnsPage(root: string, results: TurnsResults): void {
-  const { about, device, torch, transformers, cells, rolloutSeconds } = results;
+  const { about, note, device, torch, transformers, cells, rolloutSeconds } = results;
   const figures = summary(results);
   const rows = cells.map((cell) => {
     const { model, rollouts, kind, fresh, observation, seconds, gpuBusy, generate, recompute } = cell;
@@ -65,7 +67,7 @@ export function writeTurnsPage(root: string, results: TurnsResults): void {
   const page = `# Many short turns on a GPU
 
 An agent's rollout is many short turns, not one long answer. \`${about.command}\`, ${about.date.slice(0, 10)}, ${device}, torch ${torch}, transformers ${transformers}; every
-round is in [bench/results/gpu-turns.json](../../bench/results/gpu-turns.json).
+round is in [bench/results/gpu-turns.json](../../bench/results/gpu-turns.json).${note === undefined ? "" : `\n\n**${note}**`}
 
 | | |
 |---|--:|
@@ -75,7 +77,7 @@ round is in [bench/results/gpu-turns.json](../../bench/results/gpu-turns.json).
 | rollouts of a training step: 512 of search-QA, 25M parameters, environment, renderer and all | ${number(figures.rollout_step_s_512x25M, 3)} s |
 
 Every rollout has a prompt of 64 tokens and four turns. TypeScript drives the engine: each turn is one \`engine.sample\` with the whole history, whose KV cache is found by the rollout's name.
-Weights are random, bfloat16. "25M" has ${"8 layers of width 512 and a vocabulary of 512"}; "0.5B" has the shape of Qwen2.5-0.5B.
+Weights are random, bfloat16. "25M" has 8 layers of width 512 and a vocabulary of 512; "0.5B" has the shape of Qwen2.5-0.5B.
 
 | model | rollouts | turns: new / observed tokens | seconds | rollouts/s | new tokens/s | share of a single turn | GPU busy | generate, tokens/s | recompute, tokens/s | times the faster |
 |---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|

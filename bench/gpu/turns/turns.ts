@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Engine } from "../../../src/engine/engine.ts";
@@ -27,6 +27,7 @@ Usage: npm run bench -- gpu-turns [options]
   --rollouts <ns>   64,512,2048 by default; more than 512 with turns of mixed lengths only, without transformers
   --skip-baselines  leave transformers out
   --skip-learning   leave out the steps of a training run
+  --page            only write the page again from bench/results/gpu-turns.json
   --json            print the four figures as one JSON object on the last line
 
 Example:
@@ -53,9 +54,16 @@ export const gpuTurnsBenchmark: Benchmark = {
         rollouts: { type: "string" },
         "skip-baselines": { type: "boolean", default: false },
         "skip-learning": { type: "boolean", default: false },
+        page: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
       },
     });
+    if (values.page) {
+      const kept = JSON.parse(readFileSync(join(context.root, "bench/results/gpu-turns.json"), "utf8")) as TurnsResults;
+      writeTurnsPage(context.root, kept);
+      console.log(JSON.stringify(summary(kept)));
+      return;
+    }
     const onGpu = values.device.startsWith("cuda");
     const about = aboutRun("gpu-turns", args, context.root);
     const counts = (values.rollouts ?? (onGpu ? "64,512,2048" : "8")).split(",").map(Number);
