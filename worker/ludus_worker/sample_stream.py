@@ -154,19 +154,20 @@ class SampleStream:
     def _finish(self, number: int, result: ActiveRequest | Exception) -> None:
         self.here.pop(number, None)
         if isinstance(result, Exception):
-            self._put(messages.NumberedReply(number=number, error_json=json.dumps(details_of("Sample", result))))
+            self.replies.append(messages.NumberedReply(number=number, error_json=json.dumps(details_of("Sample", result))))
         elif result.needs_logits:
-            self._put(messages.NumberedReply(number=number, reply=reply_of(result)))
+            self.replies.append(messages.NumberedReply(number=number, reply=reply_of(result)))
         else:
-            self._put((number, result))
+            self.replies.append((number, result))
 
     async def _ask(self, call: Callable, number: int, request: Request) -> None:
         try:
-            self._put(messages.NumberedReply(number=number, reply=await call("Sample", message_of(request))))
+            self.replies.append(messages.NumberedReply(number=number, reply=await call("Sample", message_of(request))))
         except Exception as error:
             self._finish(number, error)
         finally:
             self.there.pop(number, None)
+            self.woken.set()
 
     async def _release(self, call: Callable, rollout: str) -> None:
         try:
@@ -180,10 +181,10 @@ class SampleStream:
                 self.there[number].cancel()
         self.post(lambda: [self.engine().sampler.abort(self.here.pop(n)) for n in numbers if n in self.here])
 
-    def _put(self, reply) -> None:
-        # from either thread; the first reply of a message wakes the stream
-        self.replies.append(reply)
-        if not self.is_waking:
+    def flush(self) -> None:
+        """On the compute thread, after each of its calls and steps. Waking the stream for every reply would hand over the interpreter
+        in the middle of a step."""
+        if self.replies and not self.is_waking:
             self.is_waking = True
             self.loop.call_soon_threadsafe(self.woken.set)
 

@@ -44,6 +44,8 @@ class ComputeThread:
     def __init__(self) -> None:
         self.engine: Engine | None = None
         self.calls: queue.Queue[Callable[[], None]] = queue.Queue()
+        #: Called after each call and step: what they have finished is sent together.
+        self.flushes: set[Callable[[], None]] = set()
         threading.Thread(target=self._run, name="compute", daemon=True).start()
 
     def post(self, call: Callable[[], None]) -> None:
@@ -75,6 +77,7 @@ class ComputeThread:
                 call = self.calls.get(block=not busy or gathers, timeout=next_request if gathers else None)
             except queue.Empty:
                 self._sample()
+                self._flush()
                 gathering_since = time.monotonic()
                 continue
             if not busy:
@@ -84,6 +87,11 @@ class ComputeThread:
             except Exception:
                 # nobody awaits a posted call, and without this thread every later one would wait forever
                 log.error("a call failed\n%s", traceback.format_exc())
+            self._flush()
+
+    def _flush(self) -> None:
+        for flush in tuple(self.flushes):
+            flush()
 
     def _sample(self) -> None:
         try:
@@ -130,6 +138,7 @@ class Service:
     async def _sample_many(self, batches, context: grpc.aio.ServicerContext):
         metadata = dict(context.invocation_metadata() or ())
         stream = SampleStream(self.compute.post, lambda: self.compute.engine, self.ranks.for_sample)
+        self.compute.flushes.add(stream.flush)
 
         async def read() -> None:
             try:
@@ -152,6 +161,7 @@ class Service:
         finally:
             if reader is not None:
                 reader.cancel()
+            self.compute.flushes.discard(stream.flush)
             stream.close()
 
     def has_token(self, metadata: dict[str, str]) -> bool:
