@@ -63,7 +63,8 @@ export function writeTurnsPage(root: string, results: TurnsResults): void {
       ...[whole(generate), whole(recompute), generate === undefined ? "" : versusGenerate(cell).toFixed(1)],
     ].join(" | ");
   });
-  const number = (value: number | null, digits: number) => (value === null ? "not measured" : value.toFixed(digits));
+  const number = (value: number | null, digits: number, unit = "") =>
+    value === null ? "not measured" : `${value.toFixed(digits)}${unit}`;
   const page = `# Many short turns on a GPU
 
 An agent's rollout is many short turns, not one long answer. \`${about.command}\`, ${about.date.slice(0, 10)}, ${device}, torch ${torch}, transformers ${transformers}; every
@@ -73,8 +74,8 @@ round is in [bench/results/gpu-turns.json](../../bench/results/gpu-turns.json).$
 |---|--:|
 | new tokens per second, as a share of as many in a single turn (median of all rows) | ${number(figures.turns_share_of_decode, 2)} |
 | share of time in which the GPU computes (median) | ${number(figures.gpu_busy, 2)} |
-| against \`generate\` turn by turn (median of the rows that have it) | ${number(figures.turns_vs_generate, 1)} times |
-| rollouts of a training step: 512 of search-QA, 25M parameters, environment, renderer and all | ${number(figures.rollout_step_s_512x25M, 3)} s |
+| against \`generate\` turn by turn (median of the rows that have it) | ${number(figures.turns_vs_generate, 1, " times")} |
+| rollouts of a training step: 512 of search-QA, 25M parameters, environment, renderer and all | ${number(figures.rollout_step_s_512x25M, 3, " s")} |
 
 Every rollout has a prompt of 64 tokens and four turns. TypeScript drives the engine: each turn is one \`engine.sample\` with the whole history, whose KV cache is found by the rollout's name.
 Weights are random, bfloat16. "25M" has 8 layers of width 512 and a vocabulary of 512; "0.5B" has the shape of Qwen2.5-0.5B.
@@ -86,7 +87,7 @@ ${rows.map((row) => `| ${row} |`).join("\n")}
 - **share of a single turn**: the same prompts with as many new tokens, in one turn and without observations. The rest goes to what turns add: prefilling observations, longer histories to attend to, and the way to the
   environment and back.
 - **GPU busy**: the share of time in which a kernel is running, as the driver reports it, over one and a half seconds and more.
-- **generate** keeps its KV cache from turn to turn where all rows have equal lengths; where they vary it gets the whole history, padded. **recompute** gives it the whole history always. Neither was run with 2,048 rollouts.
+- **generate** keeps its KV cache from turn to turn where all rows have equal lengths; where they vary it gets the whole history, padded. **recompute** gives it the whole history always. One round each after a short warm-up, and none with 2,048 rollouts.
 ${rolloutSeconds.length === 0 ? "" : `- The training run is that of \`npm run bench -- gpu-learn --only search-qa\`: ${rolloutSeconds.length} steps, rollouts of one step from ${Math.min(...rolloutSeconds).toFixed(3)} to ${Math.max(...rolloutSeconds).toFixed(3)} s, the first ones with CUDA graphs to record.\n`}`;
   writeFileSync(join(root, "docs/results/gpu-turns.md"), page);
 }
