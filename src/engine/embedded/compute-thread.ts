@@ -13,7 +13,6 @@ import { addressableBytes, KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, kernelShape } from "./kernels/kernel-shape.ts";
 import { Kernels } from "./kernels/kernels.ts";
 import { PackedWeights } from "./kernels/packed-weights.ts";
-import { cacheShare } from "./processor-cache.ts";
 import { type Rotation, rotationOf } from "./rotation.ts";
 import { maxStepTokens, Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession, takesSharedMemory } from "./session.ts";
@@ -43,10 +42,10 @@ type Shared = Float32Array<SharedArrayBuffer>;
 
 /**
  * KV cache of a decode group, so that it stays in a core's share of the processor's cache beside the weights: of 2 to 12 MiB, 3 were fastest on a
- * processor with 4 MiB per core. Where the share is larger, half of it. Larger models read their weights from memory at each step, so more rows a
+ * processor with 4 MiB per core, and faster than 8 on one with 16. Larger models read their weights from memory at each step, so more rows a
  * step are better; the same goes for sessions, whose calls cost the same for few rows.
  */
-const decodeGroupBytes = Math.max(3 * 2 ** 20, (cacheShare() ?? 0) / 2);
+const decodeGroupBytes = 3 * 2 ** 20;
 const cachedWeightBytes = 6 * 2 ** 20;
 /** Room for this many sets of weights, or half of all, is kept free of KV cache in the memory that kernels can address. */
 const reservedSets = 16;
