@@ -73,6 +73,10 @@ async function runUntilStopped(benchmark: Benchmark, args: readonly string[]): P
       progress("stopped; what had not ended was not written");
       return 130;
     }
+    if (error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) {
+      progress(`${error.message}\nSee npm run bench -- ${benchmark.name} --help.`);
+      return 2;
+    }
     if (!(error instanceof LudusError)) throw error;
     progress(error.message);
     return 1;

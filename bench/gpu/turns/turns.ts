@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import type { Engine } from "../../../src/engine/engine.ts";
 import { parseModelConfig } from "../../../src/engine/model/model-config.ts";
 import { torch } from "../../../src/engine/torch/torch.ts";
+import { LudusError } from "../../../src/errors.ts";
 import { aboutRun } from "../../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../../benchmark.ts";
 import { median } from "../../statistics.ts";
@@ -71,6 +72,12 @@ export const gpuTurnsBenchmark: Benchmark = {
     let versions: Pick<TurnsResults, "device" | "torch" | "transformers"> = { device: values.device };
     for (const model of (values.models ?? (onGpu ? "25M,0.5B" : "small")).split(",")) {
       const config = named[model as keyof typeof named];
+      if (config === undefined) {
+        throw new LudusError("bad-option", {
+          got: `--models ${model}`,
+          expected: `some of ${Object.keys(named).join(",")}`,
+        });
+      }
       const wanted = counts.flatMap((rollouts) =>
         kinds
           .filter(({ name }) => rollouts <= mostBaselineRollouts || name === "mixed")
@@ -124,8 +131,15 @@ async function measureModel(
           `${(play.rate / single.rate).toFixed(2)} of a single turn, busy ${gpuBusy?.toFixed(2)}`,
       );
       results.push({
-        ...{ model, rollouts, kind: kind.name, fresh: kind.fresh, observation: kind.observation },
-        ...{ seconds: play.seconds, tokensPerSecond: play.rate, singleTokensPerSecond: single.rate, gpuBusy },
+        model,
+        rollouts,
+        kind: kind.name,
+        fresh: kind.fresh,
+        observation: kind.observation,
+        seconds: play.seconds,
+        tokensPerSecond: play.rate,
+        singleTokensPerSecond: single.rate,
+        gpuBusy,
       });
     }
     return results;
