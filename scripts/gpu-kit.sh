@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 kit=.scratch/gpu/kit.tar.xz
 python_version=3.12
-limit=$((42 * 1024 * 1024))
+limit=$((60 * 1024 * 1024))
 mode=make
 
 help() {
@@ -35,12 +35,12 @@ fail() {
   exit 1
 }
 
-# Packages that "npm install ludus" installs, without the embedded engine's: the PyTorch engine does not load it.
+# Packages that "npm install ludus" installs; of the embedded engine's libraries only those for Linux on x64.
 packages() {
   node_modules/node/bin/node -p 'Object.entries(require("./package-lock.json").packages)
     .filter(([path, { dev, devOptional, peer, link }]) => path.startsWith("node_modules/") && !dev && !devOptional && !peer && !link)
     .map(([path]) => path.slice("node_modules/".length))
-    .filter((name) => !name.startsWith("onnxruntime-") && !name.includes("/node_modules/"))
+    .filter((name) => !name.includes("/node_modules/"))
     .join("\n")'
 }
 
@@ -59,6 +59,8 @@ make() {
   packages >"$work/packages"
   # only what runs: no declarations, sources, maps or documents
   tar -c -C node_modules --exclude='*.d.ts' --exclude='*.d.[cm]ts' --exclude='*.ts' --exclude='*.map' --exclude='*.md' \
+    --exclude='onnxruntime-*/bin/*/darwin' --exclude='onnxruntime-*/bin/*/win32' --exclude='onnxruntime-*/bin/*/linux/arm64' \
+    --exclude='onnxruntime-web' \
     --files-from="$work/packages" | tar -x -C "$work/node_modules"
   rm "$work/packages"
 
