@@ -80,6 +80,12 @@ describe("a demonstration", () => {
     expect(nothing.trajectories[0].turns.map(({ text }) => text)).toEqual(Array(12).fill(""));
   });
 
+  test("cannot be noisy where nothing is listed to be said at random", async () => {
+    const { actions: _actions, ...silent } = walk();
+    const noisy = demonstrate(silent, (await show()).task, renderContext, { id: "d", seed: 1, noise: 0.5 });
+    await expect(noisy).rejects.toThrow(/option-without-effect.*noise 0\.5.*`actions`/s);
+  });
+
   test("by an expert that breaks is not to be learned from", async () => {
     const expert = () => {
       throw new Error("lost the map");

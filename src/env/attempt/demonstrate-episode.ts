@@ -1,3 +1,4 @@
+import { LudusError } from "../../errors.ts";
 import { createRng, type Rng } from "../../random.ts";
 import type { PlayedRollout, RenderContext } from "../../rollout/rollout.ts";
 import { scriptedSpeaker } from "../../rollout/speaker.ts";
@@ -16,6 +17,13 @@ export function demonstrateEpisode<Data, State>(
 ): Promise<PlayedRollout<Data>> {
   const rng = createRng(options.seed);
   const { noise = 0 } = options;
+  if (noise > 0 && env.actions === undefined) {
+    throw new LudusError("option-without-effect", {
+      got: `demonstrations of ${env.name} with noise ${noise}, which has no effect there: it does not list what may be said`,
+      expected: "noise 0, or an environment with `actions`",
+      hint: "Add `actions` to the environment: it returns what may be said now, or some of it drawn with the context's rng.",
+    });
+  }
   const speaker = scriptedSpeaker(renderContext.renderer, (episode: Episode) => nextWords(episode, rng, noise));
   return playEpisode(env, task, renderContext, options, speaker);
 }

@@ -94,6 +94,7 @@ export function bandit(options: Partial<BanditOptions> = {}): Env<BanditTask, Ba
     },
     score: ({ task, state }) => makeScore({ outcome: state.paid }, state.pulled === task.high),
     expert: ({ task }) => task.high,
+    actions: ({ task }) => task.names,
     limits: { turns: 1, turnTokens: style === "tags" ? 256 : 16 },
     format: style === "tags" ? thinkAnswer() : plain(),
   });

@@ -76,6 +76,8 @@ export function countdown(options: Partial<CountdownOptions> = {}): Env<Countdow
     start: ({ task }) => ({ state: undefined, say: style === "tags" ? describe(task) : shorten(task) }),
     score: ({ task, answer }) => (answer.trim() === "" ? 0 : countdownScore(answer, task, scoring)),
     expert: ({ task: { numbers, target } }) => solveCountdown(numbers, target),
+    actions: ({ task: { numbers }, rng }) =>
+      Array.from({ length: drawnTerms }, () => joinAtRandom(numbers, chosen.operators, rng).text),
     limits: { turns: 1, turnTokens: style === "tags" ? 512 : mostCharacters(chosen) },
     format: style === "tags" ? thinkAnswer() : plain(),
   });
@@ -92,6 +94,8 @@ function checkOptions({ counts, maxNumber, minTarget, maxTarget, operators }: Co
 }
 
 const maxDraws = 100_000;
+/** Terms that are listed as what may be said: a random few of very many. */
+const drawnTerms = 8;
 
 function makeTask(rng: Rng, options: CountdownOptions): CountdownTask {
   const { counts, maxNumber, minTarget, maxTarget, operators } = options;

@@ -9,7 +9,7 @@ import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env, ExpertContext } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
 import { drawLake, type Lake, planOnIce, shortestPath, slide, slips } from "./frozen-lake-rules.ts";
-import { moves, readMoves, type Style, writeMoves } from "./moves.ts";
+import { drawMoves, moves, readMoves, type Style, writeMoves } from "./moves.ts";
 import { describeGame, describeReward, describeTurn, ragenSystem } from "./ragen-prompt.ts";
 
 export interface FrozenLakeOptions {
@@ -105,6 +105,7 @@ export function frozenLake(options: Partial<FrozenLakeOptions> = {}): Env<Frozen
     act: (context) => act(context, chosen, show),
     score: ({ state }) => (state.cells[state.position] === "G" ? 1 : 0),
     expert: (context) => advise(context, chosen),
+    actions: ({ rng }) => drawMoves(rng, chosen.actionsPerTurn, style),
     stateKey: (state) => draw(state, "compact", ""),
     limits: { turns, turnTokens, tokens: turns * turnTokens },
     format: style === "tags" ? thinkAnswer() : plain(),

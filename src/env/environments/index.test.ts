@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
+import { compactRenderer } from "../../policy/compact-renderer.ts";
+import { demonstrate } from "../../rollout/run-rollout.ts";
 import { checkEnv } from "../check-env.ts";
 import { shippedEnvs } from "./index.ts";
 
@@ -14,6 +17,24 @@ describe.each(Object.entries(shippedEnvs))("%s", (name, { make, description }) =
     expect(findings).toEqual([]);
     expect(episodes).toBeGreaterThan(50);
   });
+
+  test.each(["compact", "tags"] as const)(
+    "lists what may be said in %s style, so that demonstrations can be noisy",
+    async (style) => {
+      const env = make({ style });
+      const renderContext = {
+        renderer: compactRenderer({ tokenizer: byteTokenizer() }),
+        engine: { info: { contextLength: 1e5 } },
+      };
+      const successes = async (noise: number) => {
+        const shown = Array.from({ length: 20 }, async (_, i) =>
+          demonstrate(env, await env.tasks.at("train", i), renderContext, { id: `d${i}`, seed: i, noise }),
+        );
+        return (await Promise.all(shown)).filter(({ trajectories }) => trajectories.at(-1)?.score.success).length;
+      };
+      expect(await successes(1)).toBeLessThan(await successes(0));
+    },
+  );
 
   test("another seed, other tasks", async () => {
     const data = async (seed: number) => {

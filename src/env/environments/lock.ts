@@ -108,12 +108,16 @@ export function lock(options: Partial<LockOptions> = {}): LockEnv {
     },
     score: ({ state }) => (isRight(state) ? 1 : 0),
     expert: ({ task }) => task.code,
+    actions: ({ rng }) => Array.from({ length: drawnCodes }, () => makeTask(rng, chosen).code),
     stateKey: ({ task: { serial }, lastTry = "" }) => `${serial} ${lastTry}`,
     limits: { turns: tries, turnTokens: style === "tags" ? 256 : 2 * digits + 2 },
     format: style === "tags" ? thinkAnswer() : plain(),
   });
   return { ...env, hints };
 }
+
+/** Codes that are listed as what may be said: a random few of very many. */
+const drawnCodes = 8;
 
 function makeTask(rng: Rng, { digits, base, secret, shift }: LockOptions): LockTask {
   const draw = () => Array.from({ length: digits }, () => rng.integer(base));

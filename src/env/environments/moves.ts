@@ -1,3 +1,5 @@
+import type { Rng } from "../../random.ts";
+
 /** In Gymnasium's order: neighbours in this list are perpendicular, which is what slippery ice needs. */
 export const moves = ["Left", "Down", "Right", "Up"] as const;
 export type Move = (typeof moves)[number];
@@ -24,6 +26,18 @@ export function readMoves(answer: string, style: Style, most: number): { moves: 
 export function writeMoves(said: readonly Move[], style: Style): string {
   return style === "tags" ? said.join(" || ") : said.map((move) => move[0]).join("");
 }
+
+/** What may be said in a turn of several moves, of which there are too many to list: some drawn at random. */
+export function drawMoves(rng: Rng, most: number, style: Style): string[] {
+  return Array.from({ length: drawnTurns }, () =>
+    writeMoves(
+      Array.from({ length: 1 + rng.integer(most) }, () => moves[rng.integer(moves.length)]),
+      style,
+    ),
+  );
+}
+
+const drawnTurns = 8;
 
 /** What a move adds to the index of a cell, in a grid whose rows are `width` long. */
 export function offsetOf(move: Move, width: number): number {

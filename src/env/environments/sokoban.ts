@@ -8,7 +8,7 @@ import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { ActContext, Acted, Env } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
-import { moves, readMoves, type Style, writeMoves } from "./moves.ts";
+import { drawMoves, moves, readMoves, type Style, writeMoves } from "./moves.ts";
 import { describeGame, describeReward, describeTurn, ragenSystem } from "./ragen-prompt.ts";
 import { makeRoom } from "./sokoban-rooms.ts";
 import { boxesOnTarget, drawRoom, isSolved, push, type Room, readRoom, type Symbols, solve } from "./sokoban-rules.ts";
@@ -124,6 +124,7 @@ export function sokoban(options: Partial<SokobanOptions> = {}): Env<SokobanTask,
       const path = solve(state.room);
       return path === undefined ? undefined : writeMoves(path.slice(0, actionsPerTurn), style);
     },
+    actions: ({ rng }) => drawMoves(rng, actionsPerTurn, style),
     stateKey: ({ room }) => drawRoom(room, vocabularies.compact),
     limits: { turns, turnTokens, tokens: turns * turnTokens },
     format: style === "tags" ? thinkAnswer() : plain(),
