@@ -14,6 +14,8 @@ import { quickstartBenchmark } from "./quickstart/quickstart.ts";
 import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
 import { turnsBenchmark } from "./turns/turns.ts";
+import { learnsBenchmark } from "./worlds/learns.ts";
+import { worldsBenchmark } from "./worlds/worlds.ts";
 
 const benchmarks: readonly Benchmark[] = [
   engineBenchmark,
@@ -22,6 +24,8 @@ const benchmarks: readonly Benchmark[] = [
   rolloutsBenchmark,
   promptsBenchmark,
   quickstartBenchmark,
+  worldsBenchmark,
+  learnsBenchmark,
   gpuBenchmark,
   gpuTurnsBenchmark,
   gpuLearnBenchmark,

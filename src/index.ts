@@ -176,6 +176,7 @@ export {
   imitateOffline,
   kto,
   type LearningPolicy,
+  type LearningRate,
   linearSchedule,
   type MakePolicy,
   mGrpo,

@@ -5,7 +5,7 @@ import type { Loss } from "../loss/loss.ts";
 import type { PolicyStop } from "../schema/stop-reason.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
-import type { Schedule } from "./schedule.ts";
+import type { LearningRate, Schedule } from "./schedule.ts";
 
 /**
  * A choice of sampling, filter, credit and loss, with a name. The trainer knows nothing else about an algorithm, so a new one
@@ -61,7 +61,7 @@ export interface Sampling {
 }
 
 export interface Optimizer {
-  readonly learningRate: Schedule;
+  readonly learningRate: LearningRate;
   readonly weightDecay: number;
   readonly beta2: number;
   readonly maxGradientNorm: number;

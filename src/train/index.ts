@@ -77,7 +77,7 @@ export {
   type SuccessOptions,
   successBuffer,
 } from "./replay-buffer.ts";
-export { cosine, linearSchedule, type Schedule, warmup } from "./schedule.ts";
+export { cosine, type LearningRate, linearSchedule, type Schedule, warmup } from "./schedule.ts";
 export { type Scorer, type ScorerOptions, trainScorer } from "./scorer.ts";
 export { storedGroups, storedTrajectories } from "./stored-groups.ts";
 export type { TrainConfig, TrainResult } from "./train.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cosine, linearSchedule, scheduleAt, warmup } from "./schedule.ts";
+import { cosine, linearSchedule, rateAt, scheduleAt, warmup } from "./schedule.ts";
 
 test("a number is that number throughout", () => expect(scheduleAt(0.3, 0.7)).toBe(0.3));
 
@@ -23,4 +23,16 @@ test("a rise at the beginning, of any schedule", () => {
   expect(scheduleAt(schedule, 0.049)).toBeCloseTo(0.5 * 0.951, 12);
   expect(scheduleAt(schedule, 0.5)).toBe(0.5);
   expect(scheduleAt(warmup(0, 3), 0)).toBe(3);
+});
+
+test("a rate by size falls with the square root of the number of parameters", () => {
+  expect(rateAt("by-size", 0.5, 250_000)).toBeCloseTo(3.2e-4, 10);
+  expect(rateAt("by-size", 0.5, 25_000_000)).toBeCloseTo(3.2e-5, 10);
+  // an engine that does not say how large it is
+  expect(Number.isFinite(rateAt("by-size", 0, 0))).toBe(true);
+});
+
+test("any other rate is its schedule's", () => {
+  expect(rateAt(0.3, 0.7, 1e6)).toBe(0.3);
+  expect(rateAt(linearSchedule(1, 0), 0.25, 1e6)).toBe(0.75);
 });

@@ -11,13 +11,14 @@ import { klPenalty } from "../../loss/kl.ts";
 import { fixedKl, type KlController } from "../../loss/kl-controller.ts";
 import type { Loss } from "../../loss/loss.ts";
 import type { Algorithm } from "../algorithm.ts";
-import type { Schedule } from "../schedule.ts";
+import type { LearningRate, Schedule } from "../schedule.ts";
 
 /** What every preset lets its user choose. Each preset has a type of its own besides: an option it does not use is refused. */
 export interface CommonOptions {
   /** Attempts at each task. */
   groupSize: number;
-  learningRate: Schedule;
+  /** A number, a schedule such as `cosine(3e-4, 0.1)`, or "by-size", the default, which follows from the number of parameters. */
+  learningRate: LearningRate;
   /** Times a batch is gone through, in this many parts. */
   epochs: number;
   miniBatches: number;
@@ -35,10 +36,9 @@ export interface CommonOptions {
   corrections: readonly Correction[];
 }
 
-/** Fit for models of up to a few million parameters; a pretrained model wants a learning rate of about 1e-6. */
 export const commonDefaults: CommonOptions = {
   groupSize: 8,
-  learningRate: 2e-4,
+  learningRate: "by-size",
   epochs: 1,
   miniBatches: 1,
   temperature: 1,
@@ -72,7 +72,7 @@ export function preset(
   rest: Pick<Algorithm, "credit" | "loss"> & Partial<Algorithm>,
 ): Algorithm {
   const { temperature, topP, topK, epsilonTool, learningRate, weightDecay, beta2, maxGradientNorm } = options;
-  checkSchedule(`learningRate of ${name}`, learningRate);
+  checkSchedule(`learningRate of ${name}`, learningRate, ["by-size"]);
   checkSchedule(`temperature of ${name}`, temperature);
   if (!(topP === undefined || (topP > 0 && topP <= 1))) {
     throw new LudusError("bad-option", { got: `topP ${topP} of ${name}`, expected: "above 0, at most 1" });
@@ -94,11 +94,15 @@ export function preset(
   };
 }
 
-function checkSchedule(what: string, value: unknown): void {
+function checkSchedule(what: string, value: unknown, words: readonly string[] = []): void {
   if (typeof value === "function" || (typeof value === "number" && value >= 0 && Number.isFinite(value))) return;
+  if (words.includes(value as string)) return;
   throw new LudusError("bad-option", {
     got: `${what}: ${JSON.stringify(value) ?? String(value)}`,
-    expected: "a number of at least 0, or a schedule such as cosine(1e-3, 0.1)",
+    expected: [
+      "a number of at least 0, or a schedule such as cosine(1e-3, 0.1)",
+      ...words.map((word) => `"${word}"`),
+    ].join(", or "),
   });
 }
 

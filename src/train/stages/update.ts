@@ -11,7 +11,7 @@ import { seedOf } from "../../task/seeds.ts";
 import type { Algorithm } from "../algorithm.ts";
 import type { LearnRow } from "../learn-row.ts";
 import { forwardRows, type RowForward } from "../row-forward.ts";
-import { scheduleAt } from "../schedule.ts";
+import { rateAt, scheduleAt } from "../schedule.ts";
 import { shuffled } from "../shuffled.ts";
 import { together } from "../together.ts";
 import { criticOf } from "../weights.ts";
@@ -78,7 +78,7 @@ async function updatePart(
   const result = isSampled ? { ...computed, ...(await measureSome(engine, loss, rows)) } : computed;
 
   const { learningRate, weightDecay, beta2, maxGradientNorm } = optimizer;
-  const rate = scheduleAt(learningRate, progress);
+  const rate = rateAt(learningRate, progress, engine.info.parameters);
   const { values_B_T, ...ofPolicy } = result.derivatives;
   const ofValues = values_B_T === undefined ? {} : { values_B_T };
   const hasGradient = !isPretraining && (await forward.backward(isSeparate ? ofPolicy : { ...ofPolicy, ...ofValues }));

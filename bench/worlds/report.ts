@@ -1,0 +1,102 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { markdownTable, type Table } from "../table.ts";
+import { benchWorlds } from "./envs.ts";
+import { type Method, methods, plans } from "./plans.ts";
+import { type Row, rowOf, type WorldRun } from "./results.ts";
+
+const pageFile = "docs/results/worlds.md";
+
+function rowFor(runs: readonly WorldRun[], world: string, method: Method): Row | undefined {
+  return rowOf(runs.filter((run) => run.method === method && run.spec.world === world));
+}
+
+export function tableOf(runs: readonly WorldRun[]): Table {
+  const rows = Object.keys(plans).flatMap((world) => {
+    const row = rowFor(runs, world, "recommended");
+    return row === undefined ? [] : [[world, row] as const];
+  });
+  const interval = ({ low, high, seeds }: Row) => (seeds < 2 ? "–" : `${low.toFixed(3)} to ${high.toFixed(3)}`);
+  return [
+    ["world", "before", "after", "95 %", "seeds", "rollouts", "seconds", "engine", "parameters", "method"],
+    ...rows.map(([world, row]) => [
+      world,
+      row.before.toFixed(3),
+      row.after.toFixed(3),
+      interval(row),
+      `${row.seeds}`,
+      row.rollouts.toLocaleString("en-US"),
+      `${row.seconds}`,
+      row.engine,
+      row.parameters.toLocaleString("en-US"),
+      row.method,
+    ]),
+  ];
+}
+
+/** Success of each method after as many rollouts, and of imitation of the clean expert. */
+function methodsTable(runs: readonly WorldRun[]): Table {
+  const cell = (world: string, method: Method) => {
+    const row = rowFor(runs, world, method);
+    if (row === undefined) return "–";
+    return row.seeds < 2
+      ? row.after.toFixed(3)
+      : `${row.after.toFixed(3)} (${row.low.toFixed(2)} to ${row.high.toFixed(2)})`;
+  };
+  const names = ["the table's", "grpo()", "ppo()", "rejectionTuning()", "imitation of the clean expert"];
+  const shown = Object.keys(plans).filter((world) => methods.some((method) => rowFor(runs, world, method)));
+  return [["world", ...names], ...shown.map((world) => [world, ...methods.map((method) => cell(world, method))])];
+}
+
+function headline(runs: readonly WorldRun[]): string {
+  const names = Object.keys(plans);
+  const rows = names.map((world) => ({ world, goal: plans[world].goal, row: rowFor(runs, world, "recommended") }));
+  const whole = rows.filter(({ row }) => (row?.seeds ?? 0) >= 5);
+  const reached = whole.filter(({ row, goal }) => row!.after >= goal);
+  const short = whole
+    .filter(({ row, goal }) => row!.after < goal)
+    .map(({ world, goal }) => `${world} (wanted ${goal})`);
+  const open = rows.filter(({ row }) => (row?.seeds ?? 0) < 5).map(({ world }) => world);
+  return [
+    `**${reached.length} of ${names.length} worlds reach what is wanted of them, over five seeds.**`,
+    short.length === 0 ? "" : ` Not reached: ${short.join(", ")}.`,
+    open.length === 0 ? "" : ` Not measured with five seeds yet: ${open.join(", ")}.`,
+  ].join("");
+}
+
+export function writePage(root: string, runs: readonly WorldRun[]): void {
+  const machines = new Set(
+    runs.map(
+      ({ about, spec }) =>
+        `${spec.engine === "cuda" ? "one NVIDIA H200 beside " : ""}${about.processor}, ${about.cores} cores`,
+    ),
+  );
+  const about = Object.entries(benchWorlds).map(([name, world]) => `- \`${name}\`: ${world.about}`);
+  const page = `# Every shipped environment, learned
+
+${headline(runs)}
+
+Written by \`npm run worlds\`. A transformer with random weights imitates demonstrations in which some turns are random ("before"), then learns from its own
+attempts ("after"). Success is on 500 held-out tasks at temperature 1: tasks of the \`test\` split, which training never sees. Seconds are of the whole run:
+demonstrations, imitation, learning and evaluations. Settings of each world are in [plans.ts](../../bench/worlds/plans.ts); they were chosen on seed 0 and training tasks.
+
+${markdownTable(tableOf(runs))}
+
+## Beside other methods
+
+After as many rollouts from the same warm start; presets with no options. The last column is imitation of demonstrations without random turns, for as many steps as the
+warm start has: what the model can hold.
+
+${markdownTable(methodsTable(runs))}
+
+## The worlds
+
+${about.join("\n")}
+
+The arms of the bandit's \`test\` split have names that occur nowhere in training, so it is measured on the names it was trained with, in either order.
+
+Made on: ${[...machines].join("; ") || "–"}. Every run with its settings is in [worlds.json](../../bench/results/worlds.json).
+`;
+  mkdirSync(join(root, "docs/results"), { recursive: true });
+  writeFileSync(join(root, pageFile), page);
+}
