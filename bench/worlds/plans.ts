@@ -57,7 +57,7 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
   "key-door": { ...noisy(short, 0.6), learn: { ...short.learn, steps: 20 }, goal: 0.9 },
   "search-qa": {
     ...short,
-    warmStart: { ...imitation, noise: 0.5, onlySuccesses: true, demonstrations: 8000, steps: 1000 },
+    warmStart: { ...imitation, noise: 0.55, onlySuccesses: true, demonstrations: 8000, steps: 1000 },
     learn: { ...short.learn, steps: 120 },
     goal: 0.9,
   },

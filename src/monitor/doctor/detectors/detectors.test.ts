@@ -225,7 +225,7 @@ describe("limits", () => {
       { [metric.stop("env-crash")]: ten(0.3) },
       { [metric.stop("cancelled")]: ten(0.3) },
     ],
-    ["kl-explosion", "warning", { [metric.klOldNew]: ten(0.06) }, { [metric.klOldNew]: ten(0.04) }],
+    ["kl-explosion", "warning", { [metric.klOldNew]: ten(0.025) }, { [metric.klOldNew]: ten(0.015) }],
     ["kl-explosion", "warning", { [metric.klReference]: ten(0.6) }, { [metric.klReference]: ten(0.4) }],
     [
       "learning-stalled",

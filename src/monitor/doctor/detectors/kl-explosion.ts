@@ -3,7 +3,7 @@ import type { Detector, Finding } from "../detector.ts";
 import { beganAt, learningPoints, percent, recentMean, referencePoints, short } from "../trend.ts";
 
 const code = "kl-explosion";
-const limits = { oldNew: 0.05, reference: 0.5, leastPoints: 3 };
+const limits = { oldNew: 0.02, reference: 0.5, leastPoints: 3 };
 
 /** The policy moves too far in one step, or too far from the reference. */
 export const klExplosion: Detector = {
@@ -20,7 +20,9 @@ export const klExplosion: Detector = {
         step: beganAt(updates, (value) => value > limits.oldNew),
         message: `The KL of one step is ${short(oldNew)} nats per token: the samples soon become off-policy.`,
         evidence: { klOldNew: oldNew, largest: Math.max(...updates.map(({ max }) => max)), limit: limits.oldNew },
-        remedy: "Lower the learning rate, or make fewer updates per batch (epochs, miniBatches).",
+        remedy:
+          'Lower the learning rate ("by-size" is a start: the best one moves a policy by about 0.001), or make fewer updates per ' +
+          "batch (epochs, miniBatches).",
       });
     }
     const far = recentMean(reference);
