@@ -17,7 +17,10 @@ export interface LearnabilityOptions {
   checks: number;
   /** Tasks that are remembered; the least learnable and oldest are forgotten first. */
   capacity: number;
-  /** Picks for which a task that was just seen does not come again, as long as there are others. A step picks once, and again where a filter wants more. */
+  /**
+   * Picks for which a task that was just seen does not come again, as long as there are others. A step picks once, and again where
+   * a filter wants more.
+   */
   rest: number;
 }
 
