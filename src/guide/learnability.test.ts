@@ -243,6 +243,15 @@ describe("a split that ends", () => {
     expect(guide.metrics()["guide/retried-share"]).toBe(1);
   });
 
+  test("has each task under way once, as long as others are left", async () => {
+    const guide = make({ fresh: 1, checks: 0 }, list(6));
+    await guide.pick(2);
+    const broken = await guide.pick(2);
+    // nothing is known of these two: when the split starts over they are fresh, the two under way are not
+    await guide.observe(broken.map((lease) => went(lease, failed, "tool-crash")));
+    expect((await guide.pick(4)).map(placeOf)).toEqual([4, 5, 2, 3]);
+  });
+
   test("gives as many as asked for, also more than it has", async () => {
     const guide = make({}, list(3));
     expect(await step(guide, 8, () => split)).toEqual([0, 1, 2, 0, 1, 2, 0, 1]);
