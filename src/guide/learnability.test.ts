@@ -12,6 +12,7 @@ import { guideContract } from "./guide.contract.ts";
 import type { Guide, Lease, LeasedGroup, MakeGuide } from "./guide.ts";
 import { inOrder } from "./in-order.ts";
 import { type LearnabilityOptions, learnability } from "./learnability.ts";
+import { SeenTasks } from "./seen-tasks.ts";
 
 describe.each(
   Object.entries<Partial<LearnabilityOptions>>({
@@ -110,6 +111,18 @@ describe("tasks come again", () => {
     const second = (await guide.pick(6)).map(placeOf);
     expect([...first, ...second].sort((a, b) => a - b)).toEqual(range(0, 12));
     expect(first.every((place) => place < 10)).toBe(true);
+  });
+
+  test("in one of two picks that overlap", async () => {
+    const guide = make({ fresh: 0, checks: 0, rest: 0 });
+    await step(guide, 10, () => split);
+    const picks = await Promise.all([guide.pick(5), guide.pick(5)]);
+    expect(
+      picks
+        .flat()
+        .map(placeOf)
+        .sort((a, b) => a - b),
+    ).toEqual(range(0, 10));
   });
 
   test("and are let go when they are solved: newer groups count more", async () => {
@@ -217,6 +230,14 @@ describe("memory", () => {
     const places = seen.map(([id]: [string]) => Number(id.split("/").at(-1)));
     expect(places).toEqual([0, 7, 14, 21, 28, 35, 42, 45, 46, 47]);
     expect(guide.metrics()).toMatchObject({ "guide/known": 10, "guide/mixed": 7 });
+  });
+
+  test("of a task that was seen again is younger", () => {
+    const seen = new SeenTasks(2);
+    const add = (id: string, lastPick: number) => seen.add({ id, index: 0, successes: 8, attempts: 8, lastPick });
+    for (const [i, id] of ["a", "b", "a", "c"].entries()) add(id, i);
+    seen.forgetExcess();
+    expect(seen.all().map(({ id }) => id)).toEqual(["a", "c"]);
   });
 
   test("that holds less than a split lets forgotten tasks be fresh again", async () => {
