@@ -17,4 +17,5 @@ export {
 } from "./guidance/index.ts";
 export type { ExtraGroups, Guide, GuideContext, GuideEngine, Lease, LeasedGroup, MakeGuide } from "./guide.ts";
 export { inOrder } from "./in-order.ts";
+export { type LearnabilityOptions, learnability } from "./learnability.ts";
 export { type Leases, type LeasesState, leases } from "./leases.ts";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ExtraGroups, GuideContext, LeasedGroup, MakeGuide } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
+import { learnability } from "../guide/learnability.ts";
 import { metric } from "../schema/metric-names.ts";
 import { openRun } from "../store/index.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -77,6 +78,22 @@ test("a guide is made with the run's seed, and with an engine that it can look a
   expect(engine.info.policyVersion).toBe(3);
   const { logprobs_B_T } = await engine.forward({ rows: [{ tokens: [97, 97] }] });
   expect(logprobs_B_T[0]).toHaveLength(2);
+});
+
+test("tasks that come again come again in a resumed run, too", async () => {
+  const tasks = async (name: string, ...lives: number[]) => {
+    const run = join(folder, name);
+    const guide = learnability({ fresh: 0.25, capacity: 9 });
+    for (const steps of lives) await train({ ...config(guide), steps, run, save: { every: 1 } });
+    const stored = await openRun(run, { readOnly: true });
+    const { trajectories } = await stored.trajectories({}, { order: "oldest", limit: 200 });
+    await stored.close();
+    return trajectories.filter(({ id }) => id.split("/")[2] === "0").map(({ taskId }) => taskId);
+  };
+  const whole = await tasks("whole", 8);
+  expect(await tasks("stopped", 2, 3, 8)).toEqual(whole);
+  expect(whole).toHaveLength(32);
+  expect(new Set(whole).size).toBeLessThan(24);
 });
 
 describe("groups that a guide adds", () => {

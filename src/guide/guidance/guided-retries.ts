@@ -6,11 +6,11 @@ import type { Message } from "../../schema/message.ts";
 import { parseWith } from "../../schema/parse-with.ts";
 import type { Task } from "../../schema/task.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
-import { learnable, type TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Turn } from "../../schema/turn.ts";
 import { seedOf } from "../../task/seeds.ts";
 import type { ExtraGroups, Guide, Lease, LeasedGroup } from "../guide.ts";
 import { type Leases, leases } from "../leases.ts";
+import { soundAttempts } from "../sound-attempts.ts";
 import type { GuidanceOptions } from "./guidance-options.ts";
 import { type Counts, GuidanceState, LeaseNote, type StoredRetry } from "./guidance-state.ts";
 import type { FailedAttempt } from "./hints.ts";
@@ -99,7 +99,7 @@ export class GuidedRetries<Data> implements Guide<Data> {
       const note = notes[i];
       // its data is that of the task that was retried
       const retry = "retry" in note ? (note.retry as Retry<Data>) : undefined;
-      return { lease, group, note, retry, attempts: soundAttempts(group, this.#env.roles[0]) };
+      return { lease, group, note, retry, attempts: soundAttempts(group, this.#env.roles[0]).map(failedAttempt) };
     });
     const sound = seen.filter(({ attempts }) => attempts.length > 0);
     for (const { retry, attempts } of sound) this.#count(attempts, retry);
@@ -194,13 +194,9 @@ const copied = ({ messages, score, stop }: FailedAttempt) => ({
   stop,
 });
 
-/** The attempts of a group as a role saw them, less those that ended in an infrastructure failure. */
-function soundAttempts(group: TrajectoryGroup, role: string): FailedAttempt[] {
-  const own = learnable(group).filter((trajectory) => trajectory.role === role);
-  return [...Map.groupBy(own, ({ rollout }) => rollout).values()].map((pieces) => {
-    const { score, stop } = pieces[0];
-    return { score, stop, messages: pieces.flatMap(messagesOf) };
-  });
+function failedAttempt(pieces: readonly Trajectory[]): FailedAttempt {
+  const { score, stop } = pieces[0];
+  return { score, stop, messages: pieces.flatMap(messagesOf) };
 }
 
 function messagesOf({ turns }: Trajectory): Message[] {

@@ -31,7 +31,7 @@ export const sampleEfficiency: Detector = {
           ...defined({ rewardChange: reward ? reward.change : undefined }),
         },
         remedy:
-          "Choose tasks by their success rate (a curriculum), resample uniform groups (dynamicSampling), " +
+          "Choose tasks by their success rate (the guide learnability), resample uniform groups (dynamicSampling), " +
           "or stop the run earlier (earlyStop).",
       },
     ];

@@ -45,6 +45,6 @@ function verdict(uniform: number, fail: number, pass: number): Pick<Finding, "se
     severity: "warning",
     message: `${share} of groups have equal rewards (${percent(fail)} all fail, ${percent(pass)} all pass).`,
     remedy:
-      "Choose tasks that are solved sometimes (a curriculum, topDeviation, dynamicSampling), or raise the group size.",
+      "Choose tasks that are solved sometimes (the guide learnability, topDeviation, dynamicSampling), or raise the group size.",
   };
 }
