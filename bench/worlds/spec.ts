@@ -24,6 +24,8 @@ export const RunSpec = z.object({
       options: z.record(z.string(), z.unknown()),
       /** A rate that falls along half a cosine to a tenth; the method's default where it is absent. */
       learningRate: z.number().optional(),
+      /** Which tasks come next; all in turn where it is absent. */
+      guide: z.literal("learnability").optional(),
       steps: z.int(),
       tasksPerStep: z.int(),
       seconds: z.number().optional(),
