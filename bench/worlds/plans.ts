@@ -1,6 +1,6 @@
 import type { RunSpec } from "./spec.ts";
 
-/** How a world is learned: what the table of `npm run worlds` is made with. Chosen on training tasks, with seed 0. */
+/** How a world is learned: what the table of `npm run worlds` is made with. Chosen with `--validate`, with seed 100. */
 export interface WorldPlan {
   readonly engine: RunSpec["engine"];
   readonly size: RunSpec["size"];

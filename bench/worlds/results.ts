@@ -50,7 +50,7 @@ export interface Row {
   readonly method: string;
 }
 
-/** Means over seeds; the interval is Student's t over them, and absent for a single one. */
+/** Means over seeds; the interval is Student's t over them, within 0 and 1. It says nothing for a single seed. */
 export function rowOf(runs: readonly WorldRun[]): Row | undefined {
   if (runs.length === 0) return undefined;
   const mean = (value: (run: WorldRun) => number) => runs.reduce((sum, run) => sum + value(run), 0) / runs.length;
@@ -59,8 +59,8 @@ export function rowOf(runs: readonly WorldRun[]): Row | undefined {
   return {
     before: round(mean(({ outcome }) => outcome.before.mean)),
     after: round(after.mean),
-    low: round(after.low),
-    high: round(after.high),
+    low: round(Math.max(0, after.low)),
+    high: round(Math.min(1, after.high)),
     seeds: runs.length,
     rollouts: Math.round(mean(({ outcome }) => outcome.rollouts)),
     seconds: Math.round(mean(({ outcome }) => outcome.seconds)),
