@@ -269,11 +269,11 @@ describe("a resumed run", () => {
     const algorithm = grpo({ groupSize: 4, learningRate: 1e-3 });
     const resume = (accept: string[], monitors: Monitor[] = []) =>
       train({ ...easy, algorithm, policy: fakePolicy(), steps: 2, run: folder, accept, monitors });
-    await expect(resume([])).rejects.toThrow(/changed-config.*learningRate 0.0002.*learningRate 0.001/s);
+    await expect(resume([])).rejects.toThrow(/changed-config.*learningRate "by-size".*learningRate 0.001/s);
     const { all, monitor } = events();
     expect(await resume(["learningRate"], [monitor])).toMatchObject({ reason: "finished", steps: 2 });
     const warnings = all.flatMap((event) => (event.type === "warning" ? [event.message] : []));
-    expect(warnings).toEqual(["resumed with accepted changes: algorithm.optimizer.learningRate 0.0002 -> 0.001"]);
+    expect(warnings).toEqual(['resumed with accepted changes: algorithm.optimizer.learningRate "by-size" -> 0.001']);
     // what was accepted is what the run has now
     expect(await train({ ...easy, algorithm, policy: fakePolicy(), steps: 3, run: folder })).toMatchObject({
       steps: 3,

@@ -67,7 +67,7 @@ describe("a person", () => {
   test("asks what may be said, and is told where it is not listed", async () => {
     const { stdout } = await run(["search-qa"], ["?"]);
     expect(stdout).toMatch(/> \?\nsearch \w+ \w+\nsearch /);
-    expect((await run(["key-door"], ["?"])).stdout).toContain("> ?\n[The environment does not list them.]\n");
+    expect((await run([guess], ["?"])).stdout).toContain("> ?\n[The environment does not list them.]\n");
   });
 
   test("says an answer in the environment's format with =, and anything else word for word", async () => {
