@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { describeEngine } from "../describe-engine.ts";
 import { embedded } from "../embedded/embedded.ts";
-import { engineContract } from "../engine.contract.ts";
 import type { Engine } from "../engine.ts";
 import { torch } from "./torch.ts";
 
@@ -92,14 +91,4 @@ describe.runIf(python)("models that transformers computes", () => {
       message: expect.stringMatching(/"mistral".*llama, qwen2 or qwen3.*torch\(\{ folder \}\)/s),
     });
   });
-
-  // experts are chosen: near a border between two of them a derivative is no limit of finite differences, so no mixture is here
-  // a minute and a half each; all of them with LUDUS_SLOW=1
-  for (const name of process.env.LUDUS_SLOW === "1" ? ["gemma2", "smollm3"] : ["gemma2"]) {
-    engineContract(`${name} by transformers`, {
-      make: () => torch({ folder: folderOf(name), valueHead: true, ...quiet }),
-      learns: true,
-      rounding: "by-batch",
-    });
-  }
 });
