@@ -65,6 +65,8 @@ the first ten steps of what the policy moves within a step, per token (k3). The 
 
 ${markdownTable(ratesTable(runs))}
 
+The rule was chosen from these runs and is not checked on sizes that it was not chosen with. Runs on the GPU were made by a program before this one, with the same settings, and their intervals are Wilson's.
+
 Every run with its settings is in [what-learns.json](../../bench/results/what-learns.json).
 `;
   mkdirSync(join(root, "docs/results"), { recursive: true });

@@ -1,14 +1,13 @@
 import { parseArgs } from "node:util";
 import { LudusError } from "../../src/errors.ts";
-import { createLimiter } from "../../src/limiter.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { textTable } from "../table.ts";
 import { benchWorlds } from "./envs.ts";
 import { ceilingsTable, ratesTable, writeLearnsPage } from "./learns-report.ts";
-import { playRun } from "./play-run.ts";
+import { parseEngine, parseJobs, playRuns, type WantedRun } from "./play-run.ts";
 import { isSameSpec, keepRun, learnsFile, readRuns, type WorldRun } from "./results.ts";
-import type { RunSpec } from "./spec.ts";
+import type { RunOutcome, RunSpec } from "./spec.ts";
 
 const help = `What the learner depends on. Ceilings: how well imitation of the clean expert does in every world, by size of the model. Rates: where
 GRPO gets in sixty steps from the same warm start, by size and learning rate. Each run that ends is kept in
@@ -100,24 +99,17 @@ export const learnsBenchmark: Benchmark = {
     const { date, commit, processor, cores } = aboutRun("what-learns", args, context.root);
     const kept = readRuns(context.root, learnsFile);
     const wanted = (isPageOnly ? [] : names)
-      .flatMap((name) => parts[name]().map((spec) => ({ method: name === "rates" ? "rate" : "ceiling", spec })))
+      .flatMap((name) => {
+        const method = name === "rates" ? "rate" : "ceiling";
+        return parts[name]().map((spec): WantedRun => ({ method, label: labelOf(spec), spec }));
+      })
       .filter(({ spec }) => engine === undefined || spec.engine === engine)
       .filter(({ spec }) => !kept.some((run) => isSameSpec(run.spec, spec)));
-    if (wanted.length > 0)
-      context.progress(`${wanted.length} runs, ${jobs} at once; Ctrl-C keeps those that have ended`);
-    const limit = createLimiter(jobs);
-    await Promise.all(
-      wanted.map(({ method, spec }) =>
-        limit(async () => {
-          if (context.signal.aborted) return;
-          const label = `${spec.world}, ${spec.size}${spec.learn ? `, rate ${spec.learn.options.learningRate}` : ""}`;
-          const outcome = await playRun(spec, label, context);
-          const run: WorldRun = { method, spec, outcome, about: { date, commit, processor, cores }, jobs };
-          keepRun(context.root, learnsFile, run, (other) => isSameSpec(other.spec, spec));
-          context.progress(`${label}: ${outcome.before.mean.toFixed(3)} ${outcome.after?.mean.toFixed(3) ?? ""}`);
-        }),
-      ),
-    );
+    const keep = ({ method, spec }: WantedRun, outcome: RunOutcome) => {
+      const run: WorldRun = { method, spec, outcome, about: { date, commit, processor, cores }, jobs };
+      keepRun(context.root, learnsFile, run, (other) => isSameSpec(other.spec, spec));
+    };
+    await playRuns(wanted, { jobs, keep }, context);
     const runs = readRuns(context.root, learnsFile);
     writeLearnsPage(context.root, runs);
     console.log(
@@ -127,6 +119,10 @@ export const learnsBenchmark: Benchmark = {
     );
   },
 };
+
+function labelOf({ world, size, learn }: RunSpec): string {
+  return `${world}, ${size}${learn === undefined ? "" : `, rate ${learn.options.learningRate}`}`;
+}
 
 function parseOptions(args: readonly string[]) {
   const refuse = (got: string, expected: string) =>
@@ -148,13 +144,11 @@ function parseOptions(args: readonly string[]) {
   } catch {
     throw refuse(args.join(" "), "--only, --engine, --jobs, --page or --json");
   }
-  const { only, engine, page, json } = values;
+  const { only, page, json } = values;
   const all = Object.keys(parts) as (keyof typeof parts)[];
   const names = only === undefined ? all : all.filter((name) => name === only);
   if (names.length === 0) throw refuse(`--only ${only}`, all.join(" or "));
-  if (engine !== undefined && engine !== "embedded" && engine !== "cuda")
-    throw refuse(`--engine ${engine}`, "embedded or cuda");
-  const jobs = Number(values.jobs);
-  if (!Number.isInteger(jobs) || jobs < 1) throw refuse(`--jobs ${values.jobs}`, "a whole number from 1");
+  const engine = parseEngine(values.engine, refuse);
+  const jobs = parseJobs(values.jobs, refuse);
   return { names, engine, jobs, isPageOnly: page, json };
 }

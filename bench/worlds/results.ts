@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { meanInterval } from "../../src/eval/index.ts";
 import type { AboutRun } from "../about-run.ts";
@@ -30,7 +30,10 @@ export function readRuns(root: string, file: string): readonly WorldRun[] {
 export function keepRun(root: string, file: string, run: WorldRun, isSame: (other: WorldRun) => boolean): void {
   const runs = [...readRuns(root, file).filter((other) => !isSame(other)), run];
   mkdirSync(join(root, "bench/results"), { recursive: true });
-  writeFileSync(join(root, file), `{"runs":[\n${runs.map((each) => JSON.stringify(each)).join(",\n")}\n]}\n`);
+  // renamed when it is whole: a full disk or a kill must not cost the runs that were kept
+  const partial = join(root, `${file}.partial`);
+  writeFileSync(partial, `{"runs":[\n${runs.map((each) => JSON.stringify(each)).join(",\n")}\n]}\n`);
+  renameSync(partial, join(root, file));
 }
 
 export function isSameSpec(a: RunSpec, b: RunSpec): boolean {

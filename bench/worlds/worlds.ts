@@ -1,14 +1,14 @@
 import { parseArgs } from "node:util";
 import { LudusError } from "../../src/errors.ts";
-import { createLimiter } from "../../src/limiter.ts";
 import { nearest } from "../../src/nearest.ts";
 import { aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { textTable } from "../table.ts";
 import { type Method, methods, plans, specOf } from "./plans.ts";
-import { playRun } from "./play-run.ts";
+import { parseEngine, parseJobs, playRuns, type WantedRun } from "./play-run.ts";
 import { tableOf, writePage } from "./report.ts";
 import { isSameSpec, keepRun, readRuns, rowOf, type WorldRun, worldsFile } from "./results.ts";
+import type { RunOutcome } from "./spec.ts";
 
 const help = `Every shipped environment learned: a transformer from random weights imitates demonstrations with random turns, then learns from
 its own attempts. Success on held-out tasks before and after. Each run that ends is kept in bench/results/worlds.json at once, and
@@ -43,25 +43,14 @@ export const worldsBenchmark: Benchmark = {
     if (wanted.length > 0) {
       const warning = busyWarning(made);
       if (warning !== undefined) context.progress(warning);
-      context.progress(`${wanted.length} runs, ${options.jobs} at once; Ctrl-C keeps those that have ended`);
     }
-    const limit = createLimiter(options.jobs);
-    let done = 0;
-    await Promise.all(
-      wanted.map(({ method, spec }) =>
-        limit(async () => {
-          if (context.signal.aborted) return;
-          const outcome = await playRun(spec, `${spec.world}, ${method}, seed ${spec.seed}`, context);
-          const run: WorldRun = { method, spec, outcome, about, jobs: options.jobs };
-          const isSame = (other: WorldRun) =>
-            other.method === method && other.spec.world === spec.world && other.spec.seed === spec.seed;
-          if (!options.isValidation) keepRun(context.root, worldsFile, run, isSame);
-          const after = outcome.after === undefined ? "" : ` -> ${outcome.after.mean.toFixed(3)}`;
-          const title = `[${++done}/${wanted.length}] ${spec.world}, ${method}, seed ${spec.seed}`;
-          context.progress(`${title}: ${outcome.before.mean.toFixed(3)}${after} in ${outcome.seconds.toFixed(0)} s`);
-        }),
-      ),
-    );
+    const keep = ({ method, spec }: WantedRun, outcome: RunOutcome) => {
+      const isSame = (other: WorldRun) =>
+        other.method === method && other.spec.world === spec.world && other.spec.seed === spec.seed;
+      if (options.isValidation) return;
+      keepRun(context.root, worldsFile, { method, spec, outcome, about, jobs: options.jobs }, isSame);
+    };
+    await playRuns(wanted, { jobs: options.jobs, keep }, context);
     if (options.isValidation) return;
     const runs = readRuns(context.root, worldsFile);
     writePage(context.root, runs);
@@ -94,7 +83,11 @@ function missing({ worlds, methods: wanted, seeds, again, isValidation }: Option
     .flatMap((seed) =>
       worlds.flatMap((world) => wanted.map((method) => ({ method, spec: specOf(world, method, seed) }))),
     )
-    .map(({ method, spec }) => ({ method, spec: isValidation ? { ...spec, isValidation } : spec }))
+    .map(({ method, spec }) => ({
+      method,
+      label: `${spec.world}, ${method}, seed ${spec.seed}`,
+      spec: isValidation ? { ...spec, isValidation } : spec,
+    }))
     .filter(({ method, spec }) => again || !kept.some((run) => run.method === method && isSameSpec(run.spec, spec)));
 }
 
@@ -121,7 +114,7 @@ function parseOptions(args: readonly string[]): Options {
   try {
     values = parsed();
   } catch {
-    throw refuse(args.join(" "), "--only, --seeds, --methods, --engine, --jobs, --again, --page or --json");
+    throw refuse(args.join(" "), "--only, --seeds, --methods, --engine, --jobs, --validate, --again, --page or --json");
   }
   const names = Object.keys(plans);
   const chosen = values.only?.split(",") ?? names;
@@ -133,16 +126,12 @@ function parseOptions(args: readonly string[]): Options {
   const wanted = values.methods === "all" ? methods : (values.methods.split(",") as Method[]);
   const other = wanted.find((name) => !methods.includes(name));
   if (other !== undefined) throw refuse(`--methods ${other}`, `all, or some of ${methods.join(", ")}`);
-  if (values.engine !== undefined && !["embedded", "cuda"].includes(values.engine)) {
-    throw refuse(`--engine ${values.engine}`, "embedded or cuda");
-  }
-  const jobs = Number(values.jobs);
-  if (!Number.isInteger(jobs) || jobs < 1) throw refuse(`--jobs ${values.jobs}`, "a whole number from 1");
+  const engine = parseEngine(values.engine, refuse);
   return {
-    worlds: chosen.filter((name) => values.engine === undefined || plans[name].engine === values.engine),
+    worlds: chosen.filter((name) => engine === undefined || plans[name].engine === engine),
     methods: wanted,
     seeds: seedList(values.seed ?? values.seeds, refuse),
-    jobs,
+    jobs: parseJobs(values.jobs, refuse),
     isValidation: values.validate,
     again: values.again,
     isPageOnly: values.page,
