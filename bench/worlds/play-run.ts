@@ -14,7 +14,7 @@ function playRun(spec: RunSpec, label: string, { root, signal, progress }: Bench
     const [lines, said] = [createInterface({ input: child.stderr }), createInterface({ input: child.stdout })];
     let [last, words] = ["", ""];
     lines.on("line", (line) => {
-      words = `${words}${line}\n`.slice(-2000);
+      words = line.startsWith("failed: ") ? line.slice("failed: ".length) : `${words}${line}\n`.slice(-2000);
       if (/^(?:step|held-out|\S+: \d+ steps)/.test(line)) progress(`${label}: ${line}`);
     });
     said.on("line", (line) => (last = line));

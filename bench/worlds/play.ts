@@ -3,6 +3,7 @@
 import { type ModelConfig, tiny } from "../../src/engine/model/model-config.ts";
 import { torch } from "../../src/engine/torch/torch.ts";
 import type { Env } from "../../src/env/env.ts";
+import { errorText } from "../../src/errors.ts";
 import {
   type Algorithm,
   cosine,
@@ -141,6 +142,12 @@ async function play(spec: RunSpec): Promise<RunOutcome> {
   };
 }
 
-const outcome = await play(RunSpec.parse(JSON.parse(process.argv[2] ?? "{}")));
-process.stdout.write(`${JSON.stringify(outcome)}\n`);
-process.exit(0);
+try {
+  const outcome = await play(RunSpec.parse(JSON.parse(process.argv[2] ?? "{}")));
+  process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  process.exit(0);
+} catch (error) {
+  // the last line is what `npm run worlds` shows
+  process.stderr.write(`failed: ${errorText(error)}\n`);
+  process.exit(1);
+}
