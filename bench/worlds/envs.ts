@@ -32,7 +32,11 @@ export const benchWorlds: Readonly<Record<string, BenchWorld>> = {
   ice: { make: () => frozenLake(), about: "FrozenLake 4x4, slippery" },
   "sokoban-5": { make: () => sokoban({ maxSolution: 5 }), about: "6x6, one box, up to five moves" },
   "sokoban-10": { make: () => sokoban({ maxSolution: 10 }), about: "6x6, one box, up to ten moves" },
-  "countdown-3": { make: () => countdown({ counts: [3] }), about: "three numbers" },
+  "countdown-3": { make: () => countdown({ counts: [3] }), about: "three numbers, answered at once" },
+  "countdown-3-working": {
+    make: () => countdown({ counts: [3], style: "working" }),
+    about: "three numbers, worked out before the answer",
+  },
   "function-calling": { make: () => functionCalling(), about: "eight tools, one or two calls" },
   "search-qa": {
     make: () => searchQa({ kb: "per-task", entities: 40, maxHops: 3 }),

@@ -4,6 +4,8 @@ import type { RunSpec } from "./spec.ts";
 export interface WorldPlan {
   readonly engine: RunSpec["engine"];
   readonly size: RunSpec["size"];
+  /** 320 by default. */
+  readonly tokenizer?: RunSpec["tokenizer"];
   readonly warmStart: RunSpec["warmStart"];
   readonly learn: NonNullable<RunSpec["learn"]>;
   /** Success that is wanted on held-out tasks. */
@@ -31,8 +33,8 @@ const middle: Omit<WorldPlan, "goal"> = {
 const long: Omit<WorldPlan, "goal"> = {
   engine: "cuda",
   size: "5M",
-  warmStart: { ...imitation, batchSize: 128, demonstrations: 20_000, steps: 1500, learningRate: 1e-3 },
-  learn: { method: "grpo", options: fourParts, learningRate: 1e-4, steps: 200, tasksPerStep: 128 },
+  warmStart: { ...imitation, batchSize: 128, demonstrations: 40_000, steps: 2000, learningRate: 1e-3 },
+  learn: { method: "grpo", options: fourParts, learningRate: 1.5e-4, steps: 100, tasksPerStep: 128 },
 };
 
 function noisy(plan: Omit<WorldPlan, "goal">, noise: number, demonstrations = plan.warmStart.demonstrations) {
@@ -64,23 +66,24 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
   "function-calling": { ...middle, goal: 0.9 },
   screen: { ...noisy(middle, 0.6), goal: 0.9 },
   "sokoban-5": { ...noisy(long, 0.85), goal: 0.9 },
-  "sokoban-10": { ...noisy(long, 0.75), goal: 0.9 },
+  "sokoban-10": { ...noisy(long, 0.8), goal: 0.9 },
   lake: { ...noisy(long, 0.85), goal: 0.9 },
   ice: { ...noisy(long, 0.9), goal: 0.47 },
-  "countdown-3": { ...noisy(long, 0.3, 40_000), goal: 0.9 },
-  "mini-forms": { ...noisy(long, 0.8), goal: 0.9 },
+  // digits one by one: pairs of them as one token make sums harder to learn
+  "countdown-3-working": { ...noisy(long, 0.55, 60_000), tokenizer: "bytes", goal: 0.9 },
+  "mini-forms": { ...noisy(long, 0.8, 60_000), goal: 0.9 },
   "screen-episodes": { ...noisy(long, 0.5), goal: 0.9 },
-  household: { ...noisy(long, 0.85, 10_000), goal: 0.9 },
-  "web-shop": { ...noisy(long, 0.6, 10_000), goal: 0.9 },
-  retail: { ...noisy(long, 0.6), goal: 0.9 },
+  household: { ...noisy(long, 0.78, 12_000), goal: 0.9 },
+  "web-shop": { ...noisy(long, 0.6, 20_000), goal: 0.9 },
+  retail: { ...noisy(long, 0.6, 20_000), goal: 0.9 },
 };
 
 export const methods = ["recommended", "grpo", "ppo", "rejection-tuning", "ceiling"] as const;
 export type Method = (typeof methods)[number];
 
 export function specOf(world: string, method: Method, seed: number): RunSpec {
-  const { engine, size, warmStart, learn } = plans[world];
-  const base = { world, seed, engine, size, tokenizer: 320, evalTasks: 500 } as const;
+  const { engine, size, tokenizer = 320, warmStart, learn } = plans[world];
+  const base = { world, seed, engine, size, tokenizer, evalTasks: 500 } as const;
   switch (method) {
     case "recommended":
       return { ...base, warmStart, learn };

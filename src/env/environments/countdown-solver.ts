@@ -67,6 +67,48 @@ function search(terms: readonly Term[], target: number, operators: readonly Oper
   return undefined;
 }
 
+/**
+ * How three numbers are worked out in the head: each is set aside in turn, and what the other two would have to make is written down
+ * until they can make it. With 3, 5, 2 and 16: `3:13,19 5:11,21 2:14,18,8=5+3`, then `(5+3)*2` on a line of its own. Other counts, and
+ * targets that are not reached so (a product of the target, a fraction), are answered without working.
+ */
+export function workOut(numbers: readonly number[], target: number): string | undefined {
+  if (numbers.length !== 3) return solveCountdown(numbers, target);
+  const tried: string[] = [];
+  for (const [index, aside] of numbers.entries()) {
+    const others = numbers.filter((_, other) => other !== index);
+    const seen: number[] = [];
+    for (const { needed, operator, isLeft } of neededBeside(aside, target)) {
+      seen.push(needed);
+      const pair = solvePair(others, needed);
+      if (pair === undefined) continue;
+      const rest = numberTerm(aside);
+      const { text } = isLeft ? joinTerms(rest, operator, pair) : joinTerms(pair, operator, rest);
+      return `${[...tried, `${aside}:${seen.join(",")}=${pair.text}`].join(" ")}\n${text}`;
+    }
+    tried.push(`${aside}:${seen.join(",")}`);
+  }
+  return solveCountdown(numbers, target);
+}
+
+/** What has to stand beside a number for the target, and how they are joined; `isLeft` where the number comes first. */
+function neededBeside(aside: number, target: number) {
+  const difference =
+    target >= aside
+      ? { needed: target - aside, operator: "+" as const, isLeft: false }
+      : { needed: aside - target, operator: "-" as const, isLeft: true };
+  const sum = { needed: target + aside, operator: "-" as const, isLeft: false };
+  const quotient = { needed: target / aside, operator: "*" as const, isLeft: false };
+  return [difference, sum, ...(Number.isInteger(quotient.needed) ? [quotient] : [])];
+}
+
+function solvePair([first, second]: readonly number[], needed: number): Term | undefined {
+  const [a, b] = [numberTerm(Math.max(first, second)), numberTerm(Math.min(first, second))];
+  return (["+", "-", "*", "/"] as const)
+    .map((operator) => joinTerms(a, operator, b))
+    .find(({ value }) => value === needed);
+}
+
 /** A term of all numbers, joined at random. */
 export function joinAtRandom(numbers: readonly number[], operators: readonly Operator[], rng: Rng): Term {
   const terms = numbers.map(numberTerm);

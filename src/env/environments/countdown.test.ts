@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readArithmetic } from "../../scorer/arithmetic.ts";
 import { type CountdownOptions, countdown } from "./countdown.ts";
-import { joinTerms, numberTerm, solveCountdown } from "./countdown-solver.ts";
+import { joinTerms, numberTerm, solveCountdown, workOut } from "./countdown-solver.ts";
 import { playEpisode } from "./testing/play-episode.ts";
 
 const task = { id: "sum", seed: 0, data: { numbers: [3, 5, 2], target: 16 } };
@@ -104,4 +104,20 @@ test("options that make no task are refused in words", () => {
   expect(() => countdown({ counts: [1] })).toThrow(/counts\[0\] = 1/);
   expect(() => countdown({ operators: [] })).toThrow(/no operators/);
   expect(() => countdown({ maxNumber: 1, operators: ["-"], minTarget: 50 }).tasks.at("train", 0)).toThrow(/no-task/);
+});
+
+test("works three numbers out before the answer, which is the last line", async () => {
+  const env = countdown({ style: "working" });
+  expect(workOut([3, 5, 2], 16)).toBe("3:13,19 5:11,21 2:14,18,8=5+3\n(5+3)*2");
+  expect(workOut([90, 7, 3], 80)).toBe("90:10=7+3\n90-(7+3)");
+  expect(await scoreOf("2:8=3+5\n(3+5)*2", { style: "working" })).toMatchObject({ total: 1, success: true });
+  expect(await scoreOf("(3+5)*2\n2:8", { style: "working" })).toMatchObject({ success: false });
+  expect(await scoreOf(" \n ", { style: "working" })).toMatchObject({ total: 0 });
+  let worked = 0;
+  for (let i = 0; i < 200; i++) {
+    const made = await env.tasks.at("train", i);
+    expect((await playEpisode(env, made, "expert")).scores.agent.success).toBe(true);
+    if (made.data.numbers.length === 3 && workOut(made.data.numbers, made.data.target)?.includes("\n")) worked++;
+  }
+  expect(worked).toBeGreaterThan(70);
 });

@@ -9,12 +9,16 @@ import { generated } from "../../task/generated.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
-import { joinAtRandom, type Operator, solveCountdown } from "./countdown-solver.ts";
+import { joinAtRandom, type Operator, solveCountdown, workOut } from "./countdown-solver.ts";
 import type { Style } from "./moves.ts";
 import { formatRule, ragenSystem } from "./ragen-prompt.ts";
 
 export interface CountdownOptions {
-  style: Style;
+  /**
+   * `compact`: the reply is the equation. `working`: the reply may have lines of working, its last line is the equation, and the expert
+   * works out tasks of three numbers. `tags`: RAGEN's prompt and tags.
+   */
+  style: Style | "working";
   /** How many numbers a task has, each as likely. */
   counts: readonly number[];
   maxNumber: number;
@@ -74,11 +78,15 @@ export function countdown(options: Partial<CountdownOptions> = {}): Env<Countdow
     }),
     ...defined({ system: style === "tags" ? ragenSystem : undefined }),
     start: ({ task }) => ({ state: undefined, say: style === "tags" ? describe(task) : shorten(task) }),
-    score: ({ task, answer }) => (answer.trim() === "" ? 0 : countdownScore(answer, task, scoring)),
-    expert: ({ task: { numbers, target } }) => solveCountdown(numbers, target),
+    score({ task, answer }) {
+      const equation = style === "working" ? answer.trim().split("\n").at(-1) : answer;
+      return equation?.trim() ? countdownScore(equation, task, scoring) : 0;
+    },
+    expert: ({ task: { numbers, target } }) =>
+      style === "working" ? workOut(numbers, target) : solveCountdown(numbers, target),
     actions: ({ task: { numbers }, rng }) =>
       Array.from({ length: drawnTerms }, () => joinAtRandom(numbers, chosen.operators, rng).text),
-    limits: { turns: 1, turnTokens: style === "tags" ? 512 : mostCharacters(chosen) },
+    limits: { turns: 1, turnTokens: { tags: 512, working: 128, compact: mostCharacters(chosen) }[style] },
     format: style === "tags" ? thinkAnswer() : plain(),
   });
 }
