@@ -8,7 +8,7 @@ import { fakePolicy } from "./fixtures/fake-policy.ts";
 import { letters } from "./fixtures/letters.ts";
 import { grpo } from "./presets/grpo.ts";
 import { train } from "./train-sync.ts";
-import { imitate, succeeded } from "./warm-start.ts";
+import { imitate, succeeded, type WarmStart } from "./warm-start.ts";
 
 const bare = { algorithm: grpo({ groupSize: 2 }), steps: 0, eval: { tasks: 0 } };
 
@@ -49,6 +49,26 @@ describe("demonstrations", () => {
     expect(all["imitate/demonstrations"]).toBe(40);
     const good = await shown(succeeded);
     expect(good["imitate/demonstrations"]).toBe(40 * good["imitate/expert-success"]);
+  });
+
+  test("may each have a noise of their own, in turn", async () => {
+    const successes: boolean[] = [];
+    const { prepare, ...rest } = imitate({ demonstrations: 40, noise: [0, 1], steps: 1, batchSize: 8 });
+    const warmStart: WarmStart = {
+      ...rest,
+      prepare: (env, context, seed, learners) =>
+        prepare(env, context, seed, learners, ({ id, trajectories }) => {
+          successes[Number(id.split("/")[1])] = trajectories.every(succeeded);
+        }),
+    };
+    await train({ ...bare, env: letters(), policy: fakePolicy(), warmStart });
+    const [clean, random] = [0, 1].map((odd) => successes.filter((_, i) => i % 2 === odd));
+    expect(clean).toEqual(Array(20).fill(true));
+    expect(random.filter(Boolean).length).toBeLessThan(14);
+  });
+
+  test.each([[[]], [1.5], [[0, -1]], [Number.NaN]])("with noise %j are refused", (noise) => {
+    expect(() => imitate({ noise })).toThrow(/bad-option: got imitate\(\{ noise: .*expected a share from 0 to 1/);
   });
 
   test("that crashed are not imitated; where none is left that is said", async () => {

@@ -19,8 +19,12 @@ import { cosine, type Schedule } from "./schedule.ts";
 export interface ImitateOptions {
   /** Demonstrations by the environment's expert: how many. Or trajectories that are already there. */
   demonstrations: number | readonly Trajectory[];
-  /** Share of turns in which the expert says something at random: weak demonstrations leave something to learn. */
-  noise: number;
+  /**
+   * Share of turns in which the expert says something at random: weak demonstrations leave something to learn. Several shares are taken in turn,
+   * one a demonstration: with `[0, 1]` every other demonstration is random from beginning to end, and the others are clean. Where an episode
+   * has many turns, that teaches more than as much noise in all of them.
+   */
+  noise: number | readonly number[];
   /** Which demonstrations are learned from; all by default. `succeeded` takes those that solved their task. */
   filter: (demonstration: Trajectory) => boolean;
   /**
@@ -104,6 +108,7 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
   if (chosen.mix?.rows.length === 0) {
     throw new LudusError("bad-config", { got: "a mix without rows", expected: "at least one, or no mix" });
   }
+  checkNoise(chosen.noise);
   const isOwnLoss = chosen.loss !== defaults.loss;
   if (isOwnLoss && typeof chosen.cache === "string") {
     const expected = "one of them: two losses of your own could not be told apart";
@@ -135,6 +140,15 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
   };
 }
 
+function checkNoise(noise: ImitateOptions["noise"]): void {
+  const levels = typeof noise === "number" ? [noise] : noise;
+  if (levels.length > 0 && levels.every((level) => level >= 0 && level <= 1)) return;
+  throw new LudusError("bad-option", {
+    got: `imitate({ noise: ${JSON.stringify(noise)} })`,
+    expected: "a share from 0 to 1, or several of them",
+  });
+}
+
 function noDemonstrations(
   env: string,
   { all, sound }: { all: number; sound: number },
@@ -164,13 +178,14 @@ async function demonstrations<Data>(
 ): Promise<readonly Trajectory[]> {
   if (typeof given !== "number") return given;
   const limit = createLimiter(concurrentDemonstrations);
+  const levels = typeof noise === "number" ? [noise] : noise;
   const show = async (index: number) => {
     // training tasks from far behind, so that learning meets others first
     const task = await env.tasks.at("train", 1_000_000 + index);
     const rollout = await demonstrate(env, task, renderContext, {
       id: `demonstration/${index}`,
       seed: seedOf(seed, "show", index),
-      noise,
+      noise: levels[index % levels.length],
     });
     onRollout(rollout);
     return rollout;
