@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rateBySize } from "../../src/train/schedule.ts";
+import { rateBySize } from "../../src/schema/rate-by-size.ts";
 import { markdownTable, type Table } from "../table.ts";
 import { benchWorlds } from "./envs.ts";
 import type { WorldRun } from "./results.ts";

@@ -1,4 +1,5 @@
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { metric } from "../schema/metric-names.ts";
 import type { TrainRow } from "../schema/train-batch.ts";
 import { type Aggregation, coefficients } from "./aggregation.ts";
 import type { Loss } from "./loss.ts";
@@ -37,7 +38,11 @@ export function imitation(options: Partial<ImitationOptions> = {}): Loss {
         }
         return derivatives_T;
       });
-      return { loss, derivatives: { logprobs_B_T }, metrics: { "imitation/nll": nll / Math.max(1, totals.tokens) } };
+      return {
+        loss,
+        derivatives: { logprobs_B_T },
+        metrics: { [metric.imitationLoss]: nll / Math.max(1, totals.tokens) },
+      };
     },
   };
 }

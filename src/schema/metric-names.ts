@@ -51,6 +51,8 @@ export const metric = {
   advantage: "credit/absolute-advantage",
   /** Groups that the guide added to what was sampled; absent where it added none. */
   extraGroups: "guide/extra-groups",
+  /** Of a warm start: -log p of what the demonstrators said, mean over tokens. */
+  imitationLoss: "imitation/nll",
   evalSuccess: "eval/success",
   evalReward: "eval/reward",
   seconds: (stage: string) => `time/${stage}`,

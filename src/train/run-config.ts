@@ -35,6 +35,7 @@ const ofTheMoment = [
   "policy.weights",
   "policy.device",
   "policy.implementation",
+  "policy.hasAdapters",
   "policy.name",
   "env.description",
 ];

@@ -1,3 +1,5 @@
+import { rateBySize } from "../schema/rate-by-size.ts";
+
 /** A number, or one that changes with the share of the run that is done, 0 to 1. */
 export type Schedule = number | ((progress: number) => number);
 
@@ -7,17 +9,13 @@ export function scheduleAt(schedule: Schedule, progress: number): number {
 
 /**
  * A schedule, or "by-size": a constant that falls with the square root of the number of parameters. Measured from 0.3M to 103M
- * (`docs/explain/what-learns.md`): the best rate of each size moves the policy by about 0.001 per token and step.
+ * (`docs/explain/what-learns.md`): the best rate of each size moves the policy by about 0.001 per token and step. Adapters were not measured;
+ * they usually take about ten times the rate of whole weights.
  */
 export type LearningRate = Schedule | "by-size";
 
 export function rateAt(rate: LearningRate, progress: number, parameters: number): number {
   return rate === "by-size" ? rateBySize(parameters) : scheduleAt(rate, progress);
-}
-
-/** 2.9e-4 for 0.3M parameters, 3.2e-5 for 25M, 7e-6 for 0.5B, 2e-6 for 7B. */
-export function rateBySize(parameters: number): number {
-  return 0.16 / Math.sqrt(Math.max(1, parameters));
 }
 
 /** From one value to another along a straight line. */

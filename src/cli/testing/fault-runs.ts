@@ -44,7 +44,7 @@ const soundPpo = ppo({ learningRate: 5e-4 });
 /** What may be seen once a policy has collapsed. */
 const aftermath = [
   ...["zero-variance", "echo-trap", "learning-stalled", "reward-distribution", "entropy-collapse", "length-explosion"],
-  ...["clip-fraction", "kl-explosion", "loops", "grader-hacking"],
+  ...["clip-fraction", "kl-explosion", "learning-rate", "loops", "grader-hacking"],
 ];
 
 function faultRun<Data>(
@@ -162,10 +162,23 @@ export const faultRuns: readonly FaultRun[] = [
     env: copyEnv({ misleading: true }),
     algorithm: withEntropyPenalty(grpo({ learningRate: 1e-3, uniformGroups: "keep" })),
   })),
-  faultRun("learning-rate-high", { fires: ["zero-variance"], mayFire: aftermath }, () => ({
+  faultRun("learning-rate-high", { fires: ["zero-variance", "learning-rate"], mayFire: aftermath }, () => ({
     env: walkEnv(),
     steps: 60,
     algorithm: grpo({ learningRate: 5e-3, maxGradientNorm: 1e9 }),
+  })),
+  faultRun(
+    "short-warm-start",
+    {
+      fires: ["warm-start"],
+      mayFire: ["zero-variance", "learning-stalled", "reward-distribution", "sample-efficiency"],
+    },
+    () => ({ env: copyEnv(), warmStart: shown({ steps: 15 }) }),
+  ),
+  // what is shown is wrong, and learned too well to try anything else
+  faultRun("narrow-warm-start", { fires: ["warm-start", "zero-variance"], mayFire: aftermath }, () => ({
+    env: copyEnv({ misleading: true }),
+    warmStart: shown({ noise: 0, steps: 150 }),
   })),
   faultRun("many-epochs", { fires: ["kl-explosion"], mayFire: aftermath }, () => ({
     env: copyEnv(),

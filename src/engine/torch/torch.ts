@@ -231,6 +231,7 @@ class TorchEngine implements Engine {
       contextLength: state.contextLength,
       parameters: Number(state.parameters),
       hasValues: state.hasValues,
+      ...(this.#options.lora === undefined ? {} : { hasAdapters: true }),
       policyVersion: state.policyVersion,
       weights: state.weights,
     };

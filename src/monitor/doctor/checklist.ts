@@ -59,7 +59,7 @@ const entries: readonly Entry[] = [
   { item: "mask", codes: ["observation-unmasked", "mask-invariant"], measure: mask },
   {
     item: "KL and entropy",
-    codes: ["kl-explosion", "entropy-collapse", "clip-fraction", "train-sample-mismatch"],
+    codes: ["kl-explosion", "learning-rate", "entropy-collapse", "clip-fraction", "train-sample-mismatch"],
     measure: divergence,
   },
   {
@@ -68,7 +68,11 @@ const entries: readonly Entry[] = [
     measure: deviation,
   },
   { item: "tools", codes: ["tool-hallucination"], measure: tools },
-  { item: "sample efficiency", codes: ["learning-stalled", "skipped-updates", "value-function"], measure: efficiency },
+  {
+    item: "sample efficiency",
+    codes: ["learning-stalled", "warm-start", "skipped-updates", "value-function"],
+    measure: efficiency,
+  },
 ];
 
 function failures(view: RunView): Measured {

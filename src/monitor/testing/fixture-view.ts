@@ -19,7 +19,7 @@ export interface RunFixture {
 }
 
 // what no detector looks at
-const left = /^(time|speed|reward|credit|guide|loss|imitat\w*)\/|^update\/loss\//;
+const left = /^(time|speed|reward|credit|guide|loss|imitate)\/|^update\/loss\//;
 
 export function fixtureOf(
   { series, groups, config, events }: RunView,

@@ -33,8 +33,9 @@ export const learningStalled: Detector = {
           ...defined({ gradientNorm: norm === undefined ? undefined : norm.last, learningRate: rate }),
         },
         remedy:
-          "Fix the other findings first: most of them stall learning. Otherwise raise the learning rate, the number of " +
-          "attempts or tasks per step, or warm-start with better demonstrations.",
+          "Fix the other findings first: most of them stall learning. Otherwise find out what the model can hold: imitate without noise " +
+          "for some thousand steps, with no steps of learning. Where that fails too, the model is too small, the demonstrations too few or " +
+          "the format too hard; where it does not, warm-start for longer, or raise the attempts or tasks per step.",
       },
     ];
   },
