@@ -15,7 +15,7 @@ function playRun(spec: RunSpec, label: string, { root, signal, progress }: Bench
     let [last, words] = ["", ""];
     lines.on("line", (line) => {
       words = line.startsWith("failed: ") ? line.slice("failed: ".length) : `${words}${line}\n`.slice(-2000);
-      if (/^(?:step|held-out|\S+: \d+ steps)/.test(line)) progress(`${label}: ${line}`);
+      if (/^(?:step|held-out|seconds|\S+: \d+ steps)/.test(line)) progress(`${label}: ${line}`);
     });
     said.on("line", (line) => (last = line));
     child.on("error", reject);

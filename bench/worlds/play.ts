@@ -47,6 +47,7 @@ class Watch implements Monitor {
   readonly name = "watch";
   readonly curve: number[] = [];
   readonly divergences: number[] = [];
+  readonly #seconds = new Map<string, number>();
   #steps = 0;
   #rollouts = 0;
   #learnStartMs = 0;
@@ -60,6 +61,9 @@ class Watch implements Monitor {
       process.stderr.write(`held-out success ${event.metrics[metric.evalSuccess]?.toFixed(3)}\n`);
     if (event.type !== "step-end") return;
     const { metrics } = event;
+    for (const [name, value] of Object.entries(metrics)) {
+      if (name.startsWith("time/")) this.#seconds.set(name, (this.#seconds.get(name) ?? 0) + value);
+    }
     const success = metrics[metric.success];
     if (success === undefined) return;
     this.#rollouts += metrics[metric.rollouts] ?? 0;
@@ -68,6 +72,11 @@ class Watch implements Monitor {
     if (this.#steps++ % 10 !== 0) return;
     this.curve.push(success);
     process.stderr.write(`step ${event.step}, success ${success.toFixed(2)}\n`);
+  }
+
+  /** Where the seconds of imitation and of learning went, by stage. */
+  get seconds(): string {
+    return [...this.#seconds].map(([name, value]) => `${name.slice("time/".length)} ${value.toFixed(0)}`).join(", ");
   }
 
   get rollouts(): number {
@@ -126,6 +135,7 @@ async function play(spec: RunSpec): Promise<RunOutcome> {
       : { after: after?.success, afterReward: after?.reward.mean };
   await policy.engine.close();
   const { divergences, curve, learnStartMs } = watch;
+  process.stderr.write(`seconds: ${watch.seconds}\n`);
   const mean = divergences.reduce((sum, each) => sum + each, 0) / divergences.length;
   return {
     before: before.success,

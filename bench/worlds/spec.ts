@@ -10,7 +10,7 @@ export const RunSpec = z.object({
   threads: z.int().optional(),
   warmStart: z.object({
     demonstrations: z.int(),
-    noise: z.number(),
+    noise: z.union([z.number(), z.array(z.number())]),
     /** Whether demonstrations that missed their goal are left out. */
     onlySuccesses: z.boolean().optional(),
     steps: z.int(),
