@@ -45,6 +45,8 @@ function noisy(plan: Omit<WorldPlan, "goal">, noise: Noise, demonstrations = pla
 
 /** Good and random demonstrations in turn. */
 const half: Noise = [0, 1];
+/** Two of five are good. */
+const fewer: Noise = [0, 1, 0, 1, 1];
 
 /** By the names in `envs.ts`; in the order of the table. */
 export const plans: Readonly<Record<string, WorldPlan>> = {
@@ -70,8 +72,8 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
   },
   "function-calling": { ...middle, goal: 0.9 },
   "sokoban-5": {
-    ...noisy(short, half, 40_000),
-    warmStart: { ...imitation, noise: half, demonstrations: 60_000, steps: 4000 },
+    ...noisy(short, fewer, 40_000),
+    warmStart: { ...imitation, noise: fewer, demonstrations: 60_000, steps: 4500 },
     learn: { ...short.learn, steps: 100 },
     goal: 0.9,
   },

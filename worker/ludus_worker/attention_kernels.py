@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .packing import ramps
+
 try:
     import triton
     import triton.language as tl
@@ -35,12 +37,11 @@ forward_tiles, query_tiles, key_tiles = Tiles(64, 4, 3), Tiles(64, 8, 2), Tiles(
 
 def blocks_of(lengths: list[int]) -> np.ndarray:
     """`[blocks, 3]`: where the block's row begins, where it ends, where the block begins."""
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    parts = [
-        np.stack(np.broadcast_arrays(start, end, np.arange(start, end, block_tokens)), 1)
-        for start, end in zip(starts[:-1], starts[1:])
-    ]
-    return np.concatenate(parts).astype(np.int32)
+    lengths = np.asarray(lengths)
+    counts = -(-lengths // block_tokens)
+    starts, ends = np.cumsum(lengths) - lengths, np.cumsum(lengths)
+    rows = np.repeat(np.arange(len(lengths)), counts)
+    return np.stack([starts[rows], ends[rows], starts[rows] + block_tokens * ramps(counts)], 1).astype(np.int32)
 
 
 if triton is not None:

@@ -106,7 +106,8 @@ class Engine:
         ways = choose_attention(self.device, self.dtype, model.head_width, *heads)
         budget = options.micro_batch_tokens or self._pack_tokens(first)
         head = Head(self.compile, fused=head_kernels_work(self.device, self.dtype))
-        self.trainer = Trainer(self.group, self.device, budget, head, ways)
+        records = not options.checkpoint_activations and options.lora is None
+        self.trainer = Trainer(self.group, self.device, budget, head, ways, records_passes=records)
         decoder = Decoder(model, compile=self.compile, graphs=is_cuda, attention=options.attention)
         cache = SlotCache(
             config.num_hidden_layers, heads[1], model.head_width, self.device, self.dtype, self._cache_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -41,25 +42,57 @@ class TokenBatch:
     def total(self) -> int:
         return int(self.bounds[-1])
 
-    def wanted_in(self, row: int, among: np.ndarray) -> np.ndarray:
-        """Flat positions of a row that are wanted, of those that `among` allows."""
-        start, end = self.bounds[row], self.bounds[row + 1]
-        return start + np.flatnonzero(among[start:end])
+    def computed_lengths(self, among: np.ndarray) -> np.ndarray:
+        """Tokens of each row that are read: the last wanted one is only predicted. 0 where nothing is wanted."""
+        wanted = np.flatnonzero(among)
+        last = self.bounds[:-1].copy()
+        # of several that are written to one place, the last stays
+        last[np.searchsorted(self.bounds, wanted, side="right") - 1] = wanted
+        return last - self.bounds[:-1]
+
+
+def ramps(lengths: np.ndarray | list[int]) -> np.ndarray:
+    """0, 1, 2, ... for each of the lengths, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
 
 
 @dataclass
 class Pack:
-    """What one pass of the model computes."""
+    """What one pass of the model computes: as it is here, and, once asked for, on the device."""
 
     rows: list[int]
-    tokens: Tensor
-    positions: Tensor
     lengths: list[int]
+    token_ids: np.ndarray
     #: Which states predict wanted tokens, which tokens those are, and where they lie in the batch.
-    states: Tensor
-    targets: Tensor
+    state_places: np.ndarray
+    target_ids: np.ndarray
     where: np.ndarray
-    candidates: Tensor | None
+    candidate_ids: np.ndarray | None
+    device: torch.device
+
+    def _upload(self, array: np.ndarray) -> Tensor:
+        return upload(array, self.device, torch.long)
+
+    @cached_property
+    def tokens(self) -> Tensor:
+        return self._upload(self.token_ids)
+
+    @cached_property
+    def positions(self) -> Tensor:
+        return self._upload(ramps(self.lengths))
+
+    @cached_property
+    def states(self) -> Tensor:
+        return self._upload(self.state_places)
+
+    @cached_property
+    def targets(self) -> Tensor:
+        return self._upload(self.target_ids)
+
+    @cached_property
+    def candidates(self) -> Tensor | None:
+        return None if self.candidate_ids is None else self._upload(self.candidate_ids)
 
 
 def default_budget(config, head_width: int, number_bytes: int, *, free: int, is_checkpointed: bool) -> int:
@@ -89,12 +122,6 @@ def plan(lengths: dict[int, int], budget: int, padded: bool = False) -> list[lis
     return packs
 
 
-def computed_length(batch: TokenBatch, row: int, among: np.ndarray) -> int:
-    """Tokens that are read: the last wanted one is only predicted. 0 where nothing is wanted."""
-    wanted = batch.wanted_in(row, among)
-    return 0 if wanted.size == 0 else int(wanted[-1] - batch.bounds[row])
-
-
 def upload(array: np.ndarray, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
     """Without waiting for what the device is still computing."""
     tensor = torch.from_numpy(np.ascontiguousarray(array)).to(dtype=dtype)
@@ -102,24 +129,18 @@ def upload(array: np.ndarray, device: torch.device, dtype: torch.dtype | None = 
 
 
 def make_pack(batch: TokenBatch, rows: list[int], among: np.ndarray, device: torch.device) -> Pack:
-    lengths = [computed_length(batch, row, among) for row in rows]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    where = [batch.wanted_in(row, among) for row in rows]
-    states = [w - batch.bounds[row] - 1 + offset for w, row, offset in zip(where, rows, offsets)]
-    tokens = [batch.tokens[batch.bounds[row] : batch.bounds[row] + length] for row, length in zip(rows, lengths)]
-    flat = np.concatenate(where)
-
+    lengths = batch.computed_lengths(among)[rows]
+    read = np.repeat(batch.bounds[:-1][rows], lengths) + ramps(lengths)
+    states = np.flatnonzero(among[read + 1])
+    where = read[states] + 1
     count = batch.candidate_count
-    candidates = None
-    if count > 0:
-        candidates = upload(batch.candidates.reshape(-1, count)[flat], device, torch.long)
     return Pack(
         rows=rows,
-        tokens=upload(np.concatenate(tokens), device, torch.long),
-        positions=upload(np.concatenate([np.arange(length) for length in lengths]), device, torch.long),
-        lengths=lengths,
-        states=upload(np.concatenate(states), device, torch.long),
-        targets=upload(batch.tokens[flat], device, torch.long),
-        where=flat,
-        candidates=candidates,
+        lengths=lengths.tolist(),
+        token_ids=batch.tokens[read],
+        state_places=states,
+        target_ids=batch.tokens[where],
+        where=where,
+        candidate_ids=batch.candidates.reshape(-1, count)[where] if count > 0 else None,
+        device=device,
     )

@@ -15,7 +15,8 @@ from . import attention
 from .distributed import Group
 from .errors import LudusError
 from .head import Derivatives, Head
-from .packing import Pack, TokenBatch, computed_length, make_pack, plan, upload
+from .packing import Pack, TokenBatch, make_pack, plan, upload
+from .training_graphs import Graphs, Recorded
 from .weight_set import WeightSet, value_head_name
 
 log = logging.getLogger("ludus")
@@ -27,7 +28,14 @@ kept_tokens_elsewhere = 1 << 16
 @dataclass
 class KeptPass:
     pack: Pack
-    states: Tensor
+    #: With its autograd graph; or the recorded pass, whose activations are this pass's as long as it has this ticket.
+    states: Tensor | None
+    recorded: Recorded | None = None
+    ticket: int = 0
+
+    @property
+    def is_there(self) -> bool:
+        return self.recorded is None or self.recorded.ticket == self.ticket
 
 
 @dataclass
@@ -40,7 +48,14 @@ class ForwardRecord:
 
 class Trainer:
     def __init__(
-        self, group: Group, device: torch.device, budget: int, head: Head, ways: tuple[str, str], padded: bool = False
+        self,
+        group: Group,
+        device: torch.device,
+        budget: int,
+        head: Head,
+        ways: tuple[str, str],
+        padded: bool = False,
+        records_passes: bool = False,
     ):
         self.group, self.device, self.budget, self.head = group, device, budget, head
         #: What `attention.choose` found.
@@ -48,6 +63,8 @@ class Trainer:
         #: Rows are padded to the longest of a pass, not packed.
         self.padded = padded
         self.records: dict[int, ForwardRecord] = {}
+        can_record = device.type == "cuda" and ways[0] == "triton" and group.size == 1 and records_passes
+        self.graphs = Graphs(head, device) if can_record else None
 
     # -- forward
 
@@ -63,6 +80,12 @@ class Trainer:
     def _forward_pack(self, record: ForwardRecord, pack: Pack | None, alternatives: int, out: _Out) -> None:
         weights = record.weights
         keep = pack is not None and weights.trainable and self.group.size == 1 and self._has_room(pack)
+        if keep and self.graphs is not None and alternatives == 0:
+            recorded = self.graphs.find(weights, pack, record.temperature)
+            if recorded is not None:
+                out.put_rows(pack.where, recorded.forward(pack))
+                record.passes.append(KeptPass(pack, None, recorded, recorded.ticket))
+                return
         with torch.set_grad_enabled(keep):
             states = self._states(weights, pack)
         if pack is None:
@@ -108,6 +131,9 @@ class Trainer:
         done: set[int] = set()
         while record.passes:
             kept = record.passes[0]
+            if not kept.is_there:
+                record.passes.pop(0)
+                continue
             if wanted[kept.pack.where].any() and not self._try(lambda: self._from_kept(record, kept, derivatives)):
                 break  # no memory: what is left is computed anew, in smaller packs
             done.update(kept.pack.rows)
@@ -120,6 +146,12 @@ class Trainer:
         self._each_pack(rows, todo, lambda pack: self._backward_pack(record, pack, derivatives))
 
     def _from_kept(self, record: ForwardRecord, kept: KeptPass, derivatives: dict) -> None:
+        if kept.recorded is not None:
+            names = ("logprobs", "entropies", "values")[: len(kept.recorded.d)]
+            parts = [derivatives.get(name) for name in names]
+            nothing = np.zeros(len(kept.pack.where), np.float32)
+            kept.recorded.backward(np.stack([nothing if flat is None else flat[kept.pack.where] for flat in parts]))
+            return
         record.weights.activate()
         self._apply(record, kept.pack, kept.states, derivatives)
 
@@ -172,8 +204,7 @@ class Trainer:
     # -- memory
 
     def _each_pack(self, rows: TokenBatch, among: np.ndarray, compute: Callable[[Pack | None], None]) -> None:
-        lengths = {row: computed_length(rows, row, among) for row in range(len(rows.lengths))}
-        lengths = {row: length for row, length in lengths.items() if length > 0}
+        lengths = {row: length for row, length in enumerate(rows.computed_lengths(among).tolist()) if length > 0}
         pending = plan(lengths, self.budget, self.padded)
         if self.group.size > 1:
             # all ranks make the same number of passes: gathering a layer is a collective
@@ -208,6 +239,8 @@ class Trainer:
             return True
         except torch.OutOfMemoryError:
             pass
+        if self.graphs is not None:
+            self.graphs.clear()
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -238,6 +271,8 @@ class Trainer:
             log.debug("released %d forward passes", len(forgotten))
 
     def forget(self, weights: WeightSet) -> None:
+        if self.graphs is not None:
+            self.graphs.forget(weights)
         self.records = {id: record for id, record in self.records.items() if record.weights is not weights}
 
 
@@ -275,5 +310,10 @@ class _Out:
                 target[where] = getattr(numbers, name).cpu().numpy()
         if values is not None:
             self.values[where] = values.cpu().numpy()
+
+    def put_rows(self, where: np.ndarray, rows: Tensor) -> None:
+        """Log-probabilities, entropies and, where there are any, values, in one copy."""
+        for target, row in zip((self.logprobs, self.entropies, self.values), rows.cpu().numpy()):
+            target[where] = row
 
 

@@ -80,13 +80,24 @@ class WeightSet:
     @torch.no_grad()
     def fold(self, extra: dict[str, Tensor]) -> None:
         """Adds the gradient of one pack, which is complete, to what has accumulated: sums are float32."""
+        self._add(extra)
+        self._add(self._taken())
+
+    @torch.no_grad()
+    def fold_copies(self, parts: dict[str, Tensor]) -> None:
+        """The same with tensors that are somebody else's and will be written again."""
+        known = self.gradients or {}
+        new = {name: tensor for name, tensor in parts.items() if name not in known}
+        copies = [torch.empty_like(tensor) for tensor in new.values()]
+        torch._foreach_copy_(copies, list(new.values()))
+        self._add(parts | dict(zip(new, copies)))
+
+    def _add(self, parts: dict[str, Tensor]) -> None:
         gradients = self.gradients if self.gradients is not None else {}
         arithmetic = multi_tensor.Kernels() if self.fused else multi_tensor.Plain()
-        for parts in (extra, self._taken()):
-            known = [name for name in parts if name in gradients]
-            sums = arithmetic.add([gradients[name] for name in known], [parts[name] for name in known])
-            gradients |= parts | dict(zip(known, sums))
-        self.gradients = gradients
+        known = [name for name in parts if name in gradients]
+        sums = arithmetic.add([gradients[name] for name in known], [parts[name] for name in known])
+        self.gradients = gradients | parts | dict(zip(known, sums))
 
     def _taken(self) -> dict[str, Tensor]:
         """What autograd left at the parameters, which then have none."""

@@ -27,7 +27,7 @@ config = {
 
 def make_engine(**options) -> Engine:
     raw = config | options.pop("config", {})
-    return Engine(EngineOptions(config=raw, seed=3, device="cpu", threads=1, **options))
+    return Engine(EngineOptions(**({"config": raw, "seed": 3, "device": "cpu", "threads": 1} | options)))
 
 
 def random_rows(seed: int, lengths: list[int], vocabulary: int = 300) -> TokenBatch:

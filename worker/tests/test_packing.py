@@ -5,7 +5,7 @@ import numpy as np
 import torch
 
 from ludus_worker.errors import LudusError
-from ludus_worker.packing import default_budget, TokenBatch, computed_length, make_pack, plan
+from ludus_worker.packing import default_budget, TokenBatch, make_pack, plan
 
 cpu = torch.device("cpu")
 
@@ -26,7 +26,7 @@ class TokenBatchTest(unittest.TestCase):
     def test_the_first_token_of_a_row_is_never_wanted(self):
         rows = batch([3, 2])
         self.assertEqual(rows.wanted.tolist(), [False, True, True, False, True])
-        self.assertEqual(rows.wanted_in(1, rows.wanted).tolist(), [4])
+        self.assertEqual(rows.computed_lengths(rows.wanted).tolist(), [2, 1])
 
     def test_the_mask_of_the_caller_is_not_changed(self):
         mask = np.ones(3, np.uint8)
@@ -88,7 +88,7 @@ class PackTest(unittest.TestCase):
     def test_unpacking_puts_every_number_where_its_token_is(self):
         rows = batch([4, 3, 6], mask=[1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1])
         out = np.zeros(rows.total, int)
-        for rows_of in plan({row: computed_length(rows, row, rows.wanted) for row in range(3)}, 5):
+        for rows_of in plan(dict(enumerate(rows.computed_lengths(rows.wanted).tolist())), 5):
             pack = make_pack(rows, rows_of, rows.wanted, cpu)
             out[pack.where] = pack.targets.numpy()
         self.assertEqual(out.tolist(), np.where(rows.wanted, rows.tokens, 0).tolist())
@@ -97,8 +97,7 @@ class PackTest(unittest.TestCase):
         rows = batch([5, 5])
         among = rows.wanted.copy()
         among[3:] = False
-        self.assertEqual(computed_length(rows, 0, among), 2)
-        self.assertEqual(computed_length(rows, 1, among), 0)
+        self.assertEqual(rows.computed_lengths(among).tolist()[:2], [2, 0])
         self.assertEqual(make_pack(rows, [0], among, cpu).where.tolist(), [1, 2])
 
     def test_candidates_follow_their_positions(self):

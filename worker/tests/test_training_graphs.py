@@ -1,0 +1,92 @@
+import unittest
+
+import numpy as np
+import torch
+from common import make_engine, random_derivatives, random_rows
+
+from ludus_worker.engine import StepOptions
+from ludus_worker.training_graphs import padded_lengths, rounded
+
+on_gpu = unittest.skipUnless(torch.cuda.is_available(), "needs a CUDA GPU")
+
+
+class SizesTest(unittest.TestCase):
+    def test_sizes_are_few_and_never_smaller(self):
+        for parts in (1, 2, 4):
+            sizes = {rounded(count, 64, parts) for count in range(1, 4097)}
+            self.assertTrue(all(rounded(count, 64, parts) >= count for count in range(1, 4097)))
+            self.assertLessEqual(len(sizes), parts * 6 + 1)
+
+    def test_padding_is_rows_of_a_block_at_most(self):
+        self.assertEqual(padded_lengths([100, 28], 512), [100, 28, 128, 128, 128])
+        self.assertEqual(padded_lengths([100], 256), [100, 128, 28])
+        self.assertEqual(padded_lengths([256], 256), [256])
+
+
+@on_gpu
+class RecordedPassesTest(unittest.TestCase):
+    def engines(self, **options):
+        recorded, plain = (make_engine(device="cuda", dtype="bfloat16", config={"hidden_size": 64}, **options) for _ in range(2))
+        plain.trainer.graphs = None
+        return recorded, plain
+
+    def rows(self, seed, count=20):
+        lengths = np.random.default_rng(seed).integers(2, 60, count).tolist()
+        return random_rows(seed, lengths)
+
+    def assert_same_gradients(self, a, b, tolerance=2e-2):
+        ours, theirs = a.sets["policy"].gradients, b.sets["policy"].gradients
+        self.assertEqual(set(ours), set(theirs))
+        for name in theirs:
+            difference = (ours[name].float() - theirs[name].float()).norm() / theirs[name].float().norm().clamp(min=1e-9)
+            self.assertLess(difference.item(), tolerance, name)
+
+    def test_numbers_and_gradients_are_those_of_passes_that_are_not_recorded(self):
+        for value_head in (False, True):
+            recorded, plain = self.engines(value_head=value_head)
+            for seed in range(6):
+                rows = self.rows(seed)
+                derivatives = random_derivatives(seed, rows)
+                if value_head:
+                    derivatives["values"] = random_derivatives(seed + 100, rows)["logprobs"]
+                outs = [engine.forward(seed, rows, "policy", 0.9, 0, False) for engine in (recorded, plain)]
+                for name in ("logprobs", "entropies", *(["values"] if value_head else [])):
+                    np.testing.assert_allclose(*(getattr(out, name) for out in outs), atol=2e-2)
+                for engine in (recorded, plain):
+                    engine.backward(seed, derivatives)
+                self.assert_same_gradients(recorded, plain)
+                # gradients of several passes add up until a step
+                if seed % 2 == 1:
+                    norms = [engine.step("policy", StepOptions(1e-3, max_gradient_norm=1.0))[0] for engine in (recorded, plain)]
+                    self.assertAlmostEqual(norms[0] / norms[1], 1, delta=2e-2)
+            self.assertTrue(recorded.trainer.graphs.works)
+            self.assertGreater(len(recorded.trainer.graphs.sizes), 0)
+
+    def test_a_pass_whose_activations_were_overwritten_is_computed_anew(self):
+        recorded, plain = self.engines()
+        first, second = self.rows(1), self.rows(1)
+        for engine in (recorded, plain):
+            engine.forward(1, first, "policy", 1.0, 0, False)
+            engine.forward(2, second, "policy", 1.0, 0, False)
+            engine.backward(1, random_derivatives(3, first))
+            engine.backward(2, random_derivatives(4, second))
+        self.assert_same_gradients(recorded, plain)
+
+    def test_what_is_too_large_is_not_recorded(self):
+        recorded, _ = self.engines()
+        rows = random_rows(0, [60] * 200)
+        recorded.forward(1, rows, "policy", 1.0, 0, False)
+        self.assertEqual(len(recorded.trainer.graphs.sizes), 0)
+
+    def test_nothing_is_lost_where_recording_fails(self):
+        recorded, plain = self.engines()
+        recorded.trainer.graphs._record = lambda *_: None
+        rows = self.rows(5)
+        for engine in (recorded, plain):
+            engine.forward(1, rows, "policy", 1.0, 0, False)
+            engine.backward(1, random_derivatives(3, rows))
+        self.assert_same_gradients(recorded, plain, 1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
