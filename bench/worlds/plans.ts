@@ -39,8 +39,13 @@ const long: Omit<WorldPlan, "goal"> = {
   learn: { method: "grpo", options: fourParts, learningRate: 2e-4, steps: 80, tasksPerStep: 128 },
 };
 
-function noisy(plan: Omit<WorldPlan, "goal">, noise: Noise, demonstrations = plan.warmStart.demonstrations) {
-  return { ...plan, warmStart: { ...plan.warmStart, noise, demonstrations } };
+function noisy(
+  plan: Omit<WorldPlan, "goal">,
+  noise: Noise,
+  demonstrations = plan.warmStart.demonstrations,
+  steps = plan.warmStart.steps,
+) {
+  return { ...plan, warmStart: { ...plan.warmStart, noise, demonstrations, steps } };
 }
 
 /** Good and random demonstrations in turn. */
@@ -89,15 +94,15 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
     learn: { ...short.learn, steps: 150 },
     goal: 0.47,
   },
-  lake: { ...noisy(long, half), goal: 0.9 },
-  screen: { ...noisy(long, 0.55), goal: 0.9 },
+  lake: { ...noisy(long, half, 80_000, 8000), goal: 0.9 },
+  screen: { ...noisy(long, 0.55, 60_000, 6000), goal: 0.9 },
   // digits one by one: pairs of them as one token make sums harder to learn
-  "countdown-3-working": { ...noisy(long, 0.5, 80_000), tokenizer: "bytes", goal: 0.9 },
-  "mini-forms": { ...noisy(long, half, 60_000), goal: 0.9 },
-  "screen-episodes": { ...noisy(long, half), goal: 0.9 },
-  household: { ...noisy(long, half, 16_000), goal: 0.9 },
-  "web-shop": { ...noisy(long, half, 20_000), goal: 0.9 },
-  retail: { ...noisy(long, half, 16_000), goal: 0.9 },
+  "countdown-3-working": { ...noisy(long, 0.5, 150_000, 10_000), tokenizer: "bytes", goal: 0.9 },
+  "mini-forms": { ...noisy(long, half, 100_000, 6000), goal: 0.9 },
+  "screen-episodes": { ...noisy(long, half, 60_000, 6000), goal: 0.9 },
+  household: { ...noisy(long, half, 20_000, 4000), goal: 0.9 },
+  "web-shop": { ...noisy(long, half, 30_000, 4000), goal: 0.9 },
+  retail: { ...noisy(long, half, 20_000, 4000), goal: 0.9 },
 };
 
 export const methods = ["recommended", "grpo", "ppo", "rejection-tuning", "ceiling"] as const;

@@ -51,12 +51,12 @@ export async function playRuns(
       const outcome = await playRun(run.spec, run.label, context);
       keep(run, outcome);
       const after = outcome.after === undefined ? "" : ` -> ${outcome.after.mean.toFixed(3)}`;
-      const success = `${outcome.before.mean.toFixed(3)}${after} in ${outcome.seconds.toFixed(0)} s`;
+      const success = `${outcome.before.mean.toFixed(3)}${after} in ${outcome.seconds.toFixed(0)} s (score ${(outcome.afterReward ?? outcome.beforeReward).toFixed(3)})`;
       context.progress(`[${++done}/${wanted.length}] ${run.label}: ${success}`);
     } catch (error) {
       context.signal.throwIfAborted();
       failures.push(errorText(error));
-      context.progress(`[${++done}/${wanted.length}] ${run.label}: failed`);
+      context.progress(`[${++done}/${wanted.length}] ${errorText(error)}`);
     }
   };
   await Promise.all(wanted.map((run) => limit(() => play(run))));

@@ -103,14 +103,24 @@ class Recorded:
         of_body = {name: tensor for name, tensor in zip(names, found) if tensor is not None}
         return extra, of_body
 
+    def replay_forward(self) -> None:
+        self.forward_graph.replay()
+
+    def replay_backward(self) -> None:
+        self.backward_graph.replay()
+
     def forward(self, pack: Pack) -> Tensor:
         self._fill(pack)
-        self.forward_graph.replay()
+        self.replay_forward()
         return self.results[:, : len(pack.where)]
+
+    def _host(self, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        # new each time: the copy before may still be on its way
+        return torch.zeros(shape, dtype=dtype, pin_memory=self.device.type == "cuda")
 
     def _fill(self, pack: Pack) -> None:
         size = self.size
-        host = torch.zeros(self.numbers_in.shape, dtype=torch.long, pin_memory=True)
+        host = self._host(self.numbers_in.shape, torch.long)
         flat = host.numpy()
         used, states = sum(pack.lengths), len(pack.where)
         rows = padded_lengths(pack.lengths, size.tokens)
@@ -119,17 +129,19 @@ class Recorded:
         flat[2 * size.tokens : 2 * size.tokens + states] = pack.state_places
         flat[2 * size.tokens + size.states :][:states] = pack.target_ids
         self.numbers_in.copy_(host, non_blocking=True)
-        blocks = torch.full(self.blocks.shape, size.tokens, dtype=torch.int32, pin_memory=True)
+        blocks = self._host(self.blocks.shape, torch.int32)
         found = attention_kernels.blocks_of(rows)
         blocks.numpy()[: len(found)] = found
+        # blocks of no row: they begin where they end
+        blocks.numpy()[len(found) :] = size.tokens
         self.blocks.copy_(blocks, non_blocking=True)
 
     def backward(self, derivatives: np.ndarray) -> None:
         """`derivatives`: as many rows as `d`, as many columns as states were wanted."""
-        host = torch.zeros(self.d.shape, pin_memory=True)
+        host = self._host(self.d.shape, torch.float32)
         host.numpy()[:, : derivatives.shape[1]] = derivatives
         self.d.copy_(host, non_blocking=True)
-        self.backward_graph.replay()
+        self.replay_backward()
         for parts in self.gradients:
             self.weights.fold_copies(parts)
 
@@ -142,6 +154,8 @@ def padded_lengths(lengths: list[int], tokens: int) -> list[int]:
 
 
 class Graphs:
+    kind = Recorded
+
     def __init__(self, head: Head, device: torch.device):
         self.head, self.device = head, device
         self.sizes: dict[tuple[str, Size], Recorded] = {}
@@ -177,7 +191,7 @@ class Graphs:
         return known
 
     def _record(self, size: Size, weights: WeightSet) -> Recorded | None:
-        recorded = Recorded(size, weights, self.head, self.device)
+        recorded = self.kind(size, weights, self.head, self.device)
         try:
             recorded.record()
             return recorded

@@ -89,7 +89,8 @@ class WeightSet:
         known = self.gradients or {}
         new = {name: tensor for name, tensor in parts.items() if name not in known}
         copies = [torch.empty_like(tensor) for tensor in new.values()]
-        torch._foreach_copy_(copies, list(new.values()))
+        if copies:
+            torch._foreach_copy_(copies, list(new.values()))
         self._add(parts | dict(zip(new, copies)))
 
     def _add(self, parts: dict[str, Tensor]) -> None:

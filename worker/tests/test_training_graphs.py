@@ -5,7 +5,8 @@ import torch
 from common import make_engine, random_derivatives, random_rows
 
 from ludus_worker.engine import StepOptions
-from ludus_worker.training_graphs import padded_lengths, rounded
+from ludus_worker.packing import TokenBatch
+from ludus_worker.training_graphs import Graphs, Recorded, padded_lengths, rounded
 
 on_gpu = unittest.skipUnless(torch.cuda.is_available(), "needs a CUDA GPU")
 
@@ -21,6 +22,78 @@ class SizesTest(unittest.TestCase):
         self.assertEqual(padded_lengths([100, 28], 512), [100, 28, 128, 128, 128])
         self.assertEqual(padded_lengths([100], 256), [100, 128, 28])
         self.assertEqual(padded_lengths([256], 256), [256])
+
+
+class Repeated(Recorded):
+    """Computes each time what a GPU would replay: everything but the recording can be tested without one."""
+
+    def record(self):
+        pass
+
+    def replay_forward(self):
+        hidden_states = self.weights.model.hidden_states
+
+        def by_rows(tokens, positions, how):
+            starts = np.unique(how["blocks"][:, :2].numpy(), axis=0)
+            return hidden_states(tokens, positions, {"lengths": [int(end - start) for start, end in starts if end > start]})
+
+        self.weights.model.hidden_states = by_rows
+        self.hidden, self.picked = self._forward()
+        del self.weights.model.hidden_states
+        self.results = self._results(self.picked)
+
+    def replay_backward(self):
+        self.gradients = self._backward(self.hidden, self.picked)
+
+
+class PaddedPassesTest(unittest.TestCase):
+    """Padding to sizes, filling, derivatives and sums."""
+
+    def engines(self, **options):
+        padded, plain = (make_engine(**options) for _ in range(2))
+        padded.trainer.graphs = Graphs(padded.trainer.head, padded.device)
+        padded.trainer.graphs.kind = Repeated
+        return padded, plain
+
+    def test_random_batches(self):
+        rng = np.random.default_rng(0)
+        for value_head in (False, True):
+            padded, plain = self.engines(value_head=value_head)
+            for case in range(40):
+                lengths = rng.integers(1, 90, rng.integers(1, 30))
+                total = int(lengths.sum())
+                mask = (rng.random(total) < rng.choice([0.05, 0.5, 1])).astype(np.uint8)
+                rows = TokenBatch(lengths, rng.integers(0, 300, total), mask, 0, None)
+                names = ["logprobs", *(["values"] if value_head else []), *(["entropies"] if case % 3 == 0 else [])]
+                derivatives = {name: np.where(rng.random(total) < 0.7, rng.normal(size=total), 0) * rows.wanted for name in names}
+                derivatives = {name: flat.astype(np.float32) for name, flat in derivatives.items()}
+                outs = [engine.forward(case, rows, "policy", 0.9, 0, False) for engine in (padded, plain)]
+                for name in ("logprobs", "entropies", *(["values"] if value_head else [])):
+                    np.testing.assert_allclose(*(getattr(out, name) for out in outs), atol=1e-4, err_msg=f"{case} {name}")
+                for engine in (padded, plain):
+                    engine.backward(case, derivatives)
+                if case % 4 == 3:
+                    sets = [engine.sets["policy"] for engine in (padded, plain)]
+                    if sets[1].gradients is None:
+                        continue
+                    for name, theirs in sets[1].gradients.items():
+                        difference = (sets[0].gradients[name] - theirs).norm() / theirs.norm().clamp(min=1e-6)
+                        self.assertLess(difference.item(), 1e-3, f"{case} {name}")
+                    for each in sets:
+                        each.step(StepOptions(1e-3))
+            self.assertGreater(len(padded.trainer.graphs.sizes), 5)
+
+    def test_activations_that_were_overwritten_are_computed_anew(self):
+        padded, plain = self.engines()
+        rows = random_rows(1, [40, 30, 20])
+        for engine in (padded, plain):
+            for id in (1, 2):
+                engine.forward(id, rows, "policy", 1.0, 0, False)
+            for id in (1, 2):
+                engine.backward(id, random_derivatives(id, rows))
+        ours, theirs = (engine.sets["policy"].gradients for engine in (padded, plain))
+        for name in theirs:
+            self.assertLess(((ours[name] - theirs[name]).norm() / theirs[name].norm()).item(), 1e-4, name)
 
 
 @on_gpu
