@@ -1,3 +1,4 @@
+import { defined } from "../../src/defined.ts";
 import type { RunSpec } from "./spec.ts";
 
 /** How a world is learned: what the table of `npm run worlds` is made with. Chosen with `--validate`, with seed 100. */
@@ -8,8 +9,12 @@ export interface WorldPlan {
   readonly tokenizer?: RunSpec["tokenizer"];
   readonly warmStart: RunSpec["warmStart"];
   readonly learn: NonNullable<RunSpec["learn"]>;
-  /** Success that is wanted on held-out tasks. */
+  /** What is wanted on held-out tasks. */
   readonly goal: number;
+  /** Of what: success by default, or the mean score. */
+  readonly measure?: "score";
+  /** For pass^k, beside it. */
+  readonly passAttempts?: number;
 }
 
 type Noise = RunSpec["warmStart"]["noise"];
@@ -101,16 +106,16 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
   "mini-forms": { ...noisy(long, half, 100_000, 6000), goal: 0.9 },
   "screen-episodes": { ...noisy(long, half, 60_000, 6000), goal: 0.9 },
   household: { ...noisy(long, half, 20_000, 4000), goal: 0.9 },
-  "web-shop": { ...noisy(long, half, 30_000, 4000), goal: 0.9 },
-  retail: { ...noisy(long, half, 20_000, 4000), goal: 0.9 },
+  "web-shop": { ...noisy(long, half, 30_000, 4000), goal: 0.9, measure: "score" },
+  retail: { ...noisy(long, half, 20_000, 4000), goal: 0.9, passAttempts: 4 },
 };
 
 export const methods = ["recommended", "grpo", "ppo", "rejection-tuning", "ceiling"] as const;
 export type Method = (typeof methods)[number];
 
 export function specOf(world: string, method: Method, seed: number): RunSpec {
-  const { engine, size, tokenizer = 320, warmStart, learn } = plans[world];
-  const base = { world, seed, engine, size, tokenizer, evalTasks: 500 } as const;
+  const { engine, size, tokenizer = 320, warmStart, learn, passAttempts } = plans[world];
+  const base = { world, seed, engine, size, tokenizer, evalTasks: 500, ...defined({ passAttempts }) } as const;
   switch (method) {
     case "recommended":
       return { ...base, warmStart, learn };

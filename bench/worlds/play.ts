@@ -1,5 +1,6 @@
 // One run of `npm run worlds`, in a process of its own: its specification is the only argument, its outcome the last line.
 
+import { defined } from "../../src/defined.ts";
 import { type ModelConfig, tiny } from "../../src/engine/model/model-config.ts";
 import { torch } from "../../src/engine/torch/torch.ts";
 import type { Env } from "../../src/env/env.ts";
@@ -96,7 +97,8 @@ function withOtherTasks<Data>(env: Env<Data>, heldOut: string): Env<Data> {
 }
 
 async function play(spec: RunSpec): Promise<RunOutcome> {
-  const { world, seed, engine, size, tokenizer, threads, warmStart, learn, evalTasks, isValidation } = spec;
+  const { world, seed, engine, size, tokenizer, threads, warmStart, learn, evalTasks, passAttempts, isValidation } =
+    spec;
   const { make, split = "test" } = benchWorlds[world];
   const env = isValidation === true ? withOtherTasks(make(), split) : make();
   const { onlySuccesses, ...imitation } = warmStart;
@@ -133,6 +135,10 @@ async function play(spec: RunSpec): Promise<RunOutcome> {
     learn === undefined
       ? { cold: (await evaluate(env, policy, { tasks: evalTasks, split, temperature: 0.1 })).success.mean }
       : { after: after?.success, afterReward: after?.reward.mean };
+  const passHat =
+    passAttempts === undefined
+      ? undefined
+      : (await evaluate(env, policy, { tasks: 200, split, attempts: passAttempts })).passHatK[passAttempts].mean;
   await policy.engine.close();
   const { divergences, curve, learnStartMs } = watch;
   process.stderr.write(`seconds: ${watch.seconds}\n`);
@@ -141,6 +147,7 @@ async function play(spec: RunSpec): Promise<RunOutcome> {
     before: before.success,
     beforeReward: before.reward.mean,
     ...ceiling,
+    ...defined({ passHat }),
     rollouts: learn === undefined ? 0 : watch.rollouts,
     seconds: (endMs - startedMs) / 1000,
     warmSeconds: (learnStartMs - startedMs) / 1000,

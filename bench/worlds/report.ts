@@ -1,14 +1,19 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { arrows } from "../plot/arrows.ts";
 import { markdownTable, type Table } from "../table.ts";
 import { benchWorlds } from "./envs.ts";
 import { type Method, methods, plans } from "./plans.ts";
 import { type Row, rowOf, type WorldRun } from "./results.ts";
 
 const pageFile = "docs/results/worlds.md";
+const plotFile = "docs/results/worlds.svg";
 
 function rowFor(runs: readonly WorldRun[], world: string, method: Method): Row | undefined {
-  return rowOf(runs.filter((run) => run.method === method && run.spec.world === world));
+  return rowOf(
+    runs.filter((run) => run.method === method && run.spec.world === world),
+    plans[world].measure,
+  );
 }
 
 export function tableOf(runs: readonly WorldRun[]): Table {
@@ -20,7 +25,7 @@ export function tableOf(runs: readonly WorldRun[]): Table {
   return [
     ["world", "before", "after", "95 %", "seeds", "rollouts", "seconds", "engine", "parameters", "method"],
     ...rows.map(([world, row]) => [
-      world,
+      plans[world].measure === "score" ? `${world} (score)` : world,
       row.before.toFixed(3),
       row.after.toFixed(3),
       interval(row),
@@ -64,6 +69,30 @@ function headline(runs: readonly WorldRun[]): string {
   ].join("");
 }
 
+function passHats(runs: readonly WorldRun[]): string {
+  const lines = Object.keys(plans).flatMap((world) => {
+    const { passAttempts } = plans[world];
+    const passHat = rowFor(runs, world, "recommended")?.passHat;
+    return passHat === undefined ? [] : [`pass^${passAttempts} of ${world}: ${passHat.toFixed(3)}.`];
+  });
+  return lines.length === 0 ? "" : `\n${lines.join(" ")}\n`;
+}
+
+function plotOf(runs: readonly WorldRun[]): string {
+  const rows = Object.entries(plans).flatMap(([world, { goal }]) => {
+    const row = rowFor(runs, world, "recommended");
+    if (row === undefined) return [];
+    const { before, after, low, high, seeds } = row;
+    const others = methods.slice(1).flatMap((method) => rowFor(runs, world, method)?.after ?? []);
+    return [{ name: world, from: before, to: after, ...(seeds < 2 ? {} : { low, high }), goal, others }];
+  });
+  return arrows({
+    title: "Success on held-out tasks, before and after learning",
+    description: "For each world the mean over seeds before and after, the 95 % interval after, and what is wanted.",
+    rows,
+  });
+}
+
 export function writePage(root: string, runs: readonly WorldRun[]): void {
   const machines = new Set(
     runs.map(
@@ -82,6 +111,8 @@ demonstrations, imitation, learning and evaluations. Settings of each world are 
 tasks (\`--validate\`); a first trial of bandit, key-door, lock and search-qa with that seed was on the reported tasks.
 
 ${markdownTable(tableOf(runs))}
+${passHats(runs)}
+![Before and after, by world](worlds.svg)
 
 ## Beside other methods
 
@@ -99,5 +130,6 @@ The arms of the bandit's \`test\` split have names that occur nowhere in trainin
 Made on: ${[...machines].join("; ") || "–"}. Every run with its settings is in [worlds.json](../../bench/results/worlds.json).
 `;
   mkdirSync(join(root, "docs/results"), { recursive: true });
+  writeFileSync(join(root, plotFile), plotOf(runs));
   writeFileSync(join(root, pageFile), page);
 }

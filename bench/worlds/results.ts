@@ -46,6 +46,8 @@ export interface Row {
   readonly low: number;
   readonly high: number;
   readonly seeds: number;
+  /** Where tasks were attempted several times: the share that was solved each time. */
+  readonly passHat?: number;
   readonly rollouts: number;
   readonly seconds: number;
   readonly engine: string;
@@ -53,18 +55,28 @@ export interface Row {
   readonly method: string;
 }
 
+/** What a run of a world is judged by. */
+export function measured(outcome: RunOutcome, when: "before" | "after", measure?: "score"): number {
+  const { before, beforeReward, after = before, afterReward = beforeReward } = outcome;
+  if (measure === "score") return when === "before" ? beforeReward : afterReward;
+  return when === "before" ? before.mean : after.mean;
+}
+
 /** Means over seeds; the interval is Student's t over them, within 0 and 1. It says nothing for a single seed. */
-export function rowOf(runs: readonly WorldRun[]): Row | undefined {
+export function rowOf(runs: readonly WorldRun[], measure?: "score"): Row | undefined {
   if (runs.length === 0) return undefined;
   const mean = (value: (run: WorldRun) => number) => runs.reduce((sum, run) => sum + value(run), 0) / runs.length;
   const { spec, method } = runs[0];
-  const after = meanInterval(runs.map(({ outcome }) => (outcome.after ?? outcome.before).mean));
+  const after = meanInterval(runs.map(({ outcome }) => measured(outcome, "after", measure)));
   return {
-    before: round(mean(({ outcome }) => outcome.before.mean)),
+    before: round(mean(({ outcome }) => measured(outcome, "before", measure))),
     after: round(after.mean),
     low: round(Math.max(0, after.low)),
     high: round(Math.min(1, after.high)),
     seeds: runs.length,
+    ...(runs.every(({ outcome }) => outcome.passHat === undefined)
+      ? {}
+      : { passHat: round(mean(({ outcome }) => outcome.passHat ?? 0)) }),
     rollouts: Math.round(mean(({ outcome }) => outcome.rollouts)),
     seconds: Math.round(mean(({ outcome }) => outcome.seconds)),
     engine: spec.engine === "cuda" ? "torch, cuda" : "embedded",

@@ -32,6 +32,8 @@ export const RunSpec = z.object({
     })
     .optional(),
   evalTasks: z.int(),
+  /** Attempts at each of 200 held-out tasks once more at the end, for pass^k. */
+  passAttempts: z.int().optional(),
   /** Evaluated on other held-out tasks than those that are reported: settings are chosen so. */
   isValidation: z.boolean().optional(),
 });
@@ -47,6 +49,8 @@ export const RunOutcome = z.object({
   cold: z.number().optional(),
   after: Interval.optional(),
   afterReward: z.number().optional(),
+  /** Share of tasks that all attempts solve, where the specification asks for several. */
+  passHat: z.number().optional(),
   rollouts: z.int(),
   /** Of the whole run, evaluations included; demonstrations and imitation; learning. */
   seconds: z.number(),

@@ -61,7 +61,10 @@ export const worldsBenchmark: Benchmark = {
 /** The recommended method of each world that has runs. */
 function summary(runs: readonly WorldRun[]) {
   const recommended = (world: string) =>
-    rowOf(runs.filter(({ method, spec }) => method === "recommended" && spec.world === world));
+    rowOf(
+      runs.filter(({ method, spec }) => method === "recommended" && spec.world === world),
+      plans[world].measure,
+    );
   return Object.fromEntries(
     Object.keys(plans).flatMap((world) => [[world, recommended(world)] as const].filter(([, row]) => row)),
   );
