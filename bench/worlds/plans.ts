@@ -5,7 +5,7 @@ import type { RunSpec } from "./spec.ts";
 export interface WorldPlan {
   readonly engine: RunSpec["engine"];
   readonly size: RunSpec["size"];
-  /** 320 by default. */
+  /** 320 by default; with 640, most words are one token. */
   readonly tokenizer?: RunSpec["tokenizer"];
   readonly warmStart: RunSpec["warmStart"];
   readonly learn: NonNullable<RunSpec["learn"]>;
@@ -100,14 +100,14 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
     goal: 0.47,
   },
   lake: { ...noisy(long, half, 80_000, 8000), goal: 0.9 },
-  screen: { ...noisy(long, 0.55, 60_000, 6000), goal: 0.9 },
+  screen: { ...noisy(long, 0.55, 60_000, 6000), tokenizer: 640, goal: 0.9 },
   // digits one by one: pairs of them as one token make sums harder to learn
   "countdown-3-working": { ...noisy(long, 0.5, 150_000, 10_000), tokenizer: "bytes", goal: 0.9 },
-  "mini-forms": { ...noisy(long, half, 100_000, 6000), goal: 0.9 },
-  "screen-episodes": { ...noisy(long, half, 60_000, 6000), goal: 0.9 },
-  household: { ...noisy(long, half, 20_000, 4000), goal: 0.9 },
-  "web-shop": { ...noisy(long, half, 30_000, 4000), goal: 0.9, measure: "score" },
-  retail: { ...noisy(long, half, 20_000, 4000), goal: 0.9, passAttempts: 4 },
+  "mini-forms": { ...noisy(long, half, 100_000, 6000), tokenizer: 640, goal: 0.9 },
+  "screen-episodes": { ...noisy(long, half, 60_000, 6000), tokenizer: 640, goal: 0.9 },
+  household: { ...noisy(long, half, 20_000, 4000), tokenizer: 640, goal: 0.9 },
+  "web-shop": { ...noisy(long, half, 30_000, 4000), tokenizer: 640, goal: 0.9, measure: "score" },
+  retail: { ...noisy(long, half, 20_000, 4000), tokenizer: 640, goal: 0.9, passAttempts: 4 },
 };
 
 export const methods = ["recommended", "grpo", "ppo", "rejection-tuning", "ceiling"] as const;

@@ -19,6 +19,12 @@ export function studentQuantile(p: number, degrees: number): number {
   return Math.sqrt((degrees * low) / (1 - low));
 }
 
+/** How likely a value with so many degrees of freedom is to be above `t`. */
+export function studentTail(t: number, degrees: number): number {
+  const above = regularizedBeta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
+  return t >= 0 ? above : 1 - above;
+}
+
 /** 1 - I_y(1/2, a), which is I_(1-y)(a, b) for b = 1/2. */
 function upperBeta(a: number, b: number, y: number): number {
   return 1 - regularizedBeta(b, a, y);

@@ -34,10 +34,15 @@ export interface FormTask {
 }
 
 const buttonWords = ["submit", "ok", "cancel", "yes", "no", "next", "back", "close"];
-const words =
-  "amber birch cedar delta ember fjord grove heron iris jade karst lotus maple noble olive pearl quartz raven sage tulip".split(
-    " ",
-  );
+const syllables = [..."bdfgklmnprstvz"].flatMap((onset) => [..."aeiou"].map((vowel) => onset + vowel));
+/**
+ * Words of two syllables, so many that copying what is asked for is easier to learn than each of them by heart. With twenty, policies learned
+ * the words of training and wrote others wrong.
+ */
+const words = Array.from({ length: 600 }, (_, i) => {
+  const turn = Math.floor(i / syllables.length);
+  return syllables[i % syllables.length] + syllables[(17 * i + 5 * turn + 3) % syllables.length];
+});
 
 type Made = Omit<FormTask, "kind">;
 const none = { texts: {}, chosen: [] };
