@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createRng, type Rng } from "../random.ts";
-import { type ArmRecord, type Claim, holm, judge } from "./claim.ts";
+import { type ArmRecord, type Claim, holm, judgeClaims } from "./claim.ts";
 
 const claim: Claim = {
   statement: "masked is better",
@@ -39,7 +39,7 @@ function made(rng: Rng, { seeds = 5, tasks = 40, gain = 0, deviation = 0.05, byT
 
 describe("a claim", () => {
   test("holds where the difference is large and certain", () => {
-    const [verdict] = judge([claim], made(createRng(1), { gain: 0.3 }));
+    const [verdict] = judgeClaims([claim], made(createRng(1), { gain: 0.3 }));
     expect(verdict).toMatchObject({ holds: true, seeds: 5 });
     expect(verdict.because).toBeUndefined();
     expect(verdict.low).toBeLessThan(verdict.effect);
@@ -53,12 +53,12 @@ describe("a claim", () => {
     ["that chance may give", { gain: 0.1, deviation: 0.3 }, {}, /p is 0\.\d+ after correction/],
     ["of less where more is found", { gain: 0.3 }, { want: "less" as const }, /other direction/],
   ])("does not hold on a difference %s", (_, world, changes, because) => {
-    const [verdict] = judge([{ ...claim, ...changes }], made(createRng(3), world));
+    const [verdict] = judgeClaims([{ ...claim, ...changes }], made(createRng(3), world));
     expect(verdict).toMatchObject({ holds: false, because: expect.stringMatching(because) });
   });
 
   test("without tasks is judged by its seeds", () => {
-    const [verdict] = judge([claim], made(createRng(1), { gain: 0.3, byTask: false }));
+    const [verdict] = judgeClaims([claim], made(createRng(1), { gain: 0.3, byTask: false }));
     expect(verdict.holds).toBe(true);
   });
 
@@ -67,26 +67,29 @@ describe("a claim", () => {
       { seed, arm: "masked", measures: { success: 1 } },
       { seed, arm: "unmasked", measures: { success: 0 } },
     ]).flat();
-    expect(judge([claim], records)[0]).toMatchObject({ p: 1 / 32, holds: true, low: 1, high: 1 });
-    expect(judge([claim, { ...claim, want: "less" }], records)[0].holds).toBe(false);
+    expect(judgeClaims([claim], records)[0]).toMatchObject({ p: 1 / 32, holds: true, low: 1, high: 1 });
+    expect(judgeClaims([claim, { ...claim, want: "less" }], records)[0].holds).toBe(false);
   });
 
   test("about what was not measured is an error that says so", () => {
     const records = made(createRng(1), { byTask: false });
-    expect(() => judge([{ ...claim, measure: "turns" }], records)).toThrow(
+    expect(() => judgeClaims([{ ...claim, measure: "turns" }], records)).toThrow(
       /not-measured: got no turns of masked, seed 0/,
     );
   });
 
   test("about arms nobody ran does not hold", () => {
-    expect(judge([claim], [])[0]).toMatchObject({ holds: false, seeds: 0, because: "0 of at least 5 seeds" });
+    expect(judgeClaims([claim], [])[0]).toMatchObject({ holds: false, seeds: 0, because: "0 of at least 5 seeds" });
   });
 });
 
 test("where nothing is there, few claims hold", () => {
   const rng = createRng(7);
   const rounds = 150;
-  const found = Array.from({ length: rounds }, () => judge([{ ...claim, smallest: 0 }], made(rng, { tasks: 20 }))[0]);
+  const found = Array.from(
+    { length: rounds },
+    () => judgeClaims([{ ...claim, smallest: 0 }], made(rng, { tasks: 20 }))[0],
+  );
   // 0.05 is allowed; three deviations more would be 0.1
   expect(found.filter(({ holds }) => holds).length / rounds).toBeLessThan(0.1);
   expect(found.filter(({ low, high }) => low <= 0 && high >= 0).length / rounds).toBeGreaterThan(0.9);

@@ -54,7 +54,7 @@ const replicates = 4000;
  * seed by seed and task by task: seeds and tasks are drawn anew together (a paired bootstrap), and the deviation that gives is taken with Student's
  * t for the number of seeds, which is small. A claim holds where its corrected p is below 0.05 and the effect at least the smallest of interest.
  */
-export function judge(claims: readonly Claim[], records: readonly ArmRecord[]): Verdict[] {
+export function judgeClaims(claims: readonly Claim[], records: readonly ArmRecord[]): Verdict[] {
   const judged = claims.map((claim) => ({ claim, ...effectOf(claim, records) }));
   const corrected = holm(judged.map(({ p }) => p));
   return judged.map((each, i) => {

@@ -1,0 +1,68 @@
+import type { Claim } from "ludus/recipe";
+
+/** Written down before they are measured; see CONTRIBUTING.md, "Claims". */
+export const ragenClaims: readonly Claim[] = [
+  {
+    statement: "On the bandit, StarPO-S stays up where StarPO collapses.",
+    source: "RAGEN, arXiv 2504.20073",
+    method: "bandit: StarPO-S",
+    baseline: "bandit: StarPO",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "On the slippery lake, StarPO-S stays up where StarPO collapses.",
+    source: "RAGEN, arXiv 2504.20073",
+    method: "lake: StarPO-S",
+    baseline: "lake: StarPO",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "On Sokoban, StarPO-S stays up where StarPO collapses.",
+    source: "RAGEN, arXiv 2504.20073",
+    method: "sokoban: StarPO-S",
+    baseline: "sokoban: StarPO",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "Before StarPO collapses on the lake, the deviation of rewards within groups falls.",
+    source: "RAGEN, arXiv 2504.20073",
+    method: "lake: StarPO",
+    baseline: "lake: warm start",
+    measure: "deviation",
+    want: "less",
+    smallest: 0.2,
+  },
+  {
+    statement: "Learning only from the quarter of groups whose rewards deviate most is better than learning from all.",
+    source: "RAGEN, arXiv 2504.20073",
+    method: "lake: StarPO-S",
+    baseline: "lake: StarPO-S, keeping all",
+    measure: "success",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "Rollouts of the current policy are better than ten updates from the same rollouts.",
+    source: "RAGEN, arXiv 2504.20073",
+    method: "lake: StarPO-S",
+    baseline: "lake: StarPO-S, ten updates a rollout",
+    measure: "success",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "On Sokoban, imitation of shortest solutions beats learning from rewards.",
+    source: "RAGEN, arXiv 2504.20073",
+    method: "sokoban: imitation of shortest solutions",
+    baseline: "sokoban: StarPO-S",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+];

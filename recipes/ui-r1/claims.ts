@@ -1,0 +1,68 @@
+import type { Claim } from "ludus/recipe";
+
+/** Written down before they are measured; see CONTRIBUTING.md, "Claims". */
+export const uiR1Claims: readonly Claim[] = [
+  {
+    statement: "GRPO on 136 chosen tasks improves the model it starts from.",
+    source: "UI-R1, arXiv 2503.21620",
+    method: "GRPO on 136 chosen",
+    baseline: "warm start",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "GRPO on 136 chosen tasks improves it on screens unlike those of training.",
+    source: "UI-R1, arXiv 2503.21620",
+    method: "GRPO on 136 chosen",
+    baseline: "warm start",
+    measure: "newLabels",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "On screens unlike those of training, GRPO is better than imitation of the same 136.",
+    source: "UI-R1, arXiv 2503.21620",
+    method: "GRPO on 136 chosen",
+    baseline: "SFT on 136 chosen",
+    measure: "newLabels",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "136 tasks chosen by quality, difficulty and diversity teach more than 136 at random.",
+    source: "UI-R1, arXiv 2503.21620",
+    method: "GRPO on 136 chosen",
+    baseline: "GRPO on 136 at random",
+    measure: "success",
+    want: "more",
+    smallest: 0.02,
+  },
+  {
+    statement: "The length reward (DAST) shortens answers.",
+    source: "UI-R1, arXiv 2503.21620",
+    method: "GRPO with DAST",
+    baseline: "GRPO on 136 chosen",
+    measure: "tokens",
+    want: "less",
+    smallest: 1,
+  },
+  {
+    statement: "The length reward, then no thoughts (UI-R1-E), gives shorter answers.",
+    source: "UI-R1, arXiv 2503.21620",
+    method: "UI-R1-E",
+    baseline: "GRPO on 136 chosen",
+    measure: "tokens",
+    want: "less",
+    smallest: 2,
+  },
+  {
+    statement: "UI-R1-E is also more often right.",
+    source: "UI-R1, arXiv 2503.21620",
+    method: "UI-R1-E",
+    baseline: "GRPO on 136 chosen",
+    measure: "success",
+    want: "more",
+    smallest: 0.01,
+  },
+];
