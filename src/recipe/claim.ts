@@ -100,13 +100,13 @@ function pairs({ method, baseline, measure }: Claim, records: readonly ArmRecord
     return a !== undefined && a.of === b?.of && a.of === found[0][0].tasks?.[measure]?.of;
   });
   return found.map(([ours, theirs]) => {
-    if (!isByTask) return [valueOf(ours, measure) - valueOf(theirs, measure)];
+    if (!isByTask) return [measureOf(ours, measure) - measureOf(theirs, measure)];
     const other = theirs.tasks![measure].values;
     return ours.tasks![measure].values.map((value, i) => value - other[i]);
   });
 }
 
-function valueOf({ seed, arm, measures }: ArmRecord, measure: string): number {
+function measureOf({ seed, arm, measures }: ArmRecord, measure: string): number {
   const value = measures[measure];
   if (value !== undefined) return value;
   throw new LudusError("not-measured", {
