@@ -1,5 +1,4 @@
-import { ink } from "./look.ts";
-import { escapeText, round, text } from "./svg.ts";
+import { framed, ink, round, text } from "./svg.ts";
 
 /** One line for each row, from one value between 0 and 1 to another. */
 export interface Arrows {
@@ -22,23 +21,16 @@ const page = { width: 960, left: 190, right: 70 };
 const rowHeight = 26;
 const top = 92;
 const colours = { from: "#d9772b", to: "#2f81d8", goal: "#2a9d64", other: "#8957e5" };
-const style = `text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:12px;fill:${ink}}
-.title{font-size:15px;font-weight:600}.name{font-weight:600}`;
-
 const xOf = (value: number) => round(page.left + value * (page.width - page.left - page.right));
 
 export function arrows({ title, description, rows }: Arrows): string {
   const height = top + rows.length * rowHeight + 12;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${page.width} ${height}" role="img" aria-labelledby="title description">
-<title id="title">${escapeText(title)}</title>
-<desc id="description">${escapeText(description)}</desc>
-<style>${style}</style>
-${text(20, 24, title, 'class="title"')}
-${legend(rows.some(({ others }) => others.length > 0))}
-${[0, 0.25, 0.5, 0.75, 1].map((value) => gridLine(value, height)).join("\n")}
-${rows.map((row, index) => drawRow(row, top + index * rowHeight + 12)).join("\n")}
-</svg>
-`;
+  const frame = { title, description, width: page.width, height, style: ".name{font-weight:600}", left: 20 };
+  return framed(frame, [
+    legend(rows.some(({ others }) => others.length > 0)),
+    ...[0, 0.25, 0.5, 0.75, 1].map((value) => gridLine(value, height)),
+    ...rows.map((row, index) => drawRow(row, top + index * rowHeight + 12)),
+  ]);
 }
 
 function legend(hasOthers: boolean): string {

@@ -1,5 +1,4 @@
-import { ink } from "./look.ts";
-import { escapeText, round, text } from "./svg.ts";
+import { framed, round, text } from "./svg.ts";
 
 /** Horizontal bars in parts, one below the other, from the same zero. */
 export interface Bars {
@@ -13,24 +12,17 @@ const page = { width: 960, left: 230, right: 120 };
 const rowHeight = 44;
 const top = 76;
 
-const style = `text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:12px;fill:${ink}}
-.title{font-size:15px;font-weight:600}.name{font-weight:600}`;
-
 export function stackedBars({ title, description, bars }: Bars): string {
   const names = [...new Set(bars.flatMap(({ parts }) => Object.keys(parts)))];
   const totals = bars.map(({ parts }) => Object.values(parts).reduce((sum, part) => sum + part, 0));
   const scale = (page.width - page.left - page.right) / Math.max(...totals);
   const colourOf = (name: string) => colours[names.indexOf(name) % colours.length];
   const height = top + bars.length * rowHeight + 8;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${page.width} ${height}" role="img" aria-labelledby="title description">
-<title id="title">${escapeText(title)}</title>
-<desc id="description">${escapeText(description)}</desc>
-<style>${style}</style>
-${text(20, 24, title, 'class="title"')}
-${names.map((name, index) => legendEntry(20 + index * 185, name, colourOf(name))).join("\n")}
-${bars.map((bar, index) => drawBar(bar, top + index * rowHeight, scale, colourOf)).join("\n")}
-</svg>
-`;
+  const frame = { title, description, width: page.width, height, style: ".name{font-weight:600}", left: 20 };
+  return framed(frame, [
+    ...names.map((name, index) => legendEntry(20 + index * 185, name, colourOf(name))),
+    ...bars.map((bar, index) => drawBar(bar, top + index * rowHeight, scale, colourOf)),
+  ]);
 }
 
 function legendEntry(x: number, name: string, colour: string): string {

@@ -1,6 +1,6 @@
 import { type LogAxis, logAxis } from "./log-axis.ts";
-import { ink, type Look, lookOf } from "./look.ts";
-import { escapeText, round, text } from "./svg.ts";
+import { type Look, lookOf } from "./look.ts";
+import { framed, ink, round, text } from "./svg.ts";
 
 /** Panels side by side that share their lines' names and colours. Both axes are logarithmic. */
 export interface LinePlot {
@@ -31,23 +31,17 @@ const panelLefts = [72, 556];
 const panelWidth = 380;
 const labelRow = 16;
 
-const style = `text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:12px;fill:${ink}}
-.title{font-size:15px;font-weight:600}.panel{font-size:13px;font-weight:600}.label{font-size:11px;font-weight:600}
+const style = `.panel{font-size:13px;font-weight:600}.label{font-size:11px;font-weight:600}
 .grid{stroke:${ink};stroke-opacity:.25}.axis{stroke:${ink};stroke-opacity:.7;fill:none}
 .line{fill:none;stroke-width:2;stroke-linejoin:round}`;
 
 export function linePlot({ title, description, panels, note }: LinePlot): string {
   const names = [...new Set(panels.flatMap(({ lines }) => lines.map(({ name }) => name)))];
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${page.width} ${page.height}" role="img" aria-labelledby="title description">
-<title id="title">${escapeText(title)}</title>
-<desc id="description">${escapeText(description)}</desc>
-<style>${style}</style>
-${text(margin, 24, title, 'class="title"')}
-${names.map((name, index) => legendEntry(margin + index * 165, name, lookOf(names, name))).join("\n")}
-${panels.map((panel, index) => drawPanel(panel, panelLefts[index], names)).join("\n")}
-${text(margin, page.height - 12, note)}
-</svg>
-`;
+  return framed({ title, description, ...page, style, left: margin }, [
+    ...names.map((name, index) => legendEntry(margin + index * 165, name, lookOf(names, name))),
+    ...panels.map((panel, index) => drawPanel(panel, panelLefts[index], names)),
+    text(margin, page.height - 12, note),
+  ]);
 }
 
 function legendEntry(x: number, name: string, look: Look): string {

@@ -6,9 +6,7 @@ export interface Look {
   mark(x: number, y: number): string;
 }
 
-// Hues and a grey that can be read on white and on near-black paper alike: the file is shown as it is on both.
-export const ink = "#6e7781";
-
+// hues that can be read on white and on near-black paper alike
 const looks: readonly Look[] = [
   look("#2f81d8", (x, y) => `<circle cx="${x}" cy="${y}" r="4"/>`),
   look("#d9772b", (x, y) => `<path d="M${x} ${round(y - 5)}l5 5l-5 5l-5-5z"/>`),
