@@ -1,56 +1,62 @@
-// Writes docs/results/systems.md and the table in each recipe's README from recipes/*/result.json, which
-// `npx ludus recipe run <system> --out recipes/<system>/result.json` writes.
+// Writes docs/results/systems.md and the table in each recipe's README from recipes/*/records.jsonl, which
+// `npx ludus recipe run <system> --records recipes/<system>/records.jsonl` writes.
 //
 //     node scripts/systems-page.ts
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compareArms, comparisonText, type RecipeResult, resultTable } from "../src/recipe/recipe-result.ts";
+import { recipes } from "../recipes/index.ts";
+import { readArms } from "../src/recipe/arm-file.ts";
+import { leastSeeds } from "../src/recipe/claim.ts";
+import type { Recipe } from "../src/recipe/recipe.ts";
+import { type RecipeResult, resultTable, seedsOf, summarise, verdictText } from "../src/recipe/recipe-result.ts";
 
 const root = join(import.meta.dirname, "..");
-const systems = ["ragen", "agent-r1", "tool-rl", "search-r1", "agent-rlvr", "ui-r1"];
 const [open, close] = ["<!-- result -->", "<!-- /result -->"];
 
-function readResult(system: string): RecipeResult | undefined {
-  const file = join(root, "recipes", system, "result.json");
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-}
+const heldIn = ({ verdicts }: RecipeResult) => verdicts.filter(({ holds }) => holds).length;
 
 function section(result: RecipeResult): string {
   const [heading, ...rows] = resultTable(result);
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const rule = heading.map((_, column) => (column === 0 ? "---" : "--:"));
+  const notes = new Set(result.records.flatMap(({ about }) => about?.note ?? []));
+  const minutes = Math.round(result.records.reduce((sum, { seconds }) => sum + seconds, 0) / 60);
   return [
+    `**${heldIn(result)} of ${result.verdicts.length} published claims hold here.**`,
     [line(heading), line(rule), ...rows.map(line)].join("\n"),
-    `${result.trials.length} seeds, 95 % intervals, ${Math.round(result.seconds / 60)} minutes on two cores.`,
-    result.comparisons.map((one) => `- ${comparisonText(compareArms(one, result.trials))}`).join("\n"),
+    `${seedsOf(result.records).length} seeds, 95 % intervals, ${minutes} minutes${notes.size === 0 ? "" : `; made ${[...notes].join(", ")}`}.`,
+    result.verdicts.map((verdict) => `- ${verdictText(verdict)}`).join("\n"),
   ].join("\n\n");
 }
 
-const parts: string[] = [];
-const missing: string[] = [];
-for (const system of systems) {
-  const result = readResult(system);
-  if (result === undefined) {
-    missing.push(system);
-    continue;
-  }
-  const table = section(result);
-  parts.push(
-    `## ${result.title}\n\n${result.claim}: **${result.holds ? "holds" : "does not hold here"}**. [The recipe](../../recipes/${system}/README.md).\n\n${table}\n`,
-  );
-  const readme = join(root, "recipes", system, "README.md");
+function resultOf(recipe: Recipe): RecipeResult {
+  return summarise(recipe, readArms(join(root, "recipes", recipe.system, "records.jsonl")).arms);
+}
+
+const results = recipes.map(resultOf);
+for (const result of results) {
+  const readme = join(root, "recipes", result.system, "README.md");
   const text = readFileSync(readme, "utf8");
   const [start, end] = [text.indexOf(open), text.indexOf(close)];
   if (start < 0 || end < 0) throw new Error(`${readme} has no ${open} and ${close}`);
-  writeFileSync(readme, `${text.slice(0, start + open.length)}\n${table}\n${text.slice(end)}`);
+  writeFileSync(readme, `${text.slice(0, start + open.length)}\n${section(result)}\n${text.slice(end)}`);
 }
+const held = results.reduce((sum, result) => sum + heldIn(result), 0);
+const all = results.reduce((sum, { verdicts }) => sum + verdicts.length, 0);
+const waiting = results.flatMap(({ verdicts }) => verdicts.filter(({ seeds }) => seeds < leastSeeds)).length;
 const page = `# Published systems in small
 
-Written by \`node scripts/systems-page.ts\` from what \`npx ludus recipe run <system> --seeds 3 --out …\` measured: models of about
-0.3M parameters from random weights, on two cores. A statement holds when the 95 % intervals (Student's t over seeds) of both
-sides do not overlap; arms of a seed start from the same weights, so the difference within seeds is the finer look. The figures are of held-out tasks; each recipe says what was tried before its settings were what they are.
+**${held} of ${all} published claims hold here.** ${waiting === 0 ? "" : `${waiting} are not decided: they have fewer than five seeds, or arms that have not been run yet. `}
 
-`;
-const rest = missing.length === 0 ? "" : `\nNot measured yet with three seeds: ${missing.join(", ")}.\n`;
-writeFileSync(join(root, "docs/results/systems.md"), `${page}${parts.join("\n")}${rest}`);
+Written by \`node scripts/systems-page.ts\` from \`recipes/*/records.jsonl\`, which \`npx ludus recipe run <system>\` makes: models of about 0.3M parameters from random weights. Claims are
+declared in \`recipes/*/claims.ts\` before they are measured. A claim holds where the difference between its two arms, paired by seed and held-out task, is in the published direction, at least
+as large as the smallest difference of interest, and has p below 0.05 by Holm's correction over the claims of its recipe, with at least five seeds. Each recipe says what differs from the published system, and
+what was tried before its settings were what they are.
+
+${results
+  .map(
+    (result) => `## ${result.title}\n\n[The recipe](../../recipes/${result.system}/README.md).\n\n${section(result)}\n`,
+  )
+  .join("\n")}`;
+writeFileSync(join(root, "docs/results/systems.md"), page);

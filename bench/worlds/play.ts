@@ -3,7 +3,6 @@
 import { defined } from "../../src/defined.ts";
 import { type ModelConfig, tiny } from "../../src/engine/model/model-config.ts";
 import { torch } from "../../src/engine/torch/torch.ts";
-import type { Env } from "../../src/env/env.ts";
 import { errorText } from "../../src/errors.ts";
 import {
   type Algorithm,
@@ -20,6 +19,7 @@ import {
   succeeded,
   train,
 } from "../../src/index.ts";
+import { withOtherTasks } from "../../src/recipe/other-tasks.ts";
 import { metric } from "../../src/schema/metric-names.ts";
 import { benchWorlds } from "./envs.ts";
 import { type RunOutcome, RunSpec } from "./spec.ts";
@@ -87,13 +87,6 @@ class Watch implements Monitor {
   get learnStartMs(): number {
     return this.#learnStartMs;
   }
-}
-
-/** The same environment, whose held-out tasks begin far behind those that are reported. */
-function withOtherTasks<Data>(env: Env<Data>, heldOut: string): Env<Data> {
-  const at: Env<Data>["tasks"]["at"] = (split, index) =>
-    env.tasks.at(split, split === heldOut ? index + 1_000_000 : index);
-  return { ...env, tasks: { ...env.tasks, at } };
 }
 
 async function play(spec: RunSpec): Promise<RunOutcome> {

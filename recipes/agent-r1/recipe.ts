@@ -1,6 +1,7 @@
 import { type Algorithm, cosine, type EvalReport, fromScratch, grpo, imitate, ppo, reinforcePlusPlus } from "ludus";
 import { searchQa } from "ludus/environments";
 import { type Ablated, type Recipe, withoutActionMask, withoutAdvantageMask } from "ludus/recipe";
+import { agentR1Claims } from "./claims.ts";
 
 // each question has a knowledge base of its own: nothing can be learned by heart
 const world = { entities: 40, minHops: 2, maxHops: 2, kb: "per-task" } as const;
@@ -15,31 +16,24 @@ const lambda = 0.95;
 export const agentR1: Recipe = {
   system: "agent-r1",
   title: "Agent-R1",
-  claim:
-    "Trained on whole episodes with tools, PPO, GRPO and REINFORCE++ beat single retrieval and the untrained agent",
   measures: { success: "right", turns: "turns", tokens: "tokens said", seconds: "seconds" },
-  compare: [
-    { method: "PPO", baseline: "RAG", measure: "success", want: "more" },
-    { method: "PPO", baseline: "tool calls, not trained", measure: "success", want: "more" },
-    { method: "GRPO", baseline: "RAG", measure: "success", want: "more" },
-    { method: "REINFORCE++", baseline: "RAG", measure: "success", want: "more" },
-    { method: "RAG", baseline: "tool calls, not trained", measure: "success", want: "more" },
-    { method: "PPO", baseline: "PPO without action mask", measure: "success", want: "more" },
-    { method: "PPO", baseline: "PPO without advantage mask", measure: "success", want: "more" },
-  ],
+  claims: agentR1Claims,
   async run(lab) {
     const rag = await lab.begin({
       env: searchQa({ ...world, retrieve: "once" }),
       policy,
       warmStart: imitate({ demonstrations: 4000, steps: 300, learningRate: cosine(3e-3, 0.1) }),
     });
-    lab.measure("RAG", { ...measured(await rag.evaluate()), seconds: rag.seconds });
+    await lab.arm("RAG", async (arm) => arm.measure({ ...measured(await rag.evaluate()), seconds: rag.seconds }));
 
     const start = await lab.begin({
       ...{ env, policy },
       warmStart: imitate({ demonstrations: 6000, noise: 0.3, steps: 900, learningRate: cosine(3e-3, 0.1) }),
     });
-    lab.measure("tool calls, not trained", { ...measured(await start.evaluate()), seconds: start.seconds });
+    await lab.arm("tool calls, not trained", async (arm) => {
+      await start.restore();
+      arm.measure({ ...measured(await start.evaluate()), seconds: start.seconds });
+    });
 
     const clipped = ppo({ learningRate: learningRate.ppo, groupSize: 8, lambda, epochs: 1, miniBatches: 2 });
     const full = (algorithm: Algorithm): Ablated => ({ policy: start.policy, algorithm });
@@ -50,23 +44,21 @@ export const agentR1: Recipe = {
       ["PPO without action mask", withoutActionMask(start.policy, clipped)],
       ["PPO without advantage mask", withoutAdvantageMask(start.policy, clipped)],
     ];
-    for (const [arm, ablated] of arms) {
-      const { history, seconds } = await start.train(arm, { ...ablated, ...common });
-      lab.measure(arm, { ...measured(await start.evaluate()), seconds });
-      lab.curve(
-        arm,
-        "success",
-        history.map((step) => step["rollout/success"] ?? 0),
-      );
-      lab.curve(
-        arm,
-        "turns",
-        history.map((step) => step["rollout/turns"] ?? 0),
-      );
+    for (const [name, ablated] of arms) {
+      await lab.arm(name, async (arm) => {
+        const { history, seconds } = await start.train(name, { ...ablated, ...common });
+        arm.measure({ ...measured(await start.evaluate()), seconds });
+        for (const curve of ["success", "turns"]) {
+          arm.curve(
+            curve,
+            history.map((step) => step[`rollout/${curve}`] ?? 0),
+          );
+        }
+      });
     }
   },
 };
 
-function measured({ success, turns, sampledTokens }: EvalReport): Record<string, number> {
-  return { success: success.mean, turns, tokens: sampledTokens };
+function measured(report: EvalReport): Record<string, number | EvalReport> {
+  return { success: report, turns: report.turns, tokens: report.sampledTokens };
 }

@@ -19,7 +19,8 @@ import {
 import { type HintKind, type LockEnv, lock } from "ludus/environments";
 import { bestOfN } from "ludus/eval";
 import { lockHints } from "ludus/guide";
-import type { Beginning, Lab, Recipe } from "ludus/recipe";
+import type { Arm, Beginning, Recipe } from "ludus/recipe";
+import { agentRlvrClaims } from "./claims.ts";
 
 // a code of four digits: one blind try in ten thousand opens the lock. Each digit is that of the serial number plus 3
 const env = lock({ digits: 4 });
@@ -38,8 +39,6 @@ const arms: readonly { name: string; kinds: readonly HintKind[]; learn: GuidedOp
 export const agentRlvr: Recipe = {
   system: "agent-rlvr",
   title: "Agent-RLVR",
-  claim:
-    "Where no attempt succeeds plain GRPO learns nothing; guided retries, learned from without their hints, make the unguided agent succeed",
   measures: {
     success: "opened, no hint",
     guided: "opened in training, hint",
@@ -48,13 +47,7 @@ export const agentRlvr: Recipe = {
     meanOfEight: "mean of 8",
     seconds: "seconds",
   },
-  compare: [
-    { method: "facts, stripped", baseline: "plain GRPO", measure: "success", want: "more" },
-    { method: "plans, stripped", baseline: "plain GRPO", measure: "success", want: "more" },
-    { method: "feedback, stripped", baseline: "plain GRPO", measure: "success", want: "more" },
-    { method: "facts, in context", baseline: "plain GRPO", measure: "success", want: "more" },
-    { method: "facts, importance", baseline: "plain GRPO", measure: "success", want: "more" },
-  ],
+  claims: agentRlvrClaims,
   async run(lab) {
     const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
     const speaker = await policy(env, lab.seed);
@@ -65,18 +58,22 @@ export const agentRlvr: Recipe = {
       const warmStart = imitate({ demonstrations, steps, learningRate: cosine(3e-3, 0.1) });
       const start = await lab.begin({ env, policy, warmStart });
       if (kind === "environment") {
-        lab.measure("warm start", { success: (await start.evaluate()).success.mean, seconds: start.seconds });
-        const without = await start.train("plain GRPO", { algorithm: plain, ...common });
-        lab.measure("plain GRPO", { success: (await start.evaluate()).success.mean, seconds: without.seconds });
+        await lab.arm("warm start", async (arm) => {
+          arm.measure({ success: await start.evaluate(), seconds: start.seconds });
+        });
+        await lab.arm("plain GRPO", async (arm) => {
+          const { seconds } = await start.train("plain GRPO", { algorithm: plain, ...common });
+          arm.measure({ success: await start.evaluate(), seconds });
+        });
       }
-      for (const arm of members) await runArm(lab, start, arm);
+      for (const member of members) await lab.arm(member.name, (arm) => runArm(arm, start, member));
     }
     await speaker.engine.close();
   },
 };
 
 async function runArm<Data, State>(
-  lab: Lab,
+  arm: Arm,
   start: Beginning<Data, State>,
   { name, kinds, learn }: (typeof arms)[number],
 ) {
@@ -90,19 +87,17 @@ async function runArm<Data, State>(
       const values = history.map((step) => step[key]).filter((value) => value !== undefined);
       return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
     };
-    lab.measure(name, { success: (await start.evaluate()).success.mean, seconds });
-    lab.measure(name, { guided: mean("guidance/success"), signal: mean("guidance/signal") });
-    lab.curve(
-      name,
+    arm.measure({ success: await start.evaluate(), seconds });
+    arm.measure({ guided: mean("guidance/success"), signal: mean("guidance/signal") });
+    arm.curve(
       "success without hint",
       history.map((step) => step["guidance/success-without"] ?? 0),
     );
-    lab.curve(
-      name,
+    arm.curve(
       "success with hint",
       history.map((step) => step["guidance/success"] ?? 0),
     );
-    if (name === arms[0].name) lab.measure(name, await scored(start, join(folder, "run")));
+    if (name === arms[0].name) arm.measure(await scored(start, join(folder, "run")));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

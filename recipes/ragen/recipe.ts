@@ -1,6 +1,7 @@
 import { type Algorithm, cosine, type Env, fromScratch, imitate, liveDoctor, metric, starpo, starpoS } from "ludus";
 import { bandit, frozenLake, sokoban } from "ludus/environments";
 import type { Beginning, Lab, Recipe, Trained } from "ludus/recipe";
+import { ragenClaims } from "./claims.ts";
 
 // RAGEN's batch: 16 attempts at each of 8 tasks, 32 of them in an update; learning rates are for a model of 0.3M parameters
 const tasksPerStep = 8;
@@ -21,8 +22,6 @@ const weakly = (demonstrations: number, steps: number, noise: number) =>
 export const ragen: Recipe = {
   system: "ragen",
   title: "RAGEN: StarPO and StarPO-S",
-  claim:
-    "Plain StarPO solves the bandit, its attempts become alike, and then it loses all it had learned; StarPO-S learns as much and keeps it",
   measures: {
     success: "right",
     early: `right in training, steps ${(4 * short) / 5 + 1} to ${short}`,
@@ -38,16 +37,7 @@ export const ragen: Recipe = {
     fellAt: "success fell at step",
     seconds: "seconds",
   },
-  compare: [
-    { method: "bandit: StarPO-S", baseline: "bandit: StarPO with groups", measure: "success", want: "more" },
-    { method: "bandit: StarPO-S", baseline: "bandit: StarPO with groups", measure: "lost", want: "less" },
-    { method: "bandit: StarPO-S", baseline: "bandit: StarPO", measure: "success", want: "more" },
-    { method: "bandit: StarPO-S", baseline: "bandit: StarPO-S, keeping 50 %", measure: "success", want: "more" },
-    { method: "bandit: StarPO-S", baseline: "bandit: warm start", measure: "success", want: "more" },
-    { method: "bandit: StarPO with groups", baseline: "bandit: warm start", measure: "best", want: "more" },
-    { method: "lake: StarPO-S", baseline: "lake: StarPO", measure: "deviation", want: "more" },
-    { method: "lake: StarPO", baseline: "lake: warm start", measure: "success", want: "more" },
-  ],
+  claims: ragenClaims,
   async run(lab) {
     const atBandit = await begin(lab, "bandit", bandit(), weakly(200, 40, 1), "train");
     const bandits = { steps: long, split: "train" };
@@ -86,30 +76,34 @@ async function begin<Data, State>(
   split = "test",
 ): Promise<Beginning<Data, State>> {
   const start = await lab.begin({ env, policy, warmStart });
-  const success = (await start.evaluate({ split })).success.mean;
-  lab.measure(`${world}: warm start`, { success, best: success, seconds: start.seconds });
+  await lab.arm(`${world}: warm start`, async (arm) => {
+    const success = await start.evaluate({ split });
+    arm.measure({ success, best: success.success.mean, deviation: 1, seconds: start.seconds });
+  });
   return start;
 }
 
-async function arm<Data, State>(
+function arm<Data, State>(
   lab: Lab,
   start: Beginning<Data, State>,
   name: string,
   algorithm: Algorithm,
   { split = "test", ...sizes }: { steps: number; tasksPerStep?: number; split?: string },
 ): Promise<void> {
-  const firstAt = new Map<string, number>();
-  const doctor = liveDoctor({
-    config: { algorithm },
-    onFinding({ code, step = sizes.steps }) {
-      if (!firstAt.has(code)) firstAt.set(code, step);
-    },
+  return lab.arm(name, async (kept) => {
+    const firstAt = new Map<string, number>();
+    const doctor = liveDoctor({
+      config: { algorithm },
+      onFinding({ code, step = sizes.steps }) {
+        if (!firstAt.has(code)) firstAt.set(code, step);
+      },
+    });
+    const trained = await start.train(name, { algorithm, tasksPerStep, ...sizes, monitors: [doctor.monitor] });
+    const success = await start.evaluate({ split });
+    const [alikeAt, trapAt] = ["zero-variance", "echo-trap"].map((code) => firstAt.get(code) ?? sizes.steps);
+    kept.measure({ success, ...signatures(trained), alikeAt, trapAt, seconds: trained.seconds });
+    for (const [key, values] of Object.entries(curvesOf(trained))) kept.curve(key, values);
   });
-  const trained = await start.train(name, { algorithm, tasksPerStep, ...sizes, monitors: [doctor.monitor] });
-  const success = (await start.evaluate({ split })).success.mean;
-  const [alikeAt, trapAt] = ["zero-variance", "echo-trap"].map((code) => firstAt.get(code) ?? sizes.steps);
-  lab.measure(name, { success, ...signatures(trained), alikeAt: alikeAt, trapAt: trapAt, seconds: trained.seconds });
-  for (const [key, values] of Object.entries(curvesOf(trained))) lab.curve(name, key, values);
 }
 
 function curvesOf({ history }: Trained): Record<string, number[]> {

@@ -2,6 +2,7 @@ import { cosine, type Env, fromScratch, grpo, imitate } from "ludus";
 import { type FunctionCallingTask, functionCalling, toolRlReferenceOf } from "ludus/environments";
 import type { Recipe } from "ludus/recipe";
 import { type ScoredEpisode, type ToolRlRewardOptions, toolRl } from "ludus/reward";
+import { toolRlClaims } from "./claims.ts";
 
 type Calling = Env<FunctionCallingTask, undefined>;
 
@@ -62,14 +63,8 @@ async function careless(mistakes: { value: number; call: number }): Promise<Call
 export const toolRlRecipe: Recipe = {
   system: "tool-rl",
   title: "ToolRL",
-  claim: "GRPO with the fine-grained reward for tool calls beats imitation of the same demonstrations",
   measures: { success: "exact", early: "exact, first half of training", reward: "fine reward", seconds: "seconds" },
-  compare: [
-    { method: "GRPO, fine", baseline: "SFT, as many updates", measure: "success", want: "more" },
-    { method: "GRPO, fine", baseline: "GRPO, intermediate", measure: "early", want: "more" },
-    { method: "GRPO, fine", baseline: "GRPO, coarse", measure: "early", want: "more" },
-    { method: "GRPO, fine", baseline: "warm start", measure: "success", want: "more" },
-  ],
+  claims: toolRlClaims,
   async run(lab) {
     const demonstrations = 6000;
     const start = await lab.begin({
@@ -80,27 +75,30 @@ export const toolRlRecipe: Recipe = {
     });
     const measured = async () => {
       const [onExact, onFine] = [await start.evaluate(), await start.evaluate({ env: rewardedBy("fine") })];
-      return { success: onExact.success.mean, reward: onFine.reward.mean };
+      return { success: onExact, reward: onFine.reward.mean };
     };
-    lab.measure("warm start", { ...(await measured()), seconds: start.seconds });
+    await lab.arm("warm start", async (arm) => arm.measure({ ...(await measured()), seconds: start.seconds }));
 
     // the same demonstrations, and as many updates as the others get
-    const sft = await start.train("SFT, as many updates", {
-      ...{ algorithm: grpo(), steps: 0 },
-      warmStart: imitate({ demonstrations, batchSize: 256, steps: common.steps, learningRate }),
+    await lab.arm("SFT, as many updates", async (arm) => {
+      const { seconds } = await start.train("SFT, as many updates", {
+        ...{ algorithm: grpo(), steps: 0 },
+        warmStart: imitate({ demonstrations, batchSize: 256, steps: common.steps, learningRate }),
+      });
+      arm.measure({ ...(await measured()), seconds });
     });
-    lab.measure("SFT, as many updates", { ...(await measured()), seconds: sft.seconds });
 
     for (const [name, granularity] of Object.entries(granularities)) {
-      const arm = `GRPO, ${name}`;
-      const { history, seconds } = await start.train(arm, {
-        ...{ env: rewardedBy(granularity), algorithm: grpo({ learningRate }), ...common },
+      await lab.arm(`GRPO, ${name}`, async (arm) => {
+        const { history, seconds } = await start.train(`GRPO, ${name}`, {
+          ...{ env: rewardedBy(granularity), algorithm: grpo({ learningRate }), ...common },
+        });
+        const curve = history.map((step) => step["rollout/success"] ?? 0);
+        const half = curve.slice(0, curve.length / 2);
+        const early = half.reduce((sum, value) => sum + value, 0) / half.length;
+        arm.measure({ ...(await measured()), early, seconds });
+        arm.curve("success", curve);
       });
-      const curve = history.map((step) => step["rollout/success"] ?? 0);
-      const half = curve.slice(0, curve.length / 2);
-      const early = half.reduce((sum, value) => sum + value, 0) / half.length;
-      lab.measure(arm, { ...(await measured()), early, seconds });
-      lab.curve(arm, "success", curve);
     }
   },
 };

@@ -12,6 +12,7 @@ import {
 } from "ludus";
 import { type ScreenTask, type VirtualScreenState, virtualScreen } from "ludus/environments";
 import type { Recipe } from "ludus/recipe";
+import { uiR1Claims } from "./claims.ts";
 
 type ScreenEnv = Env<ScreenTask, VirtualScreenState>;
 
@@ -41,22 +42,13 @@ function withThoughts(env: ScreenEnv): ScreenEnv {
 export const uiR1: Recipe = {
   system: "ui-r1",
   title: "UI-R1 and UI-R1-E",
-  claim:
-    "Reinforcement learning on 136 chosen screens makes a policy better on labels of training and on labels never seen",
   measures: {
     success: "right",
     newLabels: "right, new labels",
     tokens: "tokens said",
     seconds: "seconds",
   },
-  compare: [
-    { method: "GRPO on 136 chosen", baseline: "warm start", measure: "newLabels", want: "more" },
-    { method: "GRPO on 136 chosen", baseline: "warm start", measure: "success", want: "more" },
-    { method: "GRPO on 136 chosen", baseline: "SFT on 136 chosen", measure: "newLabels", want: "more" },
-    { method: "GRPO on 136 chosen", baseline: "SFT on 136 chosen", measure: "success", want: "more" },
-    { method: "GRPO on 136 chosen", baseline: "SFT on 4000", measure: "newLabels", want: "more" },
-    { method: "GRPO with DAST", baseline: "GRPO on 136 chosen", measure: "tokens", want: "less" },
-  ],
+  claims: uiR1Claims,
   async run(lab) {
     const start = await lab.begin({
       env: screen,
@@ -64,40 +56,44 @@ export const uiR1: Recipe = {
       policy: fromScratch({ size: "tiny", tokenizer: 448 }),
       warmStart: imitate({ demonstrations: 8000, noise: 0.4, steps: 2000, learningRate: cosine(3e-3, 0.1) }),
     });
-    const measured = async (): Promise<Record<string, number>> => {
+    const measured = async () => {
       const [known, fresh] = [await start.evaluate({ tasks }), await start.evaluate({ split: "new-labels", tasks })];
-      return { success: known.success.mean, newLabels: fresh.success.mean, tokens: known.sampledTokens };
+      return { success: known, newLabels: fresh, tokens: known.sampledTokens };
     };
-    lab.measure("warm start", { ...(await measured()), seconds: start.seconds });
+    await lab.arm("warm start", async (arm) => arm.measure({ ...(await measured()), seconds: start.seconds }));
 
+    await start.restore();
     const chosen = await chooseTasks(start.policy, lab.seed);
     const few: ScreenEnv = { ...screen, tasks: listed({ train: chosen, test: chosen }, { name: "chosen-screens" }) };
     const imitated = { algorithm: grpo(), steps: 0 };
-    for (const [arm, env, demonstrations] of [
+    for (const [name, env, demonstrations] of [
       ["SFT on 136 chosen", few, samples],
       ["SFT on 4000", screen, 4000],
     ] as const) {
       const warmStart = imitate({ demonstrations, noise: 0, steps, batchSize: 272, learningRate });
-      const { seconds } = await start.train(arm, { ...imitated, env, warmStart });
-      lab.measure(arm, { ...(await measured()), seconds });
+      await lab.arm(name, async (arm) => {
+        const { seconds } = await start.train(name, { ...imitated, env, warmStart });
+        arm.measure({ ...(await measured()), seconds });
+      });
     }
     const plain = grpo({ learningRate });
-    for (const [arm, algorithm] of [
+    for (const [name, algorithm] of [
       ["GRPO on 136 chosen", plain],
       ["GRPO with DAST", withDast(plain)],
     ] as const) {
-      const { history, seconds } = await start.train(arm, { env: few, algorithm, steps, tasksPerStep });
-      lab.measure(arm, { ...(await measured()), seconds });
-      lab.curve(
-        arm,
-        "success",
-        history.map((step) => step["rollout/success"] ?? 0),
-      );
-      lab.curve(
-        arm,
-        "tokens",
-        history.map((step) => step["rollout/sampled-tokens"] ?? 0),
-      );
+      await lab.arm(name, async (arm) => {
+        const { history, seconds } = await start.train(name, { env: few, algorithm, steps, tasksPerStep });
+        arm.measure({ ...(await measured()), seconds });
+        for (const [curve, metric] of [
+          ["success", "rollout/success"],
+          ["tokens", "rollout/sampled-tokens"],
+        ]) {
+          arm.curve(
+            curve,
+            history.map((step) => step[metric] ?? 0),
+          );
+        }
+      });
     }
   },
 };

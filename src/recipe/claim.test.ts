@@ -31,6 +31,7 @@ function made(rng: Rng, { seeds = 5, tasks = 40, gain = 0, deviation = 0.05, byT
         seed,
         arm: String(arm),
         measures: { success },
+        seconds: 1,
         ...(byTask ? { tasks: { success: { of: "40 tasks", values } } } : {}),
       };
     });
@@ -64,18 +65,19 @@ describe("a claim", () => {
 
   test("on which all seeds agree to the digit is not infinitely certain", () => {
     const records = Array.from({ length: 5 }, (_, seed) => [
-      { seed, arm: "masked", measures: { success: 1 } },
-      { seed, arm: "unmasked", measures: { success: 0 } },
+      { seed, arm: "masked", measures: { success: 1 }, seconds: 1 },
+      { seed, arm: "unmasked", measures: { success: 0 }, seconds: 1 },
     ]).flat();
     expect(judgeClaims([claim], records)[0]).toMatchObject({ p: 1 / 32, holds: true, low: 1, high: 1 });
     expect(judgeClaims([claim, { ...claim, want: "less" }], records)[0].holds).toBe(false);
   });
 
-  test("about what was not measured is an error that says so", () => {
-    const records = made(createRng(1), { byTask: false });
-    expect(() => judgeClaims([{ ...claim, measure: "turns" }], records)).toThrow(
-      /not-measured: got no turns of masked, seed 0/,
+  test("is judged by the seeds in which both arms were measured", () => {
+    const records = made(createRng(1), { gain: 0.3, seeds: 6 }).map((record) =>
+      record.seed === 3 && record.arm === "masked" ? { ...record, measures: {}, tasks: {} } : record,
     );
+    expect(judgeClaims([claim], records)[0]).toMatchObject({ seeds: 5, holds: true });
+    expect(judgeClaims([{ ...claim, measure: "turns" }], records)[0]).toMatchObject({ seeds: 0, holds: false });
   });
 
   test("about arms nobody ran does not hold", () => {

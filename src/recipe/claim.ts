@@ -1,29 +1,36 @@
-import { LudusError } from "../errors.ts";
 import { studentQuantile, studentTail } from "../eval/student.ts";
 import { createRng } from "../random.ts";
 import { mean } from "../statistics.ts";
-import type { Comparison } from "./recipe.ts";
 
 /**
- * Something a paper says, as a comparison of two arms. Claims are written down and committed before the recipe runs, and stay as they are:
+ * Something a paper says, as a comparison of two arms. Those of the shipped recipes are written down and committed before the recipe runs, and stay as they are:
  * `test/claims.test.ts` compares them with their first version.
  */
-export interface Claim extends Comparison {
+export interface Claim {
   /** What is published, in one sentence. */
   readonly statement: string;
   /** Where. */
   readonly source: string;
+  /** That this arm has more, or less, of a measure than that one. */
+  readonly method: string;
+  readonly baseline: string;
+  readonly measure: string;
+  readonly want: "more" | "less";
   /** The smallest difference of interest: less than that is no effect, however certain. */
   readonly smallest: number;
 }
 
-/** What one arm of one seed came to. */
+/** What one arm of one seed came to; a line of the file that `ludus recipe run` keeps. */
 export interface ArmRecord {
   readonly seed: number;
   readonly arm: string;
   readonly measures: Readonly<Record<string, number>>;
   /** The same by held-out task, of measures that are means over tasks. */
   readonly tasks?: Readonly<Record<string, TaskValues>>;
+  readonly curves?: Readonly<Record<string, readonly number[]>>;
+  readonly seconds: number;
+  /** Where and when it was made. */
+  readonly about?: Readonly<Record<string, string | number>>;
 }
 
 export interface TaskValues {
@@ -46,7 +53,9 @@ export interface Verdict {
   readonly because?: string;
 }
 
-const limits = { seeds: 5, p: 0.05 };
+/** With fewer nothing is decided. */
+export const leastSeeds = 5;
+const mostChance = 0.05;
 const replicates = 4000;
 
 /**
@@ -65,10 +74,10 @@ export function judgeClaims(claims: readonly Claim[], records: readonly ArmRecor
 
 function objection(claim: Claim, { effect, seeds, p }: Pick<Verdict, "effect" | "seeds" | "p">): string | undefined {
   const wanted = claim.want === "more" ? effect : -effect;
-  if (seeds < limits.seeds) return `${seeds} of at least ${limits.seeds} seeds`;
+  if (seeds < leastSeeds) return `${seeds} of at least ${leastSeeds} seeds`;
   if (!(wanted > 0)) return "the difference is in the other direction";
   if (wanted < claim.smallest) return `the difference is below ${claim.smallest}, the smallest of interest`;
-  return p < limits.p ? undefined : `p is ${p.toFixed(3)} after correction`;
+  return p < mostChance ? undefined : `p is ${p.toFixed(3)} after correction`;
 }
 
 type Effect = Pick<Verdict, "seeds" | "effect" | "low" | "high" | "p">;
@@ -95,23 +104,21 @@ function pairs({ method, baseline, measure }: Claim, records: readonly ArmRecord
     const [ours, theirs] = [find(method, seed), find(baseline, seed)];
     return ours === undefined || theirs === undefined ? [] : [[ours, theirs] as const];
   });
+  return differences(
+    found.filter((pair) => pair.every(({ measures }) => measures[measure] !== undefined)),
+    measure,
+  );
+}
+
+function differences(found: readonly (readonly [ArmRecord, ArmRecord])[], measure: string): number[][] {
   const isByTask = found.every(([ours, theirs]) => {
     const [a, b] = [ours.tasks?.[measure], theirs.tasks?.[measure]];
     return a !== undefined && a.of === b?.of && a.of === found[0][0].tasks?.[measure]?.of;
   });
   return found.map(([ours, theirs]) => {
-    if (!isByTask) return [measureOf(ours, measure) - measureOf(theirs, measure)];
+    if (!isByTask) return [ours.measures[measure] - theirs.measures[measure]];
     const other = theirs.tasks![measure].values;
     return ours.tasks![measure].values.map((value, i) => value - other[i]);
-  });
-}
-
-function measureOf({ seed, arm, measures }: ArmRecord, measure: string): number {
-  const value = measures[measure];
-  if (value !== undefined) return value;
-  throw new LudusError("not-measured", {
-    got: `no ${measure} of ${arm}, seed ${seed}`,
-    expected: `claims about what the recipe measures of every arm: ${Object.keys(measures).join(", ") || "nothing"}`,
   });
 }
 

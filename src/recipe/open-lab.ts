@@ -1,20 +1,29 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
-import { evaluate } from "../eval/evaluate.ts";
+import { type EvalReport, evaluate } from "../eval/evaluate.ts";
 import type { Monitor } from "../monitor/monitor.ts";
 import { metric } from "../schema/metric-names.ts";
+import { hashText } from "../task/seeds.ts";
 import type { LearningPolicy } from "../train/learning-policy.ts";
 import { grpo } from "../train/presets/grpo.ts";
 import { train } from "../train/train-sync.ts";
+import type { ArmRecord, TaskValues } from "./claim.ts";
+import { withOtherTasks } from "./other-tasks.ts";
 import type { ArmConfig, Beginning, BeginOptions, Lab, Trained } from "./recipe.ts";
 
 export interface LabOptions {
   readonly seed: number;
   readonly signal: AbortSignal;
-  measure(arm: string, measures: Readonly<Record<string, number>>): void;
-  curve(arm: string, name: string, values: readonly number[]): void;
+  /** Whether an arm is to be run here. */
+  wants(arm: string): boolean;
+  keep(record: ArmRecord): void;
+  /** Settings are being chosen: evaluations are on other held-out tasks than those that are reported. */
+  isTuning: boolean;
+  /** Finished warm starts; none are kept where it is absent. */
+  cache?: string;
   /** Called at every step of every training. */
   onProgress(line: string): void;
 }
@@ -27,7 +36,7 @@ export interface OpenLab extends Lab {
 // held-out tasks of recipes are drawn with this, whatever the seed, so that seeds are compared on the same tasks
 const heldOut = { tasks: 300, seed: 99 };
 
-export function openLab({ seed, signal, measure, curve, onProgress }: LabOptions): OpenLab {
+export function openLab({ seed, signal, wants, keep, isTuning, cache, onProgress }: LabOptions): OpenLab {
   const closers: (() => Promise<void>)[] = [];
 
   async function runTraining<Data, State>(arm: string, config: Training<Data, State>): Promise<Trained> {
@@ -53,7 +62,8 @@ export function openLab({ seed, signal, measure, curve, onProgress }: LabOptions
     closers.push(() => rm(folder, { recursive: true, force: true }));
     let seconds = 0;
     if (options.warmStart !== undefined) {
-      const { env, warmStart } = options;
+      const { env } = options;
+      const warmStart = { ...defined({ cache }), ...options.warmStart };
       // an algorithm is asked for even where no step is made with it
       const nothing = { algorithm: grpo(), steps: 0 };
       seconds = (await runTraining("warm start", { env, policy, warmStart, ...nothing })).seconds;
@@ -67,19 +77,48 @@ export function openLab({ seed, signal, measure, curve, onProgress }: LabOptions
         await policy.engine.load(folder);
         return runTraining(arm, { env: options.env, policy, ...config });
       },
-      evaluate: ({ env = options.env, ...chosen } = {}) => evaluate(env, policy, { ...heldOut, signal, ...chosen }),
+      evaluate({ env = options.env, ...chosen } = {}) {
+        const { split = "test", ...rest } = chosen;
+        return evaluate(isTuning ? withOtherTasks(env, split) : env, policy, { ...heldOut, signal, split, ...rest });
+      },
     };
   }
 
   return {
     seed,
     begin,
-    measure,
-    curve,
+    async arm(name, body) {
+      if (!wants(name)) return;
+      signal.throwIfAborted();
+      const [measures, tasks, curves]: [
+        Record<string, number>,
+        Record<string, TaskValues>,
+        Record<string, readonly number[]>,
+      ] = [{}, {}, {}];
+      const started = performance.now();
+      await body({
+        measure(values) {
+          for (const [measure, value] of Object.entries(values)) {
+            measures[measure] = typeof value === "number" ? value : value.success.mean;
+            if (typeof value !== "number") tasks[measure] = byTask(value);
+          }
+        },
+        curve(curve, values) {
+          curves[curve] = values;
+        },
+      });
+      keep({ seed, arm: name, measures, tasks, curves, seconds: (performance.now() - started) / 1000 });
+    },
     async close() {
       for (const close of closers.splice(0)) await close();
     },
   };
+}
+
+/** In the order of their ids, so that lists of the same tasks can be compared. */
+function byTask({ successByTask }: EvalReport): TaskValues {
+  const ids = Object.keys(successByTask).sort();
+  return { of: hashText(ids.join(" ")).toString(16), values: ids.map((id) => successByTask[id]) };
 }
 
 type Training<Data, State> = ArmConfig<Data, State> & {

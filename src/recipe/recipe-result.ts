@@ -1,89 +1,42 @@
 import { LudusError } from "../errors.ts";
 import { type Interval, meanInterval } from "../eval/interval.ts";
-import type { Comparison, Recipe } from "./recipe.ts";
-
-/** What one seed gave. */
-export interface Trial {
-  readonly seed: number;
-  /** By arm, then by measure. */
-  readonly arms: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly curves: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
-}
+import { type ArmRecord, judgeClaims, leastSeeds, type Verdict } from "./claim.ts";
+import type { Recipe } from "./recipe.ts";
 
 export interface RecipeResult {
   readonly system: string;
   readonly title: string;
-  readonly claim: string;
   readonly measures: Readonly<Record<string, string>>;
-  readonly trials: readonly Trial[];
-  readonly comparisons: readonly ComparisonResult[];
-  /** Whether the claim, which is the first comparison, does. */
-  readonly holds: boolean;
-  readonly seconds: number;
+  readonly records: readonly ArmRecord[];
+  /** One for each claim, in their order. */
+  readonly verdicts: readonly Verdict[];
 }
 
-export interface ComparisonResult extends Comparison {
-  readonly methodInterval: Interval;
-  readonly baselineInterval: Interval;
-  /** What the method has more than the baseline, seed by seed: both start from the same weights, so this is the finer look. */
-  readonly difference: Interval;
-  readonly holds: boolean;
-}
-
-export function summarise(recipe: Recipe, trials: readonly Trial[], seconds: number): RecipeResult {
-  const { system, title, claim, measures } = recipe;
-  const comparisons = recipe.compare.map((comparison) => compareArms(comparison, trials));
-  return { system, title, claim, measures, trials, comparisons, holds: comparisons[0]?.holds ?? false, seconds };
-}
-
-export function compareArms(comparison: Comparison, trials: readonly Trial[]): ComparisonResult {
-  const { method, baseline, measure, want } = comparison;
-  const methodInterval = intervalOf(trials, method, measure);
-  const baselineInterval = intervalOf(trials, baseline, measure);
-  const isMore = methodInterval.low > baselineInterval.high;
-  const isLess = methodInterval.high < baselineInterval.low;
-  const difference = meanInterval(trials.map(({ arms }) => arms[method][measure] - arms[baseline][measure]));
-  return { ...comparison, methodInterval, baselineInterval, difference, holds: want === "more" ? isMore : isLess };
-}
-
-/** Mean over seeds with its 95 % interval. */
-export function intervalOf(trials: readonly Trial[], arm: string, measure: string): Interval {
-  const values = trials.map(({ arms }) => arms[arm]?.[measure]).filter((value) => value !== undefined);
-  if (values.length < trials.length) {
+export function summarise({ system, title, measures, claims }: Recipe, records: readonly ArmRecord[]): RecipeResult {
+  const wrong = claims.find(({ measure }) => !Object.hasOwn(measures, measure));
+  if (wrong !== undefined) {
     throw new LudusError("not-measured", {
-      got: `${measure} of ${arm} for ${values.length} of ${trials.length} seeds`,
-      expected: "a comparison between arms and measures that the recipe measures for every seed",
+      got: `a claim of ${system} about "${wrong.measure}"`,
+      expected: `one of what it measures: ${Object.keys(measures).join(", ")}`,
     });
   }
-  return meanInterval(values);
+  return { system, title, measures, records, verdicts: judgeClaims(claims, records) };
 }
 
 /** The one object that `ludus recipe run --json` prints last. */
-export function shortResult({ system, claim, comparisons, holds, trials, seconds }: RecipeResult) {
-  const { method, baseline, measure, methodInterval, baselineInterval } = comparisons[0];
-  const side = (name: string, interval: Interval) => ({ name, measure, ...boundsOf(interval) });
+export function shortResult({ system, records, verdicts }: RecipeResult) {
   return {
     system,
-    claim,
-    baseline: side(baseline, baselineInterval),
-    method: side(method, methodInterval),
-    holds,
-    difference: boundsOf(comparisons[0].difference),
-    seeds: trials.length,
-    seconds: Math.round(seconds),
-    also: comparisons.slice(1).map(({ method, baseline, measure, want, difference, holds }) => ({
-      method,
-      baseline,
-      measure,
-      want,
-      difference: boundsOf(difference),
-      holds,
+    claims: verdicts.map(({ claim, effect, low, high, p, holds, because }) => ({
+      claim: claim.statement,
+      ...{ effect: rounded(effect), low: rounded(low), high: rounded(high), p: rounded(p), holds },
+      ...(because === undefined ? {} : { because }),
     })),
+    held: verdicts.filter(({ holds }) => holds).length,
+    of: verdicts.length,
+    seeds: seedsOf(records).length,
+    seconds: Math.round(records.reduce((sum, { seconds }) => sum + seconds, 0)),
   };
-}
-
-function boundsOf({ mean, low, high }: Interval) {
-  return { mean: rounded(mean), low: rounded(low), high: rounded(high) };
 }
 
 /** Infinite bounds, of a single seed, are null in JSON. */
@@ -91,31 +44,40 @@ function rounded(value: number): number {
   return Math.round(value * 1e4) / 1e4;
 }
 
-/** Rows of cells: a heading, then each arm with the mean and interval of each measure. */
-export function resultTable({ measures, trials }: RecipeResult): string[][] {
-  const arms = [...new Set(trials.flatMap((trial) => Object.keys(trial.arms)))];
+export function seedsOf(records: readonly ArmRecord[]): number[] {
+  return [...new Set(records.map(({ seed }) => seed))].sort((a, b) => a - b);
+}
+
+/** Rows of cells: a heading, then each arm with the mean and interval of each measure over the seeds it has. */
+export function resultTable({ measures, records }: Pick<RecipeResult, "measures" | "records">): string[][] {
+  const arms = [...new Set(records.map(({ arm }) => arm))];
   const keys = Object.keys(measures);
   return [
     ["", ...keys.map((key) => measures[key])],
-    ...arms.map((arm) => [arm, ...keys.map((key) => cell(trials, arm, key))]),
+    ...arms.map((arm) => [arm, ...keys.map((key) => cell(intervalOf(records, arm, key)))]),
   ];
 }
 
-function cell(trials: readonly Trial[], arm: string, measure: string): string {
-  if (trials.some(({ arms }) => arms[arm]?.[measure] === undefined)) return "";
-  const { mean, low, high } = intervalOf(trials, arm, measure);
-  const digits = Math.abs(mean) >= 100 ? 0 : Math.abs(mean) >= 10 ? 1 : 2;
-  const text = (value: number) => value.toFixed(digits);
-  return trials.length < 2 ? text(mean) : `${text(mean)} [${text(low)}, ${text(high)}]`;
+/** Mean over seeds with its 95 % interval; undefined where nothing was measured. */
+export function intervalOf(records: readonly ArmRecord[], arm: string, measure: string): Interval | undefined {
+  const values = records.filter((record) => record.arm === arm).flatMap(({ measures }) => measures[measure] ?? []);
+  return values.length === 0 ? undefined : meanInterval(values);
 }
 
-/** A comparison in words, such as `masked 0.85 against unmasked 0.22 (success, more): holds; within seeds 0.63 [0.5, 0.76]`. */
-export function comparisonText(result: ComparisonResult): string {
-  const { method, baseline, measure, want, methodInterval, baselineInterval, difference, holds } = result;
-  const [a, b] = [methodInterval.mean.toFixed(2), baselineInterval.mean.toFixed(2)];
-  const [less, more] = [difference.low.toFixed(2), difference.high.toFixed(2)];
-  const within = Number.isFinite(difference.low)
-    ? `; within seeds ${difference.mean.toFixed(2)} [${less}, ${more}]`
-    : "";
-  return `${method} ${a} against ${baseline} ${b} (${measure}, ${want}): ${holds ? "holds" : "does not hold"}${within}`;
+function cell(interval: Interval | undefined): string {
+  if (interval === undefined) return "";
+  const { mean, low, high } = interval;
+  const digits = Math.abs(mean) >= 100 ? 0 : Math.abs(mean) >= 10 ? 1 : 2;
+  const text = (value: number) => value.toFixed(digits);
+  return Number.isFinite(low) ? `${text(mean)} [${text(low)}, ${text(high)}]` : text(mean);
+}
+
+/** A verdict in words, such as `Masks help. masked − unmasked, success: 0.63 [0.50, 0.76]: holds`. */
+export function verdictText({ claim, effect, low, high, seeds, holds, because }: Verdict): string {
+  const { statement, method, baseline, measure } = claim;
+  const what = `${statement} ${method} − ${baseline}, ${measure}`;
+  if (seeds === 0) return `${what}: not run yet`;
+  const bounds = Number.isFinite(low) ? ` [${low.toFixed(2)}, ${high.toFixed(2)}]` : "";
+  const verdict = holds ? "holds" : `${seeds < leastSeeds ? "not decided" : "does not hold"}, ${because}`;
+  return `${what}: ${effect.toFixed(2)}${bounds}: ${verdict}`;
 }

@@ -3,6 +3,7 @@ import type { EvalOptions, EvalReport } from "../eval/evaluate.ts";
 import type { LearningPolicy, MakePolicy } from "../train/learning-policy.ts";
 import type { TrainConfig, TrainResult } from "../train/train.ts";
 import type { WarmStart } from "../train/warm-start.ts";
+import type { Claim } from "./claim.ts";
 
 /**
  * A published system in small: trains its method and what it is compared with, from scratch, in one run.
@@ -10,14 +11,15 @@ import type { WarmStart } from "../train/warm-start.ts";
  *     export const masked: Recipe = {
  *       system: "masked",
  *       title: "Masks",
- *       claim: "Without the mask a search agent does not learn",
  *       measures: { success: "answered rightly" },
- *       compare: [{ method: "masked", baseline: "unmasked", measure: "success", want: "more" }],
+ *       claims,
  *       async run(lab) {
  *         const start = await lab.begin({ env, policy: fromScratch({ size: "tiny" }), warmStart: imitate() });
- *         for (const [arm, algorithm] of arms) {
- *           await start.train(arm, { algorithm, steps: 60 });
- *           lab.measure(arm, { success: (await start.evaluate()).success.mean });
+ *         for (const [name, algorithm] of arms) {
+ *           await lab.arm(name, async (arm) => {
+ *             await start.train(name, { algorithm, steps: 60 });
+ *             arm.measure({ success: await start.evaluate() });
+ *           });
  *         }
  *       },
  *     };
@@ -25,22 +27,12 @@ import type { WarmStart } from "../train/warm-start.ts";
 export interface Recipe {
   readonly system: string;
   readonly title: string;
-  /** What must show, in one sentence. */
-  readonly claim: string;
   /** What is measured, in the table's order, with its heading. */
   readonly measures: Readonly<Record<string, string>>;
-  /** The first is the claim; the others are further statements, each reported to hold or not. */
-  readonly compare: readonly [Comparison, ...Comparison[]];
-  /** Everything for one seed. */
+  /** What is published, each reported to hold or not. */
+  readonly claims: readonly Claim[];
+  /** Everything for one seed: a beginning or several, and the arms that start there. Arms do not depend on each other. */
   run(lab: Lab): Promise<void>;
-}
-
-/** That one arm has more or less of something than another: it holds when their 95 % intervals over seeds do not overlap. */
-export interface Comparison {
-  readonly method: string;
-  readonly baseline: string;
-  readonly measure: string;
-  readonly want: "more" | "less";
 }
 
 /** Where a recipe works, one for each seed. */
@@ -48,10 +40,15 @@ export interface Lab {
   readonly seed: number;
   /** Weights that arms have in common at their start. The lab closes the engine. */
   begin<Data, State>(options: BeginOptions<Data, State>): Promise<Beginning<Data, State>>;
-  /** What an arm came to. More measures of the same arm may follow. */
-  measure(arm: string, measures: Readonly<Record<string, number>>): void;
-  /** How something went over an arm's steps. */
-  curve(arm: string, name: string, values: readonly number[]): void;
+  /** One arm. It is kept once `body` has ended; one that is kept already, or that another process makes, is not run. */
+  arm(name: string, body: (arm: Arm) => Promise<void>): Promise<void>;
+}
+
+export interface Arm {
+  /** What it came to. Of a report its success is taken, task by task; more measures may follow. */
+  measure(measures: Readonly<Record<string, number | EvalReport>>): void;
+  /** How something went over its steps. */
+  curve(name: string, values: readonly number[]): void;
 }
 
 export interface BeginOptions<Data, State> {

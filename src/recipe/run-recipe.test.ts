@@ -1,49 +1,61 @@
-import { expect, test } from "vitest";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { appendArm, readArms } from "./arm-file.ts";
+import type { ArmRecord, Claim } from "./claim.ts";
 import type { Recipe } from "./recipe.ts";
-import { comparisonText, resultTable, shortResult } from "./recipe-result.ts";
+import { resultTable, shortResult, verdictText } from "./recipe-result.ts";
 import { runRecipe } from "./run-recipe.ts";
+
+const more: Claim = {
+  statement: "More is more.",
+  source: "here",
+  method: "more",
+  baseline: "less",
+  measure: "score",
+  want: "more",
+  smallest: 0.1,
+};
 
 // what a seed "measures" is its number
 const counting: Recipe = {
   system: "counting",
   title: "Counting",
-  claim: "more is more",
   measures: { score: "score", only: "only" },
-  compare: [
-    { method: "more", baseline: "less", measure: "score", want: "more" },
-    { method: "more", baseline: "less", measure: "score", want: "less" },
-  ],
+  claims: [more, { ...more, statement: "More is less.", want: "less" }],
   async run(lab) {
-    lab.measure("less", { score: lab.seed / 100 });
-    lab.measure("more", { score: 1 + lab.seed / 100, only: 7 });
-    lab.curve("more", "reward", [0, lab.seed]);
+    await lab.arm("less", async (arm) => arm.measure({ score: lab.seed / 100 }));
+    await lab.arm("more", async (arm) => {
+      arm.measure({ score: 1 + lab.seed / 50, only: 7 });
+      arm.curve("reward", [0, lab.seed]);
+    });
   },
 };
 
-test("every seed is measured, and a claim holds where intervals are apart", async () => {
-  const result = await runRecipe(counting, { seeds: 3, firstSeed: 5 });
-  expect(result.trials.map(({ seed }) => seed)).toEqual([5, 6, 7]);
-  expect(result.holds).toBe(true);
-  expect(result.comparisons.map(({ holds }) => holds)).toEqual([true, false]);
-  expect(result.trials[0].curves).toEqual({ more: { reward: [0, 5] } });
+test("every arm of every seed is measured, and claims are judged by their differences", async () => {
+  const result = await runRecipe(counting, { seeds: 5, firstSeed: 5 });
+  expect(result.records.map(({ seed, arm }) => `${seed} ${arm}`)).toHaveLength(10);
+  expect(result.verdicts.map(({ holds }) => holds)).toEqual([true, false]);
+  expect(result.records[1].curves).toEqual({ reward: [0, 5] });
   const short = shortResult(result);
-  expect(short).toMatchObject({ system: "counting", holds: true, seeds: 3, method: { name: "more", mean: 1.06 } });
-  // Student's t for two degrees of freedom: 4.303 * 0.01 / sqrt(3)
-  expect(short.method.low).toBeCloseTo(1.06 - 0.02484, 3);
+  expect(short).toMatchObject({ system: "counting", held: 1, of: 2, seeds: 5 });
+  expect(short.claims[0]).toMatchObject({ claim: "More is more.", effect: 1.07, holds: true });
+  expect(short.claims[1]).toMatchObject({ holds: false, because: "the difference is in the other direction" });
   expect(resultTable(result)).toEqual([
     ["", "score", "only"],
-    ["less", "0.06 [0.04, 0.08]", ""],
-    ["more", "1.06 [1.04, 1.08]", "7.00 [7.00, 7.00]"],
+    ["less", "0.07 [0.05, 0.09]", ""],
+    ["more", "1.14 [1.10, 1.18]", "7.00 [7.00, 7.00]"],
   ]);
-  expect(comparisonText(result.comparisons[1])).toBe(
-    "more 1.06 against less 0.06 (score, less): does not hold; within seeds 1.00 [1.00, 1.00]",
+  expect(verdictText(result.verdicts[1])).toMatch(
+    /^More is less\. more − less, score: 1\.07 \[1\.0\d, 1\.\d\d\]: does not hold, the difference is in the other direction$/,
   );
 });
 
-test("one seed proves nothing", async () => {
+test("few seeds prove nothing", async () => {
   const result = await runRecipe(counting, { seeds: 1 });
-  expect(result.holds).toBe(false);
-  expect(JSON.parse(JSON.stringify(shortResult(result))).method.low).toBeNull();
+  expect(result.verdicts[0]).toMatchObject({ holds: false, because: "1 of at least 5 seeds" });
+  expect(JSON.parse(JSON.stringify(shortResult(result))).claims[0].low).toBeNull();
 });
 
 test("no seed is begun that would end after the budget", async () => {
@@ -54,15 +66,77 @@ test("no seed is begun that would end after the budget", async () => {
       await new Promise((done) => setTimeout(done, 30));
     },
   };
-  const { trials } = await runRecipe(slow, { seeds: 50, budgetSeconds: 0.1 });
-  expect(trials.length).toBeGreaterThanOrEqual(1);
-  expect(trials.length).toBeLessThan(5);
+  const { records } = await runRecipe(slow, { seeds: 50, budgetSeconds: 0.1 });
+  expect(records.length).toBeGreaterThanOrEqual(2);
+  expect(records.length).toBeLessThan(10);
 });
 
-test("a comparison of what was not measured is named", async () => {
-  const wrong: Recipe = {
-    ...counting,
-    compare: [{ method: "more", baseline: "fewer", measure: "score", want: "more" }],
+test("a claim about what was not measured is named", async () => {
+  const wrong = { ...counting, claims: [{ ...more, measure: "turns" }] };
+  await expect(runRecipe(wrong, { seeds: 1 })).rejects.toThrow('a claim of counting about "turns"');
+});
+
+describe("shards", () => {
+  const madeBy = async (part: number, of: number) =>
+    (await runRecipe(counting, { seeds: 3, shard: { part, of } })).records.map(({ seed, arm }) => `${seed} ${arm}`);
+
+  test.each([1, 2, 3, 5, 6, 9])("in %i parts make every arm once", async (of) => {
+    const parts = await Promise.all(Array.from({ length: of }, (_, i) => madeBy(i + 1, of)));
+    expect(parts.flat().sort()).toEqual(["0 less", "0 more", "1 less", "1 more", "2 less", "2 more"]);
+  });
+
+  test("are by seed while there are enough seeds", async () => {
+    expect(await madeBy(2, 3)).toEqual(["1 less", "1 more"]);
+  });
+});
+
+describe("a file of arms", () => {
+  const folder = mkdtempSync(join(tmpdir(), "ludus-arms-"));
+  const file = join(folder, "deep", "counting.jsonl");
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const keeping = {
+    onArm: (record: ArmRecord) => appendArm(file, record),
+    onWholeSeed: (seed: number) => appendArm(file, { seed, whole: true as const }),
   };
-  await expect(runRecipe(wrong, { seeds: 1 })).rejects.toThrow("score of fewer for 0 of 1 seeds");
+
+  test("lets a run go on where it was killed, without an arm made twice", async () => {
+    const made: string[] = [];
+    const dying: Recipe = {
+      ...counting,
+      async run(lab) {
+        await lab.arm("less", async (arm) => {
+          made.push(`${lab.seed} less`);
+          arm.measure({ score: 0 });
+        });
+        if (lab.seed === 1 && made.length < 4) throw new Error("killed");
+        await lab.arm("more", async (arm) => {
+          made.push(`${lab.seed} more`);
+          arm.measure({ score: 1 });
+        });
+      },
+    };
+    await expect(runRecipe(dying, { seeds: 3, ...keeping })).rejects.toThrow("killed");
+    expect(readArms(file)).toMatchObject({ wholeSeeds: [0] });
+    made.push("gone on");
+    const { records } = await runRecipe(dying, { seeds: 3, kept: readArms(file), ...keeping });
+    expect(made).toEqual(["0 less", "0 more", "1 less", "gone on", "1 more", "2 less", "2 more"]);
+    expect(records).toHaveLength(6);
+    expect(readArms(file)).toMatchObject({ wholeSeeds: [0, 1, 2] });
+  });
+
+  test("may end in the middle of a line, and goes on after the last whole one", () => {
+    const arm = (seed: number): ArmRecord => ({ seed, arm: "less", measures: { score: 1 }, seconds: 2 });
+    appendArm(file, arm(0));
+    appendFileSync(file, '{"seed":1,"arm":"le');
+    expect(readArms(file).arms).toEqual([arm(0)]);
+    appendArm(file, arm(2));
+    expect(readArms(file).arms).toEqual([arm(0), arm(2)]);
+    expect(readFileSync(file, "utf8").split("\n")).toHaveLength(3);
+  });
+
+  test("with something else in it is named with its line", () => {
+    appendArm(file, { seed: 0, whole: true });
+    appendFileSync(file, '{"seed":"x"}\n');
+    expect(() => readArms(file)).toThrow(/bad-file: got line 2 of .*counting.jsonl: \{"seed":"x"\}/);
+  });
 });

@@ -1,77 +1,110 @@
+import { defined } from "../defined.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import type { ArmRecord } from "./claim.ts";
 import { openLab } from "./open-lab.ts";
 import type { Recipe } from "./recipe.ts";
-import { type RecipeResult, summarise, type Trial } from "./recipe-result.ts";
+import { type RecipeResult, summarise } from "./recipe-result.ts";
 
 export interface RunRecipeOptions {
-  /** How many; 3 by default. */
+  /** How many; 5 by default, and no claim holds with fewer. */
   seeds: number;
   /** The first of them. */
   firstSeed: number;
   /** No further seed is begun that would, by the time of those before, end later than this. The first is always finished. */
   budgetSeconds: number;
+  /** Arms that are kept from before, and seeds of which all are: they are not run again. */
+  kept: Kept;
+  /** Only this part of all arms, of so many parts: seed by seed where there are as many parts as seeds or fewer. From 1. */
+  shard: { readonly part: number; readonly of: number };
+  /** Evaluates on other held-out tasks than those that are reported: settings are chosen so. */
+  isTuning: boolean;
+  /** A folder of finished warm starts, so that a seed that is gone on with need not make them again. */
+  cache: string | undefined;
   signal: AbortSignal;
   onProgress: (line: string) => void;
-  /** Called after each seed with what is known by then. */
-  onSeed: (result: RecipeResult) => void;
+  /** Called when an arm has ended. */
+  onArm: (record: ArmRecord) => void;
+  /** Called when all arms of a seed have. */
+  onWholeSeed: (seed: number) => void;
+}
+
+export interface Kept {
+  readonly arms: readonly ArmRecord[];
+  readonly wholeSeeds: readonly number[];
 }
 
 const knownRunRecipeOptions: KnownOptions<RunRecipeOptions> = {
   seeds: true,
   firstSeed: true,
   budgetSeconds: true,
+  kept: true,
+  shard: true,
+  isTuning: true,
+  cache: true,
   signal: true,
   onProgress: true,
-  onSeed: true,
+  onArm: true,
+  onWholeSeed: true,
 };
 
 const defaults: RunRecipeOptions = {
-  seeds: 3,
+  seeds: 5,
   firstSeed: 0,
   budgetSeconds: Number.POSITIVE_INFINITY,
+  kept: { arms: [], wholeSeeds: [] },
+  shard: { part: 1, of: 1 },
+  isTuning: false,
+  cache: undefined,
   signal: new AbortController().signal,
   onProgress: () => {},
-  onSeed: () => {},
+  onArm: () => {},
+  onWholeSeed: () => {},
 };
 
 /** Trains a recipe's arms for each seed and tells what came of it. */
 export async function runRecipe(recipe: Recipe, options: Partial<RunRecipeOptions> = {}): Promise<RecipeResult> {
   refuseUnknownOptions("runRecipe", options, knownRunRecipeOptions);
-  const { seeds, firstSeed, budgetSeconds, signal, onProgress, onSeed } = { ...defaults, ...options };
+  const chosen = { ...defaults, ...options };
+  const { seeds, firstSeed, budgetSeconds, kept } = chosen;
   const started = performance.now();
   const elapsed = () => (performance.now() - started) / 1000;
-  const trials: Trial[] = [];
-  for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
-    const done = trials.length;
-    if (done > 0 && elapsed() * ((done + 1) / done) > budgetSeconds) break;
-    trials.push(await runTrial(recipe, seed, signal, onProgress));
-    onSeed(summarise(recipe, trials, elapsed()));
+  const records = [...kept.arms];
+  for (let index = 0; index < seeds; index++) {
+    if (index > 0 && elapsed() * ((index + 1) / index) > budgetSeconds) break;
+    const seed = firstSeed + index;
+    if (!kept.wholeSeeds.includes(seed)) await runSeed(recipe, { ...chosen, seed, index, records });
   }
-  return summarise(recipe, trials, elapsed());
+  return summarise(recipe, records);
 }
 
-async function runTrial(
-  recipe: Recipe,
-  seed: number,
-  signal: AbortSignal,
-  onProgress: (line: string) => void,
-): Promise<Trial> {
-  const arms: Record<string, Record<string, number>> = {};
-  const curves: Record<string, Record<string, readonly number[]>> = {};
+interface SeedOptions extends RunRecipeOptions {
+  readonly seed: number;
+  /** Among the seeds. */
+  readonly index: number;
+  readonly records: ArmRecord[];
+}
+
+async function runSeed(recipe: Recipe, options: SeedOptions): Promise<void> {
+  const { seed, index, seeds, shard, records, isTuning, cache, signal, onProgress, onArm, onWholeSeed } = options;
+  // by seed as long as there are no more parts than seeds; then a seed's arms take turns
+  const isMine = (arm: number) => (index + seeds * arm) % shard.of === shard.part - 1;
+  const isBySeed = shard.of <= seeds;
+  if (isBySeed && !isMine(0)) return;
+  let arms = 0;
   const lab = openLab({
-    seed,
-    signal,
-    onProgress,
-    measure: (arm, measures) => {
-      arms[arm] = { ...arms[arm], ...measures };
+    ...{ seed, signal, onProgress, isTuning, ...defined({ cache }) },
+    wants(arm) {
+      const isKept = records.some((record) => record.seed === seed && record.arm === arm);
+      return (isBySeed || isMine(arms++)) && !isKept;
     },
-    curve: (arm, name, values) => {
-      curves[arm] = { ...curves[arm], [name]: values };
+    keep(record) {
+      records.push(record);
+      onArm(record);
     },
   });
   try {
     await recipe.run(lab);
-    return { seed, arms, curves };
+    if (isBySeed) onWholeSeed(seed);
   } finally {
     await lab.close();
   }

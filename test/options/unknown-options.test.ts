@@ -13,7 +13,7 @@ const notOptions: Readonly<Record<string, string>> = {
   ScoredEpisode: "a record",
   Finding: "a record",
   RecipeResult: "a record",
-  ComparisonResult: "a record",
+  Verdict: "a record",
   ServedModel: "a policy that a user made, with a name",
   Algorithm: "an algorithm that a user made; train() refuses its unknown fields",
   SandboxInfo: "a sandbox that a user made",

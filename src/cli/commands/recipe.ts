@@ -1,10 +1,18 @@
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
+import { cpus } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { packageVersion } from "../../checkpoint/package-version.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { nearest } from "../../nearest.ts";
+import { appendArm, readArms } from "../../recipe/arm-file.ts";
+import type { ArmRecord } from "../../recipe/claim.ts";
 import type { Recipe } from "../../recipe/recipe.ts";
 import type { RecipeResult } from "../../recipe/recipe-result.ts";
+import type { Kept, RunRecipeOptions } from "../../recipe/run-recipe.ts";
 import type { Command, Terminal } from "../command.ts";
 import { columns } from "../help-text.ts";
 import { LiveLine } from "../live-line.ts";
@@ -13,46 +21,70 @@ import { stoppable } from "../stoppable.ts";
 import { textTable } from "../text-table.ts";
 
 const options = {
-  seeds: { type: "number", summary: "run: number of seeds; 3 by default" },
-  "first-seed": { type: "number", summary: "run: first seed; 0 by default" },
+  seeds: { type: "number", summary: "run, tune: number of seeds; 5 by default, 1 for tune" },
+  "first-seed": { type: "number", summary: "run, tune: first seed; 0 by default, 100 for tune" },
   budget: { type: "real", value: "minutes", summary: "run: time limit; start no seed that would exceed it" },
-  out: { type: "string", value: "file", summary: "run: write all measurements, including curves, as JSON" },
+  records: {
+    type: "string",
+    value: "file",
+    summary: "run, merge: where finished arms are kept; runs/recipe-<system>.jsonl by default",
+  },
+  again: { type: "boolean", summary: "run: make arms anew that are kept already" },
+  jobs: { type: "number", summary: "run: processes at once; 1 by default" },
+  shard: {
+    type: "string",
+    value: "part/of",
+    summary: "run: only this part of all arms, such as 2/5; merge puts parts together",
+  },
   json: { type: "boolean", summary: "Print one JSON value on the last line" },
 } as const satisfies OptionTable;
+
+type Values = Parsed<typeof options>["values"];
+
+const actions = { list, run, tune, merge };
 
 export const recipe: Command = {
   name: "recipe",
   summary: "Reproduce published systems in small, each with its baselines",
-  usage: "list | run <system>",
+  usage: "list | run <system> | tune <system> | merge <system> <file>...",
   options,
-  details: `list  The systems, and the claim of each recipe
-run   Trains the method and its baselines from scratch for several seeds and prints the table, the claim and whether it holds.
-      A claim holds when the 95 % intervals of method and baseline do not overlap`,
-  example: "ludus recipe run search-r1 --seeds 3 --budget 30",
+  details: `list   The systems, and what each recipe is to show
+run    Trains all arms from scratch for several seeds and prints the table and the published claims. A claim holds when the
+       difference is in the wanted direction, at least the smallest of interest, and p < 0.05 (paired, Holm's correction).
+       Every arm that ends is kept in a file at once; a run that was stopped goes on there
+tune   The same on other held-out tasks, to choose settings. Nothing is kept, no claim is judged
+merge  Puts files of several machines into one, and prints what is in it`,
+  example: "ludus recipe run search-r1 --jobs 2",
   async run(args, terminal) {
     const parsed = parseOptions(args, options);
-    const [action] = parsed.positionals;
-    if (action === "list") return list(parsed, terminal);
-    if (action === "run") return run(parsed, terminal);
-    const meant = nearest(action ?? "", ["list", "run"]);
+    const [action = ""] = parsed.positionals;
+    if (isAction(action)) return actions[action](parsed, terminal);
+    const meant = nearest(action, Object.keys(actions));
     throw usageError("bad-usage", {
-      got: action === undefined ? "nothing" : `"${action}"`,
-      expected: "list or run",
+      got: action === "" ? "nothing" : `"${action}"`,
+      expected: "list, run, tune or merge",
       hint: meant === undefined ? "See ludus recipe --help." : `Did you mean "ludus recipe ${meant}"?`,
     });
   },
 };
 
+function isAction(name: string): name is keyof typeof actions {
+  return Object.hasOwn(actions, name);
+}
+
 async function list({ values: { json } }: Parsed<typeof options>, { stdout }: Terminal): Promise<number> {
   const recipes = await loadRecipes();
-  const all = recipes.map(({ system, title, claim }) => ({ system, title, claim }));
+  const all = recipes.map(({ system, title, claims }) => ({
+    ...{ system, title },
+    claims: claims.map(({ statement }) => statement),
+  }));
   if (json) stdout.write(`${JSON.stringify(all)}\n`);
   else
     stdout.write(
       `${columns(
-        all.flatMap(({ system, title, claim }): [string, string][] => [
+        all.flatMap(({ system, title, claims }): [string, string][] => [
           [system, title],
-          ["", claim],
+          ...claims.map((claim): [string, string] => ["", claim]),
         ]),
       )}\n`,
     );
@@ -60,36 +92,181 @@ async function list({ values: { json } }: Parsed<typeof options>, { stdout }: Te
 }
 
 async function run({ values, positionals }: Parsed<typeof options>, terminal: Terminal): Promise<number> {
-  const { runRecipe } = await import("../../recipe/run-recipe.ts");
-  const { shortResult } = await import("../../recipe/recipe-result.ts");
   const chosen = await findRecipe(positionals[1]);
-  const { stdout, stderr } = terminal;
-  const { seeds = 3, "first-seed": firstSeed = 0, budget, out, json } = values;
-  if (seeds < 1) throw usageError("bad-usage", { got: "--seeds 0", expected: "at least one seed" });
-  stderr.write(`${chosen.title}: ${chosen.claim}\n`);
+  const { seeds = 5, "first-seed": firstSeed = 0, budget, jobs = 1, again, json } = values;
+  if (seeds < 1) throw usageError("bad-usage", { got: `--seeds ${seeds}`, expected: "at least one seed" });
+  if (jobs < 1) throw usageError("bad-usage", { got: `--jobs ${jobs}`, expected: "at least one process" });
+  const shard = readShard(values.shard);
+  if (shard !== undefined && jobs > 1) {
+    throw usageError("bad-usage", {
+      got: "--shard and --jobs",
+      expected: "one of them: --jobs makes shards of its own",
+    });
+  }
+  const file = recordsFile(chosen, values);
+  if (again) await rm(file, { force: true });
+  const kept = readArms(file);
+  terminal.stderr.write(`${beforehand(chosen, kept, { seeds, firstSeed, jobs, file })}\n`);
   return stoppable(terminal, async (signal) => {
-    const line = new LiveLine(stderr);
-    try {
-      const result = await runRecipe(chosen, {
-        seeds,
-        firstSeed,
-        signal,
-        onProgress: (text) => line.show(text),
-        ...defined({ budgetSeconds: budget !== undefined ? budget * 60 : undefined }),
-        onSeed: () => line.end(),
+    if (jobs > 1) await runJobs(chosen.system, { seeds, firstSeed, jobs, file, signal, stderr: terminal.stderr });
+    else {
+      const about = {
+        date: new Date().toISOString(),
+        processor: cpus()[0]?.model ?? "unknown",
+        ludus: packageVersion(),
+      };
+      await runHere(chosen, terminal, {
+        ...{ seeds, firstSeed, kept, signal, cache: join(dirname(file), ".warm-starts") },
+        ...defined({ budgetSeconds: budget === undefined ? undefined : budget * 60, shard }),
+        onArm: (record) => appendArm(file, { ...record, about }),
+        onWholeSeed: (seed) => appendArm(file, { seed, whole: true }),
       });
-      if (out !== undefined) await writeFile(out, `${JSON.stringify(result)}\n`);
-      stdout.write(await reportOf(result, seeds));
-      if (json) stdout.write(`${JSON.stringify(shortResult(result))}\n`);
-      return 0;
-    } catch (error) {
-      // what was interrupted is not a failure to explain
-      if (signal.aborted) return 130;
-      throw error;
-    } finally {
-      line.end();
     }
+    if (signal.aborted) return 130;
+    await report(chosen, readArms(file).arms, terminal.stdout, json);
+    return 0;
   });
+}
+
+async function tune({ values, positionals }: Parsed<typeof options>, terminal: Terminal): Promise<number> {
+  const chosen = await findRecipe(positionals[1]);
+  const { seeds = 1, "first-seed": firstSeed = 100 } = values;
+  return stoppable(terminal, async (signal) => {
+    const result = await runHere(chosen, terminal, { seeds, firstSeed, signal, isTuning: true });
+    if (result === undefined) return 130;
+    const { resultTable } = await import("../../recipe/recipe-result.ts");
+    terminal.stdout.write(tableText(resultTable(result)));
+    return 0;
+  });
+}
+
+async function merge({ values, positionals }: Parsed<typeof options>, { stdout }: Terminal): Promise<number> {
+  const chosen = await findRecipe(positionals[1]);
+  const files = positionals.slice(2);
+  const missing = files.find((file) => !existsSync(file));
+  if (files.length === 0 || missing !== undefined) {
+    const got = missing === undefined ? "no file" : `"${missing}", which is not there`;
+    throw usageError("bad-usage", { got, expected: "files of ludus recipe run --records" });
+  }
+  const file = recordsFile(chosen, values);
+  const known = new Set(readArms(file).arms.map(({ seed, arm }) => `${seed} ${arm}`));
+  for (const { arms, wholeSeeds } of files.map(readArms)) {
+    for (const arm of arms.filter(({ seed, arm: name }) => !known.has(`${seed} ${name}`))) {
+      known.add(`${arm.seed} ${arm.arm}`);
+      appendArm(file, arm);
+    }
+    for (const seed of wholeSeeds) appendArm(file, { seed, whole: true });
+  }
+  await report(chosen, readArms(file).arms, stdout, values.json);
+  return 0;
+}
+
+function recordsFile({ system }: Recipe, { records }: Values): string {
+  return records ?? join("runs", `recipe-${system}.jsonl`);
+}
+
+function readShard(text: string | undefined): RunRecipeOptions["shard"] | undefined {
+  if (text === undefined) return undefined;
+  const [part, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
+  if (part >= 1 && part <= of) return { part, of };
+  throw usageError("bad-usage", { got: `--shard ${text}`, expected: "a part of so many, from 1, such as 2/5" });
+}
+
+/** What there is to do, and how long it will take by the arms that are kept. */
+function beforehand(
+  { title, claims }: Recipe,
+  { arms, wholeSeeds }: Kept,
+  { seeds, firstSeed, jobs, file }: { seeds: number; firstSeed: number; jobs: number; file: string },
+): string {
+  const first = `${title}: ${claims.length} published claims, ${seeds} ${seeds === 1 ? "seed" : "seeds"}`;
+  if (arms.length === 0) return `${first}; how long a seed takes is known when the first has ended`;
+  const bySeed = [...Map.groupBy(arms, ({ seed }) => seed).values()];
+  const longest = Math.max(...bySeed.map((some) => some.reduce((sum, { seconds }) => sum + seconds, 0)));
+  const left = Array.from({ length: seeds }, (_, i) => firstSeed + i).filter((seed) => !wholeSeeds.includes(seed));
+  const minutes = Math.ceil((left.length * longest) / 60 / jobs);
+  const news =
+    left.length === 0 ? "nothing is left to run" : `${left.length} left, about ${minutes} minutes without warm starts`;
+  return `${first}; ${arms.length} arms are kept in ${file} (--again makes them anew); ${news}`;
+}
+
+/** Undefined where it was stopped. */
+async function runHere(
+  chosen: Recipe,
+  { stderr }: Terminal,
+  how: Partial<RunRecipeOptions> & { signal: AbortSignal },
+): Promise<RecipeResult | undefined> {
+  const { runRecipe } = await import("../../recipe/run-recipe.ts");
+  const line = new LiveLine(stderr);
+  try {
+    return await runRecipe(chosen, { ...how, onProgress: (text) => line.show(text) });
+  } catch (error) {
+    // what was interrupted is not a failure to explain
+    if (how.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    line.end();
+  }
+}
+
+interface Jobs {
+  seeds: number;
+  firstSeed: number;
+  jobs: number;
+  file: string;
+  signal: AbortSignal;
+  stderr: Terminal["stderr"];
+}
+
+/** So many processes, each with a shard; they keep their arms in the same file. */
+async function runJobs(system: string, { seeds, firstSeed, jobs, file, signal, stderr }: Jobs): Promise<void> {
+  const runShard = (part: number) =>
+    new Promise<void>((resolve, reject) => {
+      const args = ["recipe", "run", system, "--seeds", seeds, "--first-seed", firstSeed, "--records", file];
+      const child = spawn(process.execPath, [process.argv[1], ...args.map(String), "--shard", `${part}/${jobs}`], {
+        stdio: ["ignore", "ignore", "pipe"],
+        signal,
+      });
+      const lines = createInterface({ input: child.stderr });
+      let last = "";
+      lines.on("line", (text) => {
+        last = text;
+        stderr.write(`${part}/${jobs} ${text}\n`);
+      });
+      child.on("error", (error) => (signal.aborted ? resolve() : reject(error)));
+      child.on("close", (code) => {
+        if (code === 0 || signal.aborted) return resolve();
+        reject(new LudusError("child-failed", { got: `shard ${part}/${jobs}: ${last}`, expected: "arms that end" }));
+      });
+    });
+  const ended = await Promise.allSettled(Array.from({ length: jobs }, (_, i) => runShard(i + 1)));
+  const failed = ended.find((each) => each.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+async function report(
+  chosen: Recipe,
+  arms: readonly ArmRecord[],
+  stdout: Terminal["stdout"],
+  json: boolean | undefined,
+): Promise<void> {
+  const { resultTable, seedsOf, shortResult, summarise, verdictText } = await import("../../recipe/recipe-result.ts");
+  const result = summarise(chosen, arms);
+  const held = result.verdicts.filter(({ holds }) => holds).length;
+  const seeds = seedsOf(arms).length;
+  stdout.write(tableText(resultTable(result)));
+  stdout.write(
+    [
+      `${seeds} ${seeds === 1 ? "seed" : "seeds"}; 95 % intervals`,
+      `${held} of ${result.verdicts.length} published claims hold here`,
+      ...result.verdicts.map((verdict) => `- ${verdictText(verdict)}`),
+      "",
+    ].join("\n"),
+  );
+  if (json) stdout.write(`${JSON.stringify(shortResult(result))}\n`);
+}
+
+function tableText(rows: string[][]): string {
+  return `${textTable(rows, rows[0].map((_, column) => column).slice(1))}\n`;
 }
 
 async function findRecipe(name: string | undefined): Promise<Recipe> {
@@ -103,20 +280,6 @@ async function findRecipe(name: string | undefined): Promise<Recipe> {
     expected: `one of ${names.join(", ")}`,
     ...defined({ hint: meant !== undefined ? `Did you mean "ludus recipe run ${meant}"?` : undefined }),
   });
-}
-
-async function reportOf(result: RecipeResult, seeds: number): Promise<string> {
-  const { comparisonText, resultTable } = await import("../../recipe/recipe-result.ts");
-  const rows = resultTable(result);
-  const right = rows[0].map((_, column) => column).slice(1);
-  const done = result.trials.length;
-  const fewer = done < seeds ? `, ${seeds - done} fewer than asked for: the budget was spent` : "";
-  return [
-    `${textTable(rows, right)}`,
-    `${done} ${done === 1 ? "seed" : "seeds"}${fewer}; 95 % intervals; ${Math.round(result.seconds)} s`,
-    ...result.comparisons.map((comparison) => comparisonText(comparison)),
-    "",
-  ].join("\n");
 }
 
 // the same number of folders up from src/cli/commands and from dist/cli/commands; a package has them compiled
