@@ -178,15 +178,21 @@ function beforehand(
   { arms, wholeSeeds }: Kept,
   { seeds, firstSeed, jobs, file }: { seeds: number; firstSeed: number; jobs: number; file: string },
 ): string {
-  const first = `${title}: ${claims.length} published claims, ${seeds} ${seeds === 1 ? "seed" : "seeds"}`;
+  const first = `${title}: ${claims.length} published claims, ${counted(seeds, "seed")}`;
   if (arms.length === 0) return `${first}; how long a seed takes is known when the first has ended`;
   const bySeed = [...Map.groupBy(arms, ({ seed }) => seed).values()];
   const longest = Math.max(...bySeed.map((some) => some.reduce((sum, { seconds }) => sum + seconds, 0)));
   const left = Array.from({ length: seeds }, (_, i) => firstSeed + i).filter((seed) => !wholeSeeds.includes(seed));
   const minutes = Math.ceil((left.length * longest) / 60 / jobs);
   const news =
-    left.length === 0 ? "nothing is left to run" : `${left.length} left, about ${minutes} minutes without warm starts`;
+    left.length === 0
+      ? "nothing is left to run"
+      : `${counted(left.length, "seed")} left, about ${counted(minutes, "minute")} without warm starts`;
   return `${first}; ${arms.length} arms are kept in ${file} (--again makes them anew); ${news}`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** Undefined where it was stopped. */
@@ -256,7 +262,7 @@ async function report(
   stdout.write(tableText(resultTable(result)));
   stdout.write(
     [
-      `${seeds} ${seeds === 1 ? "seed" : "seeds"}; 95 % intervals`,
+      `${counted(seeds, "seed")}; 95 % intervals`,
       `${held} of ${result.verdicts.length} published claims hold here`,
       ...result.verdicts.map((verdict) => `- ${verdictText(verdict)}`),
       "",
