@@ -48,7 +48,6 @@ export interface EngineInfo {
   readonly contextLength: number;
   readonly parameters: number;
   readonly hasValues: boolean;
-  /** Only adapters learn; the other parameters stay as they are. */
   readonly hasAdapters?: boolean;
   /** Raised by every applied `step` of the policy; each sampled token carries the version it came from. */
   readonly policyVersion: number;
