@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { LudusError } from "../errors.ts";
+import { errorText, LudusError } from "../errors.ts";
 import type { ArmRecord } from "./claim.ts";
 import type { Kept } from "./run-recipe.ts";
 
@@ -52,6 +52,21 @@ function dropCutOff(file: string): void {
   if (!existsSync(file)) return;
   const bytes = readFileSync(file);
   if (bytes.length > 0 && bytes.at(-1) !== lineEnd) truncateSync(file, bytes.lastIndexOf(lineEnd) + 1);
+}
+
+/** Told before anything is trained, not when the first arm has ended. */
+export function checkWritable(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    appendFileSync(file, "");
+  } catch (error) {
+    throw new LudusError("cannot-write", {
+      got: `${file}: ${errorText(error)}`,
+      expected: "a file that arms can be kept in",
+      hint: "Name another one with --records.",
+      cause: error,
+    });
+  }
 }
 
 export function appendArm(file: string, line: ArmRecord | { readonly seed: number; readonly whole: true }): void {

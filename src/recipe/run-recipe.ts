@@ -86,7 +86,7 @@ interface SeedOptions extends RunRecipeOptions {
 
 async function runSeed(recipe: Recipe, options: SeedOptions): Promise<void> {
   const { seed, index, seeds, shard, records, isTuning, cache, signal, onProgress, onArm, onWholeSeed } = options;
-  // by seed as long as there are no more parts than seeds; then a seed's arms take turns
+  // whole seeds as long as there are no more parts than seeds; then each part has some arms of a seed
   const isMine = (arm: number) => (index + seeds * arm) % shard.of === shard.part - 1;
   const isBySeed = shard.of <= seeds;
   if (isBySeed && !isMine(0)) return;

@@ -29,6 +29,12 @@ test.each([
   expect(stderr).toContain(message);
 });
 
+test("run says at once that it cannot keep its arms", async () => {
+  const { status, stderr } = await runCommand(["recipe", "run", "tool-rl", "--records", "/dev/null/arms.jsonl"]);
+  expect(status).toBe(1);
+  expect(stderr).toContain("cannot-write: got /dev/null/arms.jsonl");
+});
+
 describe("arms of several files", () => {
   const folder = mkdtempSync(join(tmpdir(), "ludus-merge-"));
   const [one, two, all] = ["one", "two", "all"].map((name) => join(folder, `${name}.jsonl`));

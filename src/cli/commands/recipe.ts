@@ -8,7 +8,7 @@ import { packageVersion } from "../../checkpoint/package-version.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { nearest } from "../../nearest.ts";
-import { appendArm, readArms } from "../../recipe/arm-file.ts";
+import { appendArm, checkWritable, readArms } from "../../recipe/arm-file.ts";
 import type { ArmRecord } from "../../recipe/claim.ts";
 import type { Recipe } from "../../recipe/recipe.ts";
 import type { RecipeResult } from "../../recipe/recipe-result.ts";
@@ -105,6 +105,7 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
   }
   const file = recordsFile(chosen, values);
   if (again) await rm(file, { force: true });
+  checkWritable(file);
   const kept = readArms(file);
   terminal.stderr.write(`${beforehand(chosen, kept, { seeds, firstSeed, jobs, file })}\n`);
   return stoppable(terminal, async (signal) => {
