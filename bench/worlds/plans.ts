@@ -82,9 +82,9 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
   },
   "function-calling": { ...middle, goal: 0.9 },
   "sokoban-5": {
-    ...noisy(short, fewer, 40_000),
-    warmStart: { ...imitation, noise: fewer, demonstrations: 60_000, steps: 4500 },
-    learn: { ...short.learn, steps: 100 },
+    ...short,
+    warmStart: { ...imitation, noise: fewer, demonstrations: 70_000, steps: 5500 },
+    learn: { ...short.learn, steps: 120 },
     goal: 0.9,
   },
   "sokoban-10": {
