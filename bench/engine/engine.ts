@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { requirePython } from "../child/start.ts";
+import { type Pages, readRecord, writePages, writeRecord } from "../pages.ts";
 import { meanCoresOfOthers } from "../rate.ts";
 import { parseRoundsOptions } from "../rounds-options.ts";
 import { textTable } from "../table.ts";
@@ -67,7 +68,11 @@ async function measureEngine(
 }
 
 function writeResults(results: EngineResults, root: string): void {
-  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
-  writeFileSync(join(root, "bench/results/engine.json"), `${JSON.stringify(results, null, 1)}\n`);
-  writeFileSync(join(root, "docs/results/engine.md"), engineMarkdown(results));
+  writeRecord(root, "engine", results);
+  writePages(root, enginePages(root));
+}
+
+export function enginePages(root: string): Pages {
+  const results = readRecord<EngineResults>(root, "engine");
+  return results === undefined ? {} : { "docs/results/engine.md": engineMarkdown(results) };
 }

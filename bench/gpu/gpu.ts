@@ -1,6 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import {
   type BenchSizes,
@@ -15,10 +13,11 @@ import { type TorchOptions, torch } from "../../src/engine/torch/torch.ts";
 import { LudusError } from "../../src/errors.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
+import { readRecord, writePages, writeRecord } from "../pages.ts";
 import { median } from "../statistics.ts";
 import { models } from "./models.ts";
 import { runPython } from "./python.ts";
-import { type GpuResults, writeGpuPage } from "./report.ts";
+import { type GpuResults, gpuPages } from "./report.ts";
 import { grpoRound, mismatch } from "./workload.ts";
 
 const help = `The PyTorch engine, driven from here, beside transformers on the same GPU: sampling 256 x 256 new tokens against
@@ -56,12 +55,11 @@ export const gpuBenchmark: Benchmark = {
       : { sequences: 8, prompt: 16, fresh: 16, rows: 4, length: 32, rounds, warmup: 1 };
     const model = onGpu ? models.half : models.small;
     const about = aboutRun("gpu", args, context.root);
-    const file = join(context.root, "bench/results/gpu.json");
     const { only } = values;
     if (only !== undefined && only !== "update" && only !== "7b") {
       throw new LudusError("bad-option", { got: `--only ${only}`, expected: "update or 7b" });
     }
-    const before = only === undefined ? undefined : (JSON.parse(readFileSync(file, "utf8")) as GpuResults);
+    const before = only === undefined ? undefined : readRecord<GpuResults>(context.root, "gpu");
     const engineOptions = { model: parseModelConfig(model), device: values.device };
     const engine =
       only === "7b"
@@ -79,10 +77,9 @@ export const gpuBenchmark: Benchmark = {
     };
     const later = [...(before?.later ?? []), ...(only === undefined ? [] : [{ part: only, about }])];
     const results = { about: before?.about ?? about, later, sizes, ratios, engine, baselines, seven: { ...sevens } };
-    mkdirSync(join(context.root, "bench/results"), { recursive: true });
     if (onGpu) {
-      writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
-      writeGpuPage(context.root);
+      writeRecord(context.root, "gpu", results);
+      writePages(context.root, gpuPages(context.root));
     }
     console.log(values.json ? JSON.stringify(ratios) : JSON.stringify(results, null, 1));
   },

@@ -1,5 +1,3 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type ModelConfig, tiny } from "../../src/engine/model/model-config.ts";
 import { torch } from "../../src/engine/torch/torch.ts";
@@ -10,7 +8,8 @@ import { type Algorithm, cosine, fromScratch, grpo, imitate, train } from "../..
 import { metric } from "../../src/schema/metric-names.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
-import { writeGpuPage } from "./report.ts";
+import { readRecord, writePages, writeRecord } from "../pages.ts";
+import { gpuPages } from "./report.ts";
 
 const help = `A model of about 25M parameters learns Sokoban and search-QA through the PyTorch engine: imitation, then GRPO,
 and with --size tiny one of 0.3M for comparison. Writes
@@ -75,18 +74,13 @@ export const gpuLearnBenchmark: Benchmark = {
         size: { type: "string", default: "middle" },
       },
     });
-    const file = join(context.root, "bench/results/gpu-learning.json");
     const about = aboutRun("gpu-learn", args, context.root);
     for (const [name, course] of Object.entries(courses)) {
       if (values.only !== undefined && values.only !== name) continue;
       const result = await learn(context, name, course, values);
-      mkdirSync(join(context.root, "bench/results"), { recursive: true });
-      const kept = readResults(file);
-      writeFileSync(
-        file,
-        `${JSON.stringify({ ...kept, [`${name} ${values.size}`]: { about, ...result } }, null, 1)}\n`,
-      );
-      writeGpuPage(context.root);
+      const kept = readRecord<object>(context.root, "gpu-learning");
+      writeRecord(context.root, "gpu-learning", { ...kept, [`${name} ${values.size}`]: { about, ...result } });
+      writePages(context.root, gpuPages(context.root));
       console.log(JSON.stringify({ name, ...result, curve: undefined }));
     }
   },
@@ -98,14 +92,6 @@ export async function rolloutSeconds(context: BenchmarkContext): Promise<number[
   const options = { device: "cuda", seconds: "60", steps: "16", size: "middle", evalTasks: 50 };
   const { curve } = await learn(context, "search-qa", course, options);
   return curve.map(({ rollout }) => rollout);
-}
-
-function readResults(file: string): Record<string, unknown> {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    return {};
-  }
 }
 
 interface LearnOptions {

@@ -1,6 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { AboutRun } from "../about-run.ts";
+import { type Pages, readRecord } from "../pages.ts";
 import { escapeText, text } from "../plot/svg.ts";
 
 export interface GpuResults {
@@ -31,21 +30,16 @@ export interface LearningResult {
   readonly curve: readonly { readonly success: number; readonly seconds: number }[];
 }
 
-/** Writes docs/results/gpu.md and its plot from what was measured, whichever of the two was measured last. */
-export function writeGpuPage(root: string): void {
-  const read = <Value>(name: string): Value | undefined => {
-    const file = join(root, "bench/results", name);
-    return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-  };
-  const speed = read<GpuResults>("gpu.json");
-  const learning = read<Record<string, LearningResult>>("gpu-learning.json") ?? {};
+/** From what was measured, whichever of the two was measured last. */
+export function gpuPages(root: string): Pages {
+  const speed = readRecord<GpuResults>(root, "gpu");
+  const learning = readRecord<Record<string, LearningResult>>(root, "gpu-learning") ?? {};
   const parts = [
     "# The PyTorch engine on a GPU",
     ...(speed === undefined ? [] : [speedPart(speed)]),
     ...(Object.keys(learning).length === 0 ? [] : [learningPart(learning)]),
   ];
-  writeFileSync(join(root, "docs/results/gpu.md"), `${parts.join("\n\n")}\n`);
-  writeFileSync(join(root, "docs/results/gpu-learning.svg"), curves(learning));
+  return { "docs/results/gpu.md": `${parts.join("\n\n")}\n`, "docs/results/gpu-learning.svg": curves(learning) };
 }
 
 const whole = (value: number | undefined) => (value === undefined ? "" : Math.round(value).toLocaleString("en"));

@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { embedded } from "../../src/engine/embedded/embedded.ts";
 import type { Engine, TokenRow } from "../../src/engine/engine.ts";
 import { small } from "../../src/engine/model/model-config.ts";
@@ -8,6 +6,7 @@ import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
 import { parseJsonOption } from "../json-option.ts";
+import { type Pages, readRecord, writePages, writeRecord } from "../pages.ts";
 import { median } from "../statistics.ts";
 import { formatNumber, markdownTable, type Table, textTable } from "../table.ts";
 
@@ -44,6 +43,7 @@ interface Measured {
 
 interface Results {
   about: AboutRun;
+  versions: Readonly<Record<string, string>>;
   coresOfOthers: number;
   measured: Measured[];
 }
@@ -55,7 +55,8 @@ export const promptsBenchmark: Benchmark = {
   async run(args, context) {
     const { json } = parseJsonOption("prompts", args);
     const results = await measureAll(args, context);
-    writeResults(results, context.root);
+    writeRecord(context.root, "prompts", results);
+    writePages(context.root, promptsPages(context.root));
     if (json)
       console.log(JSON.stringify(Object.fromEntries(results.measured.map((one) => [nameOf(one), ratioOf(one)]))));
     else console.log(`\n${textTable(tableOf(results))}\n\n${aboutResults(results)}`);
@@ -76,7 +77,8 @@ async function measureAll(args: readonly string[], { root, signal, progress }: B
       progress(`${nameOf(one)}: ${ratioOf(one).toFixed(2)} times`);
     }
     const [seconds, after] = [(performance.now() - started) / 1000, readProcessorTime(process.pid)];
-    return { about, coresOfOthers: before && after ? coresOfOthers(before, after, seconds) : 0, measured };
+    const versions = { node: process.versions.node };
+    return { about, versions, coresOfOthers: before && after ? coresOfOthers(before, after, seconds) : 0, measured };
   } finally {
     await engine.close();
   }
@@ -135,13 +137,13 @@ function tableOf({ measured }: Results): Table {
   return [["prompt", "completion", "shared, ms", "separate, ms", "times faster"], ...rows];
 }
 
-function aboutResults({ about, coresOfOthers }: Results): string {
-  return aboutLine(about, { node: process.versions.node }, coresOfOthers);
+function aboutResults({ about, versions, coresOfOthers }: Results): string {
+  return aboutLine(about, versions, coresOfOthers);
 }
 
-function writeResults(results: Results, root: string): void {
-  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
-  writeFileSync(join(root, "bench/results/prompts.json"), `${JSON.stringify(results, null, 1)}\n`);
+export function promptsPages(root: string): Pages {
+  const results = readRecord<Results>(root, "prompts");
+  if (results === undefined) return {};
   const page = `# Shared prefixes in training
 
 Written by \`npm run bench -- prompts\`. An update (without the optimizer) of ${groups} groups of ${groupSize} rollouts on the embedded engine, a model of 1M parameters,
@@ -151,5 +153,5 @@ ${markdownTable(tableOf(results))}
 
 ${aboutResults(results)}
 `;
-  writeFileSync(join(root, "docs/results/prompts.md"), page);
+  return { "docs/results/prompts.md": page };
 }

@@ -1,21 +1,15 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { meanInterval } from "../../src/eval/index.ts";
 import { aboutRun } from "../about-run.ts";
+import { type Pages, readRecord, writePages, writeRecord } from "../pages.ts";
 import { median } from "../statistics.ts";
 import { markdownTable, type Table } from "../table.ts";
 import type { QuickstartResults, QuickstartRun } from "./results.ts";
 
-const dataFile = "bench/results/quickstart.json";
-const pageFile = "docs/results/quickstart.md";
-
 export function readResults(root: string): QuickstartResults {
-  try {
-    return JSON.parse(readFileSync(join(root, dataFile), "utf8"));
-  } catch {
-    const { command, processor, cores, memoryBytes, system } = aboutRun("quickstart", [], root);
-    return { about: { command, processor, cores, memoryBytes, system }, runs: [] };
-  }
+  const kept = readRecord<QuickstartResults>(root, "quickstart");
+  if (kept !== undefined) return kept;
+  const { command, processor, cores, memoryBytes, system } = aboutRun("quickstart", [], root);
+  return { about: { command, processor, cores, memoryBytes, system }, runs: [] };
 }
 
 /** Puts a run in place of the one of the same program and seed, and writes the page anew. */
@@ -23,9 +17,13 @@ export function writeResults(root: string, run: QuickstartRun): void {
   const { about, runs } = readResults(root);
   const others = runs.filter(({ program, seed }) => program !== run.program || seed !== run.seed);
   const results = { about, runs: [...others, run].sort((a, b) => a.seed - b.seed || (a.program < b.program ? -1 : 1)) };
-  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
-  writeFileSync(join(root, dataFile), `${JSON.stringify(results, undefined, 1)}\n`);
-  writeFileSync(join(root, pageFile), page(results));
+  writeRecord(root, "quickstart", results);
+  writePages(root, quickstartPages(root));
+}
+
+export function quickstartPages(root: string): Pages {
+  const results = readRecord<QuickstartResults>(root, "quickstart");
+  return results === undefined ? {} : { "docs/results/quickstart.md": page(results) };
 }
 
 interface Pair {

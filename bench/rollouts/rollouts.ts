@@ -1,9 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
 import { parseJsonOption } from "../json-option.ts";
+import { type Pages, readRecord, writePages, writeRecord } from "../pages.ts";
 import { textTable } from "../table.ts";
 import { measureEnvSteps } from "./env-steps.ts";
 import { type Held, heldCounts, isHeld, measureHeld } from "./held.ts";
@@ -74,7 +73,11 @@ async function measureAll(
 }
 
 function writeResults(results: RolloutResults, root: string): void {
-  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
-  writeFileSync(join(root, "bench/results/rollouts.json"), `${JSON.stringify(results, null, 1)}\n`);
-  writeFileSync(join(root, "docs/results/rollouts.md"), rolloutMarkdown(results));
+  writeRecord(root, "rollouts", results);
+  writePages(root, rolloutsPages(root));
+}
+
+export function rolloutsPages(root: string): Pages {
+  const results = readRecord<RolloutResults>(root, "rollouts");
+  return results === undefined ? {} : { "docs/results/rollouts.md": rolloutMarkdown(results) };
 }

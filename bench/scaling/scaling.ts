@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { LudusError } from "../../src/errors.ts";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { pythonFor } from "../child/start.ts";
+import { type Pages, readRecord, writePages, writeRecord } from "../pages.ts";
 import { meanCoresOfOthers } from "../rate.ts";
 import { textTable } from "../table.ts";
 import { measureGrowth } from "./growth/measure.ts";
@@ -106,8 +105,7 @@ async function runGrowth(part: GrowthPart, context: BenchmarkContext): Promise<v
 }
 
 function readResults(root: string): ScalingResults | undefined {
-  const file = join(root, "bench/results/scaling.json");
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+  return readRecord(root, "scaling");
 }
 
 async function measureAll(context: BenchmarkContext): Promise<ScalingResults> {
@@ -125,8 +123,15 @@ async function measureAll(context: BenchmarkContext): Promise<ScalingResults> {
 }
 
 function writeResults(results: ScalingResults, root: string): void {
-  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
-  writeFileSync(join(root, "bench/results/scaling.json"), `${JSON.stringify(results, null, 1)}\n`);
-  writeFileSync(join(root, "docs/results/scaling.md"), scalingMarkdown(results));
-  writeFileSync(join(root, "docs/results/scaling.svg"), scalingPlot(results));
+  writeRecord(root, "scaling", results);
+  writePages(root, scalingPages(root));
+}
+
+export function scalingPages(root: string): Pages {
+  const results = readResults(root);
+  if (results === undefined) return {};
+  return {
+    "docs/results/scaling.md": scalingMarkdown(results),
+    "docs/results/scaling.svg": scalingPlot(results),
+  };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
@@ -9,6 +9,7 @@ import { makeModel } from "../engine/make-model.ts";
 import { measure } from "../engine/measure.ts";
 import { engineNotes, engineTable } from "../engine/report.ts";
 import { summarise } from "../engine/results.ts";
+import { type Pages, readRecord, writePages, writeRecord } from "../pages.ts";
 import { meanCoresOfOthers } from "../rate.ts";
 import { parseRoundsOptions } from "../rounds-options.ts";
 import { textTable } from "../table.ts";
@@ -82,8 +83,12 @@ async function measureTurns(args: readonly string[], rounds: number, context: Be
 }
 
 function writeResults(results: TurnsResults, root: string): void {
-  for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
-  writeFileSync(join(root, "bench/results/turns.json"), `${JSON.stringify(results, null, 1)}\n`);
-  writeFileSync(join(root, "docs/results/turns.md"), turnsMarkdown(results));
-  writeFileSync(join(root, "docs/results/turns.svg"), turnsPlot(results));
+  writeRecord(root, "turns", results);
+  writePages(root, turnsPages(root));
+}
+
+export function turnsPages(root: string): Pages {
+  const results = readRecord<TurnsResults>(root, "turns");
+  if (results === undefined) return {};
+  return { "docs/results/turns.md": turnsMarkdown(results), "docs/results/turns.svg": turnsPlot(results) };
 }

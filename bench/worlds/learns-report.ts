@@ -1,9 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { rateBySize } from "../../src/schema/rate-by-size.ts";
+import type { Pages } from "../pages.ts";
 import { markdownTable, type Table } from "../table.ts";
 import { benchWorlds } from "./envs.ts";
-import type { WorldRun } from "./results.ts";
+import { learnsFile, readRuns, type WorldRun } from "./results.ts";
 import type { RunSpec } from "./spec.ts";
 
 const sizes: readonly RunSpec["size"][] = ["0.3M", "0.8M", "5M", "25M", "100M"];
@@ -46,7 +45,8 @@ export function ratesTable(runs: readonly WorldRun[]): Table {
   ];
 }
 
-export function writeLearnsPage(root: string, runs: readonly WorldRun[]): void {
+export function learnsPages(root: string): Pages {
+  const runs = readRuns(root, learnsFile);
   const page = `# Ceilings and rates
 
 Written by \`npm run bench -- what-learns\`; [what learns](../explain/what-learns.md) says what follows from it. One seed each.
@@ -69,6 +69,5 @@ The rule was chosen from these runs and is not checked on sizes that it was not 
 
 Every run with its settings is in [what-learns.json](../../bench/results/what-learns.json).
 `;
-  mkdirSync(join(root, "docs/results"), { recursive: true });
-  writeFileSync(join(root, "docs/results/what-learns.md"), page);
+  return { "docs/results/what-learns.md": page };
 }

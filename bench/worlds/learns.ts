@@ -2,9 +2,10 @@ import { parseArgs } from "node:util";
 import { LudusError } from "../../src/errors.ts";
 import { aboutRun } from "../about-run.ts";
 import type { Benchmark } from "../benchmark.ts";
+import { writePages } from "../pages.ts";
 import { textTable } from "../table.ts";
 import { benchWorlds } from "./envs.ts";
-import { ceilingsTable, ratesTable, writeLearnsPage } from "./learns-report.ts";
+import { ceilingsTable, learnsPages, ratesTable } from "./learns-report.ts";
 import { parseEngine, parseJobs, playRuns, type WantedRun } from "./play-run.ts";
 import { isSameSpec, keepRun, learnsFile, readRuns, type WorldRun } from "./results.ts";
 import type { RunOutcome, RunSpec } from "./spec.ts";
@@ -111,7 +112,7 @@ export const learnsBenchmark: Benchmark = {
     };
     await playRuns(wanted, { jobs, keep }, context);
     const runs = readRuns(context.root, learnsFile);
-    writeLearnsPage(context.root, runs);
+    writePages(context.root, learnsPages(context.root));
     console.log(
       json
         ? JSON.stringify({ runs: runs.length })

@@ -1,13 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import type { Pages } from "../pages.ts";
 import { arrows } from "../plot/arrows.ts";
 import { markdownTable, type Table } from "../table.ts";
 import { benchWorlds } from "./envs.ts";
 import { type Method, methods, plans } from "./plans.ts";
-import { type Row, rowOf, type WorldRun } from "./results.ts";
-
-const pageFile = "docs/results/worlds.md";
-const plotFile = "docs/results/worlds.svg";
+import { type Row, readRuns, rowOf, type WorldRun, worldsFile } from "./results.ts";
 
 function rowFor(runs: readonly WorldRun[], world: string, method: Method): Row | undefined {
   return rowOf(
@@ -105,7 +101,8 @@ function plotOf(runs: readonly WorldRun[]): string {
   });
 }
 
-export function writePage(root: string, runs: readonly WorldRun[]): void {
+export function worldsPages(root: string): Pages {
+  const runs = readRuns(root, worldsFile);
   const machines = new Set(
     runs.map(
       ({ about, spec }) =>
@@ -141,7 +138,5 @@ The arms of the bandit's \`test\` split have names that occur nowhere in trainin
 
 Made on: ${[...machines].join("; ") || "–"}. Every run with its settings is in [worlds.json](../../bench/results/worlds.json).
 `;
-  mkdirSync(join(root, "docs/results"), { recursive: true });
-  writeFileSync(join(root, plotFile), plotOf(runs));
-  writeFileSync(join(root, pageFile), page);
+  return { "docs/results/worlds.md": page, "docs/results/worlds.svg": plotOf(runs) };
 }

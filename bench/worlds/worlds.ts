@@ -3,10 +3,11 @@ import { LudusError } from "../../src/errors.ts";
 import { nearest } from "../../src/nearest.ts";
 import { aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark } from "../benchmark.ts";
+import { writePages } from "../pages.ts";
 import { textTable } from "../table.ts";
 import { type Method, methods, plans, specOf } from "./plans.ts";
 import { parseEngine, parseJobs, playRuns, type WantedRun } from "./play-run.ts";
-import { tableOf, writePage } from "./report.ts";
+import { tableOf, worldsPages } from "./report.ts";
 import { isSameSpec, keepRun, readRuns, rowOf, type WorldRun, worldsFile } from "./results.ts";
 import type { RunOutcome } from "./spec.ts";
 
@@ -53,7 +54,7 @@ export const worldsBenchmark: Benchmark = {
     await playRuns(wanted, { jobs: options.jobs, keep }, context);
     if (options.isValidation) return;
     const runs = readRuns(context.root, worldsFile);
-    writePage(context.root, runs);
+    writePages(context.root, worldsPages(context.root));
     console.log(options.json ? JSON.stringify({ worlds: summary(runs) }) : textTable(tableOf(runs)));
   },
 };

@@ -43,8 +43,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   },
   sokoban: {
     title: "Sokoban, small",
-    question:
-      "Rooms of 6 x 6 with one box, solved in at most three moves. Success falls for the first steps before it rises; of rooms with up to five moves it learned nothing in 120 steps (0.48 before and after).",
+    question: "Rooms of 6 x 6 with one box, solved in at most three moves.",
     env: sokoban({ maxSolution: 3 }),
     warmStart: { demonstrations: 3000, noise: 0.6, steps: 400, learningRate: warm },
     steps: 150,
@@ -55,7 +54,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   countdown: {
     title: "Countdown",
     question:
-      "Two numbers up to 40, any of the four operations. With numbers below ten there are so few tasks that success on those of training rose to 0.82 while held-out success stayed at 0.47: it learned them by heart.",
+      "Two numbers up to 40, any of the four operations. With numbers below ten there are so few tasks that they are learned by heart.",
     env: countdown({ counts: [2], maxNumber: 40, minTarget: 1, maxTarget: 1600 }),
     warmStart: { demonstrations: 4000, noise: 0.9, steps: 300, learningRate: warm },
     steps: 200,

@@ -1,6 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { AboutRun } from "../../about-run.ts";
+import { type Pages, readRecord } from "../../pages.ts";
 import { median } from "../../statistics.ts";
 
 export interface CellResult {
@@ -50,7 +49,9 @@ export function summary({ cells, rolloutSeconds }: TurnsResults) {
 const whole = (value: number | undefined) => (value === undefined ? "" : Math.round(value).toLocaleString("en"));
 const range = ([low, high]: readonly [number, number]) => (low === high ? `${low}` : `${low} to ${high}`);
 
-export function writeTurnsPage(root: string, results: TurnsResults): void {
+export function gpuTurnsPages(root: string): Pages {
+  const results = readRecord<TurnsResults>(root, "gpu-turns");
+  if (results === undefined) return {};
   const { about, note, device, torch, transformers, cells, rolloutSeconds } = results;
   const figures = summary(results);
   const rows = cells.map((cell) => {
@@ -89,5 +90,5 @@ ${rows.map((row) => `| ${row} |`).join("\n")}
 - **GPU busy**: the share of time in which a kernel is running, as the driver reports it, over one and a half seconds and more.
 - **generate** keeps its KV cache from turn to turn where all rows have equal lengths; where they vary it gets the whole history, padded. **recompute** gives it the whole history always. One round each after a short warm-up, and none with 2,048 rollouts.
 ${rolloutSeconds.length === 0 ? "" : `- The training run is that of \`npm run bench -- gpu-learn --only search-qa\`: ${rolloutSeconds.length} steps, rollouts of one step from ${Math.min(...rolloutSeconds).toFixed(3)} to ${Math.max(...rolloutSeconds).toFixed(3)} s, the first ones with CUDA graphs to record.\n`}`;
-  writeFileSync(join(root, "docs/results/gpu-turns.md"), page);
+  return { "docs/results/gpu-turns.md": page };
 }

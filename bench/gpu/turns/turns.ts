@@ -1,5 +1,3 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Engine } from "../../../src/engine/engine.ts";
 import { parseModelConfig } from "../../../src/engine/model/model-config.ts";
@@ -7,6 +5,7 @@ import { torch } from "../../../src/engine/torch/torch.ts";
 import { LudusError } from "../../../src/errors.ts";
 import { aboutRun } from "../../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../../benchmark.ts";
+import { readRecord, writePages, writeRecord } from "../../pages.ts";
 import { median } from "../../statistics.ts";
 import { rolloutSeconds } from "../learn.ts";
 import { models } from "../models.ts";
@@ -14,7 +13,7 @@ import { runPython } from "../python.ts";
 import { busyWhile } from "./busy.ts";
 import { type Cell, kinds, newTokens, planRollouts } from "./cells.ts";
 import { playSingle, playTurns } from "./play.ts";
-import { type CellResult, summary, type TurnsResults, writeTurnsPage } from "./report.ts";
+import { type CellResult, gpuTurnsPages, summary, type TurnsResults } from "./report.ts";
 
 const help = `Many short turns on a GPU: rollouts of four turns, driven from here, beside as many new tokens in a single turn,
 and beside transformers' generate on the same GPU, turn by turn. Writes bench/results/gpu-turns.json and
@@ -60,9 +59,9 @@ export const gpuTurnsBenchmark: Benchmark = {
       },
     });
     if (values.page) {
-      const kept = JSON.parse(readFileSync(join(context.root, "bench/results/gpu-turns.json"), "utf8")) as TurnsResults;
-      writeTurnsPage(context.root, kept);
-      console.log(JSON.stringify(summary(kept)));
+      writePages(context.root, gpuTurnsPages(context.root));
+      const kept = readRecord<TurnsResults>(context.root, "gpu-turns");
+      if (kept !== undefined) console.log(JSON.stringify(summary(kept)));
       return;
     }
     const onGpu = values.device.startsWith("cuda");
@@ -95,9 +94,8 @@ export const gpuTurnsBenchmark: Benchmark = {
     const steps = values["skip-learning"] || !onGpu ? [] : await rolloutSeconds(context);
     const results: TurnsResults = { about, ...versions, cells, rolloutSeconds: steps };
     if (onGpu) {
-      mkdirSync(join(context.root, "bench/results"), { recursive: true });
-      writeFileSync(join(context.root, "bench/results/gpu-turns.json"), `${JSON.stringify(results, null, 1)}\n`);
-      writeTurnsPage(context.root, results);
+      writeRecord(context.root, "gpu-turns", results);
+      writePages(context.root, gpuTurnsPages(context.root));
     }
     console.log(values.json ? JSON.stringify(summary(results)) : JSON.stringify(results, null, 1));
   },

@@ -1,17 +1,12 @@
-// Writes docs/results/systems.md and the table in each recipe's README from recipes/*/records.jsonl, which
-// `npx ludus recipe run <system> --records recipes/<system>/records.jsonl` writes.
-//
-//     node scripts/systems-page.ts
-
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { recipes } from "../recipes/index.ts";
-import { readArms } from "../src/recipe/arm-file.ts";
-import { leastSeeds } from "../src/recipe/claim.ts";
-import type { Recipe } from "../src/recipe/recipe.ts";
-import { type RecipeResult, resultTable, seedsOf, summarise, verdictText } from "../src/recipe/recipe-result.ts";
+import { recipes } from "../../recipes/index.ts";
+import { readArms } from "../../src/recipe/arm-file.ts";
+import { leastSeeds } from "../../src/recipe/claim.ts";
+import type { Recipe } from "../../src/recipe/recipe.ts";
+import { type RecipeResult, resultTable, seedsOf, summarise, verdictText } from "../../src/recipe/recipe-result.ts";
+import type { Pages } from "../pages.ts";
 
-const root = join(import.meta.dirname, "..");
 const [open, close] = ["<!-- result -->", "<!-- /result -->"];
 
 const heldIn = ({ verdicts }: RecipeResult) => verdicts.filter(({ holds }) => holds).length;
@@ -30,26 +25,28 @@ function section(result: RecipeResult): string {
   ].join("\n\n");
 }
 
-function resultOf(recipe: Recipe): RecipeResult {
+function resultOf(root: string, recipe: Recipe): RecipeResult {
   return summarise(recipe, readArms(join(root, "recipes", recipe.system, "records.jsonl")).arms);
 }
 
-const results = recipes.map(resultOf);
-for (const result of results) {
-  const readme = join(root, "recipes", result.system, "README.md");
-  const text = readFileSync(readme, "utf8");
-  const [start, end] = [text.indexOf(open), text.indexOf(close)];
-  if (start < 0 || end < 0) throw new Error(`${readme} has no ${open} and ${close}`);
-  writeFileSync(readme, `${text.slice(0, start + open.length)}\n${section(result)}\n${text.slice(end)}`);
-}
-const held = results.reduce((sum, result) => sum + heldIn(result), 0);
-const all = results.reduce((sum, { verdicts }) => sum + verdicts.length, 0);
-const waiting = results.flatMap(({ verdicts }) => verdicts.filter(({ seeds }) => seeds < leastSeeds)).length;
-const page = `# Published systems in small
+/** docs/results/systems.md and the table in each recipe's README, from the recipes' records.jsonl. */
+export function systemsPages(root: string): Pages {
+  const results = recipes.map((recipe) => resultOf(root, recipe));
+  const readmes = results.map((result) => {
+    const readme = `recipes/${result.system}/README.md`;
+    const text = readFileSync(join(root, readme), "utf8");
+    const [start, end] = [text.indexOf(open), text.indexOf(close)];
+    if (start < 0 || end < 0) throw new Error(`${readme} has no ${open} and ${close}`);
+    return [readme, `${text.slice(0, start + open.length)}\n${section(result)}\n${text.slice(end)}`];
+  });
+  const held = results.reduce((sum, result) => sum + heldIn(result), 0);
+  const all = results.reduce((sum, { verdicts }) => sum + verdicts.length, 0);
+  const waiting = results.flatMap(({ verdicts }) => verdicts.filter(({ seeds }) => seeds < leastSeeds)).length;
+  const page = `# Published systems in small
 
 **${held} of ${all} published claims hold here.** ${waiting === 0 ? "" : `${waiting} are not decided: they have fewer than five seeds, or arms that have not been run yet. `}
 
-Written by \`node scripts/systems-page.ts\` from \`recipes/*/records.jsonl\`, which \`npx ludus recipe run <system>\` makes: models of about 0.3M parameters from random weights. Claims are
+Written by \`npm run results\` from \`recipes/*/records.jsonl\`, which \`npx ludus recipe run <system>\` makes: models of about 0.3M parameters from random weights. Claims are
 declared in \`recipes/*/claims.ts\` before they are measured. A claim holds where the difference between its two arms, paired by seed and held-out task, is in the published direction, at least
 as large as the smallest difference of interest, and has p below 0.05 by Holm's correction over the claims of its recipe, with at least five seeds. Each recipe says what differs from the published system, and
 what was tried before its settings were what they are.
@@ -59,4 +56,5 @@ ${results
     (result) => `## ${result.title}\n\n[The recipe](../../recipes/${result.system}/README.md).\n\n${section(result)}\n`,
   )
   .join("\n")}`;
-writeFileSync(join(root, "docs/results/systems.md"), page);
+  return { ...Object.fromEntries(readmes), "docs/results/systems.md": page };
+}
