@@ -19,10 +19,11 @@ export const agentR1: Recipe = {
   measures: { success: "right", turns: "turns", tokens: "tokens said", seconds: "seconds" },
   claims: agentR1Claims,
   async run(lab) {
+    // as many demonstrations and steps as the model that calls tools has
     const rag = await lab.begin({
-      env: searchQa({ ...world, retrieve: "once" }),
+      env: searchQa({ ...world, retrieve: "twice", passages: 3 }),
       policy,
-      warmStart: imitate({ demonstrations: 4000, steps: 300, learningRate: cosine(3e-3, 0.1) }),
+      warmStart: imitate({ demonstrations: 6000, steps: 900, learningRate: cosine(3e-3, 0.1) }),
     });
     await lab.arm("RAG", async (arm) => arm.measure({ ...measured(await rag.evaluate()), seconds: rag.seconds }));
 
@@ -36,14 +37,16 @@ export const agentR1: Recipe = {
     });
 
     const clipped = ppo({ learningRate: learningRate.ppo, groupSize: 8, lambda, epochs: 1, miniBatches: 2 });
-    const full = (algorithm: Algorithm): Ablated => ({ policy: start.policy, algorithm });
-    const arms: [string, Ablated][] = [
-      ["PPO", full(clipped)],
-      ["GRPO", full(grpo({ learningRate: learningRate.others }))],
-      ["REINFORCE++", full(reinforcePlusPlus({ learningRate: learningRate.others, groupSize: 8 }))],
-      ["PPO without action mask", withoutActionMask(start.policy, clipped)],
-      ["PPO without advantage mask", withoutAdvantageMask(start.policy, clipped)],
-    ];
+    const algorithms: Readonly<Record<string, Algorithm>> = {
+      PPO: clipped,
+      GRPO: grpo({ learningRate: learningRate.others }),
+      "REINFORCE++": reinforcePlusPlus({ learningRate: learningRate.others, groupSize: 8 }),
+    };
+    const arms = Object.entries(algorithms).flatMap(([name, algorithm]): [string, Ablated][] => [
+      [name, { policy: start.policy, algorithm }],
+      [`${name} without action mask`, withoutActionMask(start.policy, algorithm)],
+      [`${name} without advantage mask`, withoutAdvantageMask(start.policy, algorithm)],
+    ]);
     for (const [name, ablated] of arms) {
       await lab.arm(name, async (arm) => {
         const { history, seconds } = await start.train(name, { ...ablated, ...common });

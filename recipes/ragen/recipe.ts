@@ -14,7 +14,7 @@ const middling = 100;
 const short = 40;
 const window = 20;
 
-const lake = (actionsPerTurn = 5) => frozenLake({ isSlippery: false, actionsPerTurn });
+const lake = (actionsPerTurn = 5) => frozenLake({ actionsPerTurn });
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
 const weakly = (demonstrations: number, steps: number, noise: number) =>
   imitate({ demonstrations, noise, steps, learningRate: cosine(2e-3, 0.1) });
@@ -52,6 +52,11 @@ export const ragen: Recipe = {
     const onLake = await begin(lab, "lake", lake(), weakly(2000, 300, 0.5));
     await arm(lab, onLake, "lake: StarPO", starpo(elsewhere), { steps: middling });
     await arm(lab, onLake, "lake: StarPO-S", starpoS(elsewhere), { steps: middling });
+    const all = starpoS({ ...elsewhere, share: 1 });
+    await arm(lab, onLake, "lake: StarPO-S, keeping all", all, { steps: middling });
+    const tenLate = starpoS({ ...elsewhere, miniBatches: 40 });
+    const ahead = { steps: middling / 10, tasksPerStep: 10 * tasksPerStep };
+    await arm(lab, onLake, "lake: StarPO-S, ten updates a rollout", tenLate, ahead);
     await arm(lab, onLake, "lake: StarPO, bi-level GAE", starpo({ ...elsewhere, level: {} }), { steps: short });
     // as many updates and rollouts, but collected k updates ahead
     for (const k of [5, 10]) {
@@ -65,6 +70,16 @@ export const ragen: Recipe = {
     const inRooms = await begin(lab, "sokoban", sokoban({ maxSolution: 3 }), weakly(3000, 300, 0.6));
     await arm(lab, inRooms, "sokoban: StarPO", starpo(elsewhere), { steps: short });
     await arm(lab, inRooms, "sokoban: StarPO-S", starpoS(elsewhere), { steps: short });
+    // as many shortest solutions as the others have attempts, and as many updates
+    await lab.arm("sokoban: imitation of shortest solutions", async (kept) => {
+      const { seconds } = await inRooms.train("sokoban: imitation of shortest solutions", {
+        ...{ algorithm: starpo(elsewhere), steps: 0 },
+        warmStart: imitate({
+          ...{ demonstrations: short * 16 * tasksPerStep, batchSize: 32, steps: 4 * short, ...elsewhere },
+        }),
+      });
+      kept.measure({ success: await inRooms.evaluate(), seconds });
+    });
   },
 };
 

@@ -3,8 +3,10 @@ import { searchQa } from "ludus/environments";
 import { type Ablated, type Recipe, withoutActionMask } from "ludus/recipe";
 import { searchR1Claims } from "./claims.ts";
 
-// questions of one or two hops; the reward is exact match of the answer and nothing else
-const env = searchQa({ entities: 40, maxHops: 2 });
+// questions of one or two hops, each over knowledge of its own; the reward is exact match of the answer and nothing else
+const world = { entities: 40, maxHops: 2, kb: "per-task" } as const;
+const env = searchQa(world);
+const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
 const learningRate = 5e-4;
 const steps = 60;
 
@@ -22,11 +24,13 @@ export const searchR1: Recipe = {
   },
   claims: searchR1Claims,
   async run(lab) {
-    const start = await lab.begin({
-      env,
-      policy: fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true }),
-      warmStart: imitate({ demonstrations: 4000, noise: 0.45, steps: 500, learningRate: cosine(3e-3, 0.1) }),
+    const shown = { demonstrations: 6000, steps: 900, learningRate: cosine(3e-3, 0.1) };
+    const rag = await lab.begin({
+      ...{ env: searchQa({ ...world, retrieve: "twice", passages: 3 }), policy },
+      warmStart: imitate(shown),
     });
+    await lab.arm("RAG", async (arm) => arm.measure({ ...measured(await rag.evaluate()), seconds: rag.seconds }));
+    const start = await lab.begin({ env, policy, warmStart: imitate({ ...shown, noise: 0.45 }) });
     await lab.arm("warm start", async (arm) => {
       arm.measure({ ...measured(await start.evaluate()), seconds: start.seconds });
     });

@@ -79,18 +79,28 @@ export const toolRlRecipe: Recipe = {
     };
     await lab.arm("warm start", async (arm) => arm.measure({ ...(await measured()), seconds: start.seconds }));
 
-    // the same demonstrations, and as many updates as the others get
-    await lab.arm("SFT, as many updates", async (arm) => {
-      const { seconds } = await start.train("SFT, as many updates", {
-        ...{ algorithm: grpo(), steps: 0 },
-        warmStart: imitate({ demonstrations, batchSize: 256, steps: common.steps, learningRate }),
-      });
+    // right demonstrations of as many tasks as the others see, and as many updates
+    const sft = {
+      ...{ env: exact, algorithm: grpo(), steps: 0 },
+      warmStart: imitate({
+        ...{ demonstrations: common.steps * common.tasksPerStep, batchSize: 256, steps: common.steps, learningRate },
+      }),
+    };
+    await lab.arm("SFT", async (arm) => {
+      const { seconds } = await start.train("SFT", sft);
       arm.measure({ ...(await measured()), seconds });
     });
 
-    for (const [name, granularity] of Object.entries(granularities)) {
-      await lab.arm(`GRPO, ${name}`, async (arm) => {
-        const { history, seconds } = await start.train(`GRPO, ${name}`, {
+    const learned = [
+      ...Object.entries(granularities).map(([name, granularity]) => {
+        return { name: `GRPO, ${name}`, granularity, isAfterSft: false };
+      }),
+      { name: "GRPO, fine, after SFT", granularity: granularities.fine, isAfterSft: true },
+    ];
+    for (const { name, granularity, isAfterSft } of learned) {
+      await lab.arm(name, async (arm) => {
+        await (isAfterSft ? start.train(name, sft) : start.restore());
+        const { history, seconds } = await start.trainOn(name, {
           ...{ env: rewardedBy(granularity), algorithm: grpo({ learningRate }), ...common },
         });
         const curve = history.map((step) => step["rollout/success"] ?? 0);

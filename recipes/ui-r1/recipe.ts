@@ -24,6 +24,18 @@ const tasksPerStep = 34;
 /** Held-out tasks, so many that chance moves a success by less than 0.02. */
 const tasks = 1000;
 
+/** UI-R1-E's second stage: whoever thinks is not well-formed. */
+function withoutThoughts(env: ScreenEnv): ScreenEnv {
+  return {
+    ...env,
+    act(context) {
+      const acted = env.act!(context);
+      if ((context.said.thought ?? "") !== "") context.state.isWellFormed = false;
+      return acted;
+    },
+  };
+}
+
 /** UI-R1 thinks before it answers. The expert's thoughts here are of any length, and none is needed. */
 function withThoughts(env: ScreenEnv): ScreenEnv {
   return {
@@ -77,12 +89,19 @@ export const uiR1: Recipe = {
       });
     }
     const plain = grpo({ learningRate });
-    for (const [name, algorithm] of [
-      ["GRPO on 136 chosen", plain],
-      ["GRPO with DAST", withDast(plain)],
-    ] as const) {
+    const random: ScreenEnv = { ...screen, tasks: await drawTasks(lab.seed) };
+    for (const { name, env = few, algorithm = plain, isThinkingEnded = false } of [
+      { name: "GRPO on 136 chosen" },
+      { name: "GRPO on 136 at random", env: random },
+      { name: "GRPO with DAST", algorithm: withDast(plain) },
+      { name: "UI-R1-E", algorithm: withDast(plain), isThinkingEnded: true },
+    ]) {
       await lab.arm(name, async (arm) => {
-        const { history, seconds } = await start.train(name, { env: few, algorithm, steps, tasksPerStep });
+        const first = await start.train(name, { env, algorithm, steps, tasksPerStep });
+        const second = isThinkingEnded
+          ? await start.trainOn(name, { env: withoutThoughts(env), algorithm: plain, steps, tasksPerStep })
+          : { history: [], seconds: 0 };
+        const [history, seconds] = [[...first.history, ...second.history], first.seconds + second.seconds];
         arm.measure({ ...(await measured()), seconds });
         for (const [curve, metric] of [
           ["success", "rollout/success"],
@@ -97,6 +116,15 @@ export const uiR1: Recipe = {
     }
   },
 };
+
+/** As many tasks as are chosen, without choosing. */
+async function drawTasks(seed: number): Promise<ScreenEnv["tasks"]> {
+  const tasks = await Promise.all(
+    Array.from({ length: samples }, (_, index) => screen.tasks.at("train", 600_000 + samples * seed + index)),
+  );
+  const drawn = tasks.map(({ data }) => data);
+  return listed({ train: drawn, test: drawn }, { name: "random-screens" });
+}
 
 /**
  * Quality: an expert gets the full reward. Difficulty: neither all nor none of eight attempts are right. Diversity: actions

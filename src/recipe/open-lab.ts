@@ -69,14 +69,18 @@ export function openLab({ seed, signal, wants, keep, isTuning, cache, onProgress
       seconds = (await runTraining("warm start", { env, policy, warmStart, ...nothing })).seconds;
     }
     await policy.engine.save(folder);
+    const restore = () => policy.engine.load(folder);
+    const trainOn: Beginning<Data, State>["trainOn"] = (arm, config) =>
+      runTraining(arm, { env: options.env, policy, ...config });
     return {
       policy,
       seconds,
-      restore: () => policy.engine.load(folder),
+      restore,
       async train(arm, config) {
-        await policy.engine.load(folder);
-        return runTraining(arm, { env: options.env, policy, ...config });
+        await restore();
+        return trainOn(arm, config);
       },
+      trainOn,
       evaluate({ env = options.env, ...chosen } = {}) {
         const { split = "test", ...rest } = chosen;
         return evaluate(isTuning ? withOtherTasks(env, split) : env, policy, { ...heldOut, signal, split, ...rest });
@@ -90,28 +94,44 @@ export function openLab({ seed, signal, wants, keep, isTuning, cache, onProgress
     async arm(name, body) {
       if (!wants(name)) return;
       signal.throwIfAborted();
-      const [measures, tasks, curves]: [
-        Record<string, number>,
-        Record<string, TaskValues>,
-        Record<string, readonly number[]>,
-      ] = [{}, {}, {}];
+      const taken: Measures = {};
+      const curves: Record<string, readonly number[]> = {};
+      const others: ArmRecord[] = [];
       const started = performance.now();
       await body({
         measure(values) {
-          for (const [measure, value] of Object.entries(values)) {
-            measures[measure] = typeof value === "number" ? value : value.success.mean;
-            if (typeof value !== "number") tasks[measure] = byTask(value);
-          }
+          Object.assign(taken, values);
         },
         curve(curve, values) {
           curves[curve] = values;
         },
+        also(other, values) {
+          others.push({ seed, arm: other, ...recorded(values), curves: {}, seconds: 0 });
+        },
       });
-      keep({ seed, arm: name, measures, tasks, curves, seconds: (performance.now() - started) / 1000 });
+      // the arm itself last: where a kill comes in between, it is run again and so are they
+      for (const other of others) keep(other);
+      keep({ seed, arm: name, ...recorded(taken), curves, seconds: (performance.now() - started) / 1000 });
     },
     async close() {
       for (const close of closers.splice(0)) await close();
     },
+  };
+}
+
+type Measures = Record<string, number | EvalReport>;
+
+function recorded(values: Readonly<Measures>): Pick<ArmRecord, "measures" | "tasks"> {
+  const of = <Value>(choose: (value: number | EvalReport) => Value | undefined) =>
+    Object.fromEntries(
+      Object.entries(values).flatMap(([name, value]) => {
+        const chosen = choose(value);
+        return chosen === undefined ? [] : [[name, chosen] as const];
+      }),
+    );
+  return {
+    measures: of((value) => (typeof value === "number" ? value : value.success.mean)),
+    tasks: of((value) => (typeof value === "number" ? undefined : byTask(value))),
   };
 }
 

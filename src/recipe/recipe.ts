@@ -47,6 +47,8 @@ export interface Lab {
 export interface Arm {
   /** What it came to. Of a report its success is taken, task by task; more measures may follow. */
   measure(measures: Readonly<Record<string, number | EvalReport>>): void;
+  /** What else the same training came to, kept as an arm of its own: another way to use the policy, say. */
+  also(arm: string, measures: Readonly<Record<string, number | EvalReport>>): void;
   /** How something went over its steps. */
   curve(name: string, values: readonly number[]): void;
 }
@@ -65,6 +67,8 @@ export interface Beginning<Data = unknown, State = unknown> {
   restore(): Promise<void>;
   /** Trains from the beginning's weights, wherever the policy is now; it stays as trained until the next arm. */
   train(arm: string, config: ArmConfig<Data, State>): Promise<Trained>;
+  /** Trains from the weights as they are now: a further stage of the arm that `train` began. */
+  trainOn(arm: string, config: ArmConfig<Data, State>): Promise<Trained>;
   /** The policy as it is now, on 300 held-out tasks unless told otherwise. */
   evaluate(options?: Partial<EvalOptions> & { env?: Env<Data, State> }): Promise<EvalReport>;
 }

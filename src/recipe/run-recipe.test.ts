@@ -52,6 +52,24 @@ test("every arm of every seed is measured, and claims are judged by their differ
   );
 });
 
+test("what else a training came to is kept as an arm of its own, before the arm itself", async () => {
+  const twofold: Recipe = {
+    ...counting,
+    async run(lab) {
+      await lab.arm("more", async (arm) => {
+        arm.also("less", { score: 0.5 });
+        arm.measure({ score: 1 });
+      });
+    },
+  };
+  const { records, verdicts } = await runRecipe(twofold, { seeds: 5 });
+  expect(records.slice(0, 2)).toMatchObject([
+    { seed: 0, arm: "less", measures: { score: 0.5 }, seconds: 0 },
+    { seed: 0, arm: "more", measures: { score: 1 } },
+  ]);
+  expect(verdicts[0]).toMatchObject({ effect: 0.5, seeds: 5 });
+});
+
 test("few seeds prove nothing", async () => {
   const result = await runRecipe(counting, { seeds: 1 });
   expect(result.verdicts[0]).toMatchObject({ holds: false, because: "1 of at least 5 seeds" });

@@ -175,3 +175,19 @@ test("options out of range are refused", () => {
   expect(() => searchQa({ minHops: 3, maxHops: 2 })).toThrow("maxHops");
   expect(() => searchQa({ entities: 1 })).toThrow("entities");
 });
+
+test("where the environment retrieves, twice finds the second link of more chains than once", async () => {
+  const world = { entities: 40, minHops: 2, maxHops: 2, kb: "per-task", passages: 3 } as const;
+  const known = async (retrieve: "once" | "twice") => {
+    const env = searchQa({ ...world, retrieve });
+    let found = 0;
+    for (let index = 0; index < 50; index++) {
+      const { data } = await env.tasks.at("test", index);
+      const { say } = await env.start({ task: data } as never);
+      if (new RegExp(`${data.relations[1]} ${data.answer}$`, "m").test(say as string)) found++;
+    }
+    return found;
+  };
+  expect(await known("once")).toBeLessThan(15);
+  expect(await known("twice")).toBeGreaterThan(35);
+});

@@ -25,8 +25,11 @@ export interface SearchQaOptions {
   maxHops: number;
   /** Passages told for a search; 3 in tags style, 1 in compact style. */
   passages: number | "by-style";
-  /** The policy searches; or, as in plain RAG, it is shown the passages that the question retrieves, and answers. */
-  retrieve: "by-policy" | "once";
+  /**
+   * The policy searches; or, as in plain RAG, it is shown the passages that the question retrieves, and answers. "twice" retrieves again
+   * with the question and what the first passages name.
+   */
+  retrieve: "by-policy" | "once" | "twice";
   /** All turns, the answer included. Search-R1 counts searches, and one more turn: its 2 (4 in the paper) are 3 (5) here. */
   turns: number;
   /** `em`: exact match, as Search-R1. `f1-format`, as ReSearch: 0 for a broken format, else F1, but 0.1 at least. */
@@ -88,7 +91,8 @@ export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTa
   const chosen = { ...defaults, ...options };
   checkOptions(chosen);
   const { style, seed } = chosen;
-  const turns = chosen.retrieve === "once" ? 1 : chosen.turns;
+  const isRetrieved = chosen.retrieve !== "by-policy";
+  const turns = isRetrieved ? 1 : chosen.turns;
   const baseOf = rememberLast((base: number) => {
     return makeKnowledgeBase({ seed: base, entities: chosen.entities, syllables: style === "tags" ? 2 : 1 });
   });
@@ -100,10 +104,10 @@ export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTa
       const question = style === "tags" ? ask(task) : askCompactly(task);
       const state = { base: baseOf(task.base), question, seen: new Set<Fact>(), searches: 0, isWellFormed: true };
       const asked = style === "tags" ? `Answer the given question.\nQuestion: ${question}` : question;
-      const found = chosen.retrieve === "once" ? [describeFound(lookUp(state, question, chosen), style)] : [];
+      const found = isRetrieved ? [describeFound(retrieve(state, task, chosen), style)] : [];
       return { state, say: [asked, ...found].join("\n") };
     },
-    ...(style === "tags" || chosen.retrieve === "once"
+    ...(style === "tags" || isRetrieved
       ? {}
       : {
           tools: (tool) => ({
@@ -116,7 +120,7 @@ export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTa
         }),
     act: (context) => act(context, chosen),
     score: (episode) => score(episode, chosen),
-    expert: (context) => (chosen.retrieve === "once" ? { answer: context.task.answer } : advise(context, style)),
+    expert: (context) => (isRetrieved ? { answer: context.task.answer } : advise(context, style)),
     actions: (context) => listActions(context, style),
     stateKey: ({ question, seen }) => [question, ...Array.from(seen, writeFact).sort()].join("|"),
     limits: { turns, turnTokens: style === "tags" ? 500 : 24 },
@@ -172,6 +176,14 @@ function lookUp(state: SearchQaState, query: string, { style, passages }: Search
   for (const fact of found) state.seen.add(fact);
   state.searches++;
   return found;
+}
+
+/** What is put before a question that the policy does not search for itself. */
+function retrieve(state: SearchQaState, { relations }: SearchQaTask, options: SearchQaOptions): readonly Fact[] {
+  const first = lookUp(state, state.question, options);
+  if (options.retrieve !== "twice") return first;
+  const second = first.flatMap(({ object }) => lookUp(state, [object, ...relations].join(" "), options));
+  return [...new Set([...first, ...second])];
 }
 
 function describeFound(found: readonly Fact[], style: Style): string {
