@@ -1,0 +1,164 @@
+import type { BrowserContext, Locator, Page, Request } from "playwright-core";
+import { LudusError } from "../../errors.ts";
+import { ToolError } from "../../tool/tool.ts";
+import { addressOf } from "./dom-page.ts";
+import { missingRef, type PageAction, type PageDriver, type PageView } from "./page-driver.ts";
+
+export interface ChromiumPageOptions {
+  /** For each action and each snapshot. */
+  readonly actionMs: number;
+  /** Characters of a snapshot that are read at most. */
+  readonly maxSnapshotChars: number;
+}
+
+/** A page in Chromium, with what could reach beyond its episode turned off. */
+export class ChromiumPage implements PageDriver {
+  readonly #context: BrowserContext;
+  readonly #page: Page;
+  readonly #options: ChromiumPageOptions;
+  readonly #loading = new Set<Request>();
+  #failure: string | undefined;
+
+  private constructor(context: BrowserContext, page: Page, options: ChromiumPageOptions) {
+    this.#context = context;
+    this.#page = page;
+    this.#options = options;
+    page.setDefaultTimeout(options.actionMs);
+    page.on("dialog", (dialog) => void dialog.dismiss().catch(() => {}));
+    page.on("download", (download) => void download.cancel().catch(() => {}));
+    page.on("crash", () => this.#fail("the page crashed"));
+    page.on("close", () => this.#fail("the page was closed"));
+    context.on("close", () => this.#fail("the browser was closed"));
+    // a window that a page opens is closed: one episode is one page
+    context.on("page", (other) => void other.close().catch(() => {}));
+    const done = (request: Request) => this.#loading.delete(request);
+    page.on("request", (request) => {
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) this.#loading.add(request);
+    });
+    page.on("requestfinished", done);
+    page.on("requestfailed", done);
+  }
+
+  static async open(context: BrowserContext, options: ChromiumPageOptions): Promise<ChromiumPage> {
+    return new ChromiumPage(context, await context.newPage(), options);
+  }
+
+  #fail(why: string): void {
+    this.#failure ??= why;
+  }
+
+  async act(action: PageAction, signal: AbortSignal): Promise<PageView> {
+    this.#check();
+    try {
+      await this.#do(action, signal);
+      await this.#settle();
+      return await this.#view();
+    } catch (error) {
+      if (error instanceof ToolError) throw error;
+      this.#check();
+      throw error;
+    }
+  }
+
+  #check(): void {
+    if (this.#failure === undefined) return;
+    throw new LudusError("page-lost", { got: this.#failure, expected: "a page until the end of the episode" });
+  }
+
+  async #view(): Promise<PageView> {
+    const { actionMs, maxSnapshotChars } = this.#options;
+    const snapshot = await within(actionMs, this.#page.ariaSnapshot({ mode: "ai", timeout: actionMs }));
+    const title = await within(actionMs, this.#page.title());
+    return { url: this.#page.url(), title, snapshot: snapshot.slice(0, maxSnapshotChars) };
+  }
+
+  async #do(action: PageAction, signal: AbortSignal): Promise<void> {
+    const timeout = this.#options.actionMs;
+    const page = this.#page;
+    switch (action.tool) {
+      case "browser_navigate": {
+        const { href } = addressOf(action.url);
+        await page.goto(href, { timeout, signal, waitUntil: "load" }).catch(told("page.goto"));
+        return;
+      }
+      case "browser_navigate_back":
+        await page.goBack({ timeout, signal }).catch(told("page.goBack"));
+        return;
+      case "browser_snapshot":
+        return;
+      case "browser_hover":
+        return (await this.#find(action.target)).hover({ timeout, signal }).catch(told("hover"));
+      case "browser_click":
+        return this.#click(action, signal);
+      case "browser_type": {
+        const field = await this.#find(action.target);
+        await field.fill(action.text, { timeout, signal }).catch(told("fill"));
+        if (action.submit) await field.press("Enter", { timeout, signal }).catch(told("press"));
+        return;
+      }
+      case "browser_select_option": {
+        const list = await this.#find(action.target);
+        await list.selectOption([...action.values], { timeout, signal }).catch(told("selectOption"));
+        return;
+      }
+      case "browser_press_key":
+        return page.keyboard.press(action.key, { signal }).catch(told("press"));
+      default:
+        action satisfies never;
+    }
+  }
+
+  async #click(action: Extract<PageAction, { tool: "browser_click" }>, signal: AbortSignal): Promise<void> {
+    const element = await this.#find(action.target);
+    const options = { timeout: this.#options.actionMs, signal, button: action.button ?? "left" };
+    await (action.doubleClick ? element.dblclick(options) : element.click(options)).catch(told("click"));
+  }
+
+  async #find(ref: string): Promise<Locator> {
+    if (!/^(f\d+)?e\d{1,9}$/.test(ref)) throw new ToolError(missingRef(ref.slice(0, 100)));
+    const element = this.#page.locator(`aria-ref=${ref}`);
+    if ((await within(this.#options.actionMs, element.count())) === 0) throw new ToolError(missingRef(ref));
+    return element;
+  }
+
+  /** Until what the action started to load is there. A frame and a task later a page has asked for what its handlers wanted. */
+  async #settle(): Promise<void> {
+    const { actionMs } = this.#options;
+    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+    // a page that is left behind ends the evaluation, which says the same
+    await within(actionMs, this.#page.evaluate(frame).catch(() => {}));
+    await this.#page.waitForLoadState("load", { timeout: actionMs });
+    if (this.#loading.size > 0) await this.#page.waitForEvent("load", { timeout: actionMs }).catch(() => {});
+    this.#loading.clear();
+  }
+
+  async screenshot(): Promise<Uint8Array> {
+    return this.#page.screenshot({ timeout: this.#options.actionMs });
+  }
+
+  async close(): Promise<void> {
+    // a renderer that does not answer is ended by the browser with its context
+    await within(this.#options.actionMs, this.#context.close()).catch(() => {});
+  }
+}
+
+/** What went wrong with an element is told to the policy, as the server does. */
+function told(what: string) {
+  return (error: unknown): never => {
+    const text = error instanceof Error ? error.message : String(error);
+    if (/Target (page|crashed|closed)|has been closed|crashed/i.test(text)) throw error;
+    throw new ToolError(`### Error\nError: ${what}: ${text.replace(/\u001b\[\d+m/g, "").slice(0, 500)}`);
+  };
+}
+
+async function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ToolError(`### Error\nError: the page did not answer within ${ms} ms.`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

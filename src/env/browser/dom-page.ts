@@ -1,0 +1,171 @@
+import { ToolError } from "../../tool/tool.ts";
+import { ariaSnapshot } from "./aria-snapshot.ts";
+import { FormValues, isTextControl, optionsOf, optionValue } from "./dom-form.ts";
+import { elementsOf, h, type PageDocument, type PageElement, textOf } from "./element.ts";
+import { missingRef, type PageAction, type PageDriver, type PageView } from "./page-driver.ts";
+import type { SiteBackend } from "./site-backend.ts";
+
+const maxRedirects = 20;
+const blank: PageDocument = { title: "", body: h("body") };
+
+/** A page of the sites without a browser: the site's elements themselves, with what was written into them. */
+export class DomPage implements PageDriver {
+  readonly #backend: SiteBackend;
+  #history: string[] = ["about:blank"];
+  #url = "about:blank";
+  #document = blank;
+  #values = new FormValues();
+  #refs = new Map<PageElement, string>();
+  #focus: PageElement = blank.body;
+  #documents = 0;
+
+  constructor(backend: SiteBackend) {
+    this.#backend = backend;
+  }
+
+  act(action: PageAction): PageView {
+    this.#do(action);
+    return this.#view();
+  }
+
+  close(): void {}
+
+  #view(): PageView {
+    const { title, body } = this.#document;
+    const snapshot = ariaSnapshot({ body, values: this.#values, focus: this.#focus, refs: this.#refs, prefix: this.#prefix });
+    return { url: this.#url, title, snapshot };
+  }
+
+  #do(action: PageAction): void {
+    switch (action.tool) {
+      case "browser_navigate":
+        return this.#load("GET", addressOf(action.url), new URLSearchParams());
+      case "browser_navigate_back":
+        return this.#back();
+      case "browser_snapshot":
+        return;
+      case "browser_hover":
+        this.#find(action.target);
+        return;
+      case "browser_click":
+        return this.#click(this.#find(action.target), action);
+      case "browser_type":
+        return this.#type(this.#find(action.target), action.text, action.submit ?? false);
+      case "browser_select_option":
+        return this.#select(this.#find(action.target), action.values);
+      case "browser_press_key":
+        return this.#press(action.key);
+      default:
+        action satisfies never;
+    }
+  }
+
+  #find(ref: string): PageElement {
+    for (const [element, known] of this.#refs) if (known === ref) return element;
+    throw new ToolError(missingRef(ref));
+  }
+
+  #load(method: "GET" | "POST", url: URL, form: URLSearchParams): void {
+    // a browser replaces the entry of a page that is asked for again
+    if (method === "GET" && url.href === this.#url) this.#history.pop();
+    let [address, fields, how] = [url, form, method];
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const response = this.#backend.answer(how, address, fields);
+      if (response === undefined) throw new ToolError(`### Error\nError: ${address.host} is not one of the sites.`);
+      if (response.kind === "page") return this.#show(address.href, response.document);
+      [address, fields, how] = [new URL(response.to, address), new URLSearchParams(), "GET"];
+    }
+    throw new ToolError("### Error\nError: too many redirects.");
+  }
+
+  get #prefix(): string {
+    return this.#documents < 2 ? "" : `f${this.#documents - 1}`;
+  }
+
+  #show(url: string, document: PageDocument): void {
+    this.#history.push(url);
+    this.#url = url;
+    this.#document = document;
+    this.#documents++;
+    this.#values = new FormValues();
+    this.#refs = new Map();
+    this.#focus = document.body;
+  }
+
+  #back(): void {
+    if (this.#history.length < 2) return;
+    this.#history.pop();
+    const url = this.#history.pop()!;
+    this.#url = "";
+    if (url === "about:blank") this.#show(url, { title: "", body: h("body") });
+    else this.#load("GET", new URL(url), new URLSearchParams());
+  }
+
+  #click(element: PageElement, { doubleClick, button }: { doubleClick?: boolean; button?: string }): void {
+    if (doubleClick || (button ?? "left") !== "left")
+      throw new ToolError("### Error\nError: this page takes single clicks of the left button.");
+    const { tag, attributes } = element;
+    if (tag === "a" && attributes.href !== undefined)
+      return this.#load("GET", new URL(attributes.href, this.#url), new URLSearchParams());
+    if (tag === "button") return this.#submit(element);
+    const inner = [...elementsOf(element)].filter((below) => below !== element && isInteractive(below));
+    if (tag === "li" && inner.length === 1) return this.#click(inner[0], {});
+    if (inner.length > 0) throw new ToolError("### Error\nError: without a browser it is not known what is in the middle of this element.");
+    this.#focus = ["input", "select", "textarea"].includes(tag) ? element : this.#document.body;
+    if (attributes.type === "checkbox") this.#values.toggle(element);
+  }
+
+  #type(element: PageElement, text: string, submit: boolean): void {
+    if (!isTextControl(element)) throw new ToolError("### Error\nError: Element is not an <input>, <textarea> or [contenteditable] element");
+    this.#values.write(element, text);
+    this.#focus = element;
+    if (submit) this.#press("Enter");
+  }
+
+  #select(element: PageElement, values: readonly string[]): void {
+    if (element.tag !== "select") throw new ToolError("### Error\nError: Element is not a <select> element");
+    const options = optionsOf(element);
+    const chosen = options.filter((option) => values.includes(optionValue(option)) || values.includes(textOf(option)));
+    if (chosen.length === 0) throw new ToolError("### Error\nError: did not find some options");
+    this.#values.write(element, optionValue(chosen[0]));
+  }
+
+  #press(key: string): void {
+    const focus = this.#focus;
+    if (key === "Enter") {
+      if (focus.tag === "textarea") this.#values.write(focus, `${this.#values.textOf(focus)}\n`);
+      else if (focus.tag === "input" && isTextControl(focus)) this.#submit(focus);
+      return;
+    }
+    if (!isTextControl(focus)) {
+      if (key.length === 1 || key === "Backspace") return;
+      throw new ToolError(`### Error\nError: the key ${key} does nothing on this page.`);
+    }
+    const text = this.#values.textOf(focus);
+    if (key === "Backspace") this.#values.write(focus, [...text].slice(0, -1).join(""));
+    else if ([...key].length === 1) this.#values.write(focus, text + key);
+    else throw new ToolError(`### Error\nError: the key ${key} does nothing on this page.`);
+  }
+
+  #submit(inside: PageElement): void {
+    const forms = [...elementsOf(this.#document.body)].filter(({ tag }) => tag === "form");
+    const form = forms.find((candidate) => [...elementsOf(candidate)].includes(inside));
+    if (form === undefined) return;
+    const fields = this.#values.fieldsOf(form);
+    const url = new URL(form.attributes.action ?? "", this.#url);
+    if (form.attributes.method === "post") return this.#load("POST", url, fields);
+    url.search = fields.toString();
+    this.#load("GET", url, new URLSearchParams());
+  }
+}
+
+function isInteractive({ tag }: PageElement): boolean {
+  return ["a", "button", "input", "select", "textarea"].includes(tag);
+}
+
+/** As the server reads it: without a scheme it is a host. */
+export function addressOf(text: string): URL {
+  const url = URL.parse(text) ?? URL.parse(`http://${text}`);
+  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return url;
+  throw new ToolError(`### Error\nError: "${text.slice(0, 200)}" is no address of a page.`);
+}

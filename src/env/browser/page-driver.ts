@@ -1,0 +1,45 @@
+/** What an agent does to a page, with the names and arguments of `@playwright/mcp`. */
+export type PageAction =
+  | { readonly tool: "browser_navigate"; readonly url: string }
+  | { readonly tool: "browser_navigate_back" }
+  | { readonly tool: "browser_snapshot" }
+  | { readonly tool: "browser_click"; readonly target: string; readonly doubleClick?: boolean; readonly button?: "left" | "right" | "middle" }
+  | { readonly tool: "browser_hover"; readonly target: string }
+  | { readonly tool: "browser_type"; readonly target: string; readonly text: string; readonly submit?: boolean }
+  | { readonly tool: "browser_select_option"; readonly target: string; readonly values: readonly string[] }
+  | { readonly tool: "browser_press_key"; readonly key: string };
+
+/**
+ * One page of one episode. `act` does something and returns what `browser_snapshot` says afterwards. A `ToolError` is the policy's
+ * doing; anything else is a fault of the page, which ends the episode.
+ */
+export interface PageDriver {
+  act(action: PageAction, signal: AbortSignal): Promise<PageView> | PageView;
+  /** Pixels of the page as they are now, where there are any. */
+  screenshot?(): Promise<Uint8Array>;
+  close(): Promise<void> | void;
+}
+
+export interface PageView {
+  readonly url: string;
+  readonly title: string;
+  /** The accessibility snapshot. */
+  readonly snapshot: string;
+}
+
+/** The text of a view as the server of `@playwright/mcp` writes it. */
+export function viewText({ url, title, snapshot }: PageView): string {
+  const named = title === "" ? "" : `\n- Page Title: ${title}`;
+  return `### Page\n- Page URL: ${url}${named}\n### Snapshot\n\`\`\`yaml\n${snapshot}\n\`\`\``;
+}
+
+/** The other way round. */
+export function readViewText(text: string): PageView {
+  const url = /^- Page URL: (.*)$/m.exec(text)?.[1] ?? "";
+  const title = /^- Page Title: (.*)$/m.exec(text)?.[1] ?? "";
+  const snapshot = /```yaml\n([\s\S]*?)\n?```/.exec(text)?.[1] ?? "";
+  return { url, title, snapshot };
+}
+
+export const missingRef = (ref: string): string =>
+  `### Error\nError: Ref ${ref} not found in the current page snapshot. Try capturing new snapshot.`;

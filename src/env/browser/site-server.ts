@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { toHtml } from "./element.ts";
+import type { SiteBackend } from "./site-backend.ts";
+import { siteStyle } from "./sites/site.ts";
+
+/** Answers with a whole page for an address; undefined where it has none. */
+export type ExtraPages = (url: URL) => { readonly type: string; readonly body: string | Uint8Array } | undefined;
+
+export interface SiteServer {
+  /** What a browser takes as its proxy: everything it asks for comes here, and nothing goes further. */
+  readonly proxy: string;
+  /** Addresses that were asked for and are none of the sites'. */
+  readonly refused: readonly string[];
+  close(): Promise<void>;
+}
+
+const maxBodyBytes = 1 << 20;
+const maxRefused = 100;
+
+/**
+ * The sites of one episode behind a proxy on loopback. A browser that has it as its proxy reaches `http://shop.test/` and nothing else:
+ * other hosts, tunnels and sockets are refused here, whatever page, worker, redirect or download asks for them.
+ */
+export async function serveSites(backend: SiteBackend, extra?: ExtraPages): Promise<SiteServer> {
+  const refused: string[] = [];
+  const refuse = (address: string) => {
+    if (refused.length < maxRefused) refused.push(address.slice(0, 500));
+  };
+  const server = createServer((request, response) => {
+    answer(backend, extra, request, response, refuse).catch(() => response.destroy());
+  });
+  server.on("connect", (request, socket) => {
+    refuse(request.url ?? "");
+    socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+  });
+  server.on("upgrade", (request, socket) => {
+    refuse(request.url ?? "");
+    socket.destroy();
+  });
+  server.on("clientError", (_error, socket) => socket.destroy());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    proxy: `http://127.0.0.1:${port}`,
+    refused,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(
+  backend: SiteBackend,
+  extra: ExtraPages | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+  refuse: (address: string) => void,
+): Promise<void> {
+  // `no-store`, so that going back asks again
+  const headers = { "cache-control": "no-store" };
+  const url = URL.parse(request.url ?? "");
+  const method = request.method === "POST" ? "POST" : "GET";
+  const form = new URLSearchParams(method === "POST" ? await bodyOf(request) : "");
+  const given = url === null ? undefined : extra?.(url);
+  if (given !== undefined) {
+    response.writeHead(200, { ...headers, "content-type": given.type }).end(given.body);
+    return;
+  }
+  const answered = url === null ? undefined : backend.answer(method, url, form);
+  if (answered === undefined) {
+    refuse(request.url ?? "");
+    response.writeHead(403, headers).end("This address is outside of the sites.");
+  } else if (answered.kind === "redirect") {
+    response.writeHead(303, { ...headers, location: answered.to }).end();
+  } else {
+    response.writeHead(200, { ...headers, "content-type": "text/html; charset=utf-8" });
+    response.end(toHtml(answered.document, siteStyle));
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request) {
+    bytes += part.length;
+    if (bytes > maxBodyBytes) throw new Error("a form of more than a megabyte");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
