@@ -50,7 +50,8 @@ const namedByContent = new Set(["link", "columnheader", "cell", "button", "headi
 export function ariaSnapshot(context: SnapshotContext): string {
   const labels = new Map<string, string>();
   for (const { tag, attributes, children } of elementsOf(context.body)) {
-    if (tag === "label" && attributes.for !== undefined) labels.set(attributes.for, oneLine(children.map(textOf).join("")));
+    if (tag === "label" && attributes.for !== undefined)
+      labels.set(attributes.for, oneLine(children.map(textOf).join("")));
   }
   const root = visit(context.body, context, labels);
   const lines: string[] = [];
@@ -63,13 +64,17 @@ function roleOf({ tag, attributes }: PageElement): string {
   return roles[tag] ?? "generic";
 }
 
-function visit(element: PageElement, context: SnapshotContext, labels: ReadonlyMap<string, string>): AriaNode | undefined {
+function visit(
+  element: PageElement,
+  context: SnapshotContext,
+  labels: ReadonlyMap<string, string>,
+): AriaNode | undefined {
   if (element.tag === "input" && element.attributes.type === "hidden") return undefined;
   const role = roleOf(element);
   const name = nameOf(element, role, labels);
   const ref = role === "option" ? undefined : refOf(element, context);
   const children: AriaNode["children"] = [];
-  if (isTextControl(element)) addText(children, context.values.textOf(element));
+  if (isTextControl(element)) children.push(context.values.textOf(element));
   else if (element.tag === "select") {
     for (const option of optionsOf(element)) children.push(optionNode(option, element, context));
   } else {
@@ -93,16 +98,15 @@ function addChild(
   context: SnapshotContext,
   labels: ReadonlyMap<string, string>,
 ): void {
-  if (typeof child === "string") return addText(children, child);
   // an element in a line of text that holds nothing but text is part of that text
-  if (child.tag === "label" && child.children.every((inner) => typeof inner === "string"))
-    return addText(children, textOf(child));
+  const isText =
+    typeof child === "string" || (child.tag === "label" && child.children.every((inner) => typeof inner === "string"));
+  if (isText) {
+    children.push(textOf(child));
+    return;
+  }
   const node = visit(child, context, labels);
   if (node !== undefined) children.push(node);
-}
-
-function addText(children: AriaNode["children"], text: string): void {
-  children.push(text);
 }
 
 function joined(children: AriaNode["children"]): AriaNode["children"] {
@@ -124,15 +128,26 @@ function joined(children: AriaNode["children"]): AriaNode["children"] {
   return kept;
 }
 
-const oneLine = (text: string) => text.replace(/[\u200b\u00ad]/g, "").replace(/[\r\n\s\t]+/g, " ").trim();
+const oneLine = (text: string) =>
+  text
+    .replace(/[\u200b\u00ad]/g, "")
+    .replace(/[\r\n\s\t]+/g, " ")
+    .trim();
 
 function optionNode(option: PageElement, select: PageElement, { values }: SnapshotContext): AriaNode {
   const isChosen = values.textOf(select) === optionValue(option);
-  return { role: "option", name: oneLine(textOf(option)), marks: isChosen ? ["selected"] : [], ref: undefined, children: [] };
+  return {
+    role: "option",
+    name: oneLine(textOf(option)),
+    marks: isChosen ? ["selected"] : [],
+    ref: undefined,
+    children: [],
+  };
 }
 
 function nameOf(element: PageElement, role: string, labels: ReadonlyMap<string, string>): string {
-  if (role === "textbox" || role === "combobox" || role === "checkbox") return labels.get(element.attributes.id ?? "") ?? "";
+  if (role === "textbox" || role === "combobox" || role === "checkbox")
+    return labels.get(element.attributes.id ?? "") ?? "";
   // a cell that holds elements is told by them
   if (role === "cell" && element.children.some((child) => typeof child !== "string")) return "";
   return namedByContent.has(role) ? oneLine(textOf(element)) : "";
@@ -174,7 +189,8 @@ function write(node: AriaNode | string, indent: string, lines: string[]): void {
   const key = `${indent}- ${yamlKey(words.join(" "))}`;
   const [only] = children;
   if (children.length === 0 && url === undefined) lines.push(key);
-  else if (children.length === 1 && typeof only === "string" && url === undefined) lines.push(`${key}: ${yamlValue(only)}`);
+  else if (children.length === 1 && typeof only === "string" && url === undefined)
+    lines.push(`${key}: ${yamlValue(only)}`);
   else {
     lines.push(`${key}:`);
     if (url !== undefined) lines.push(`${indent}  - /url: ${yamlValue(url)}`);

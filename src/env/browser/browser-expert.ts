@@ -17,7 +17,7 @@ export function nextAction(task: BrowserTask, { backend, view }: BrowserSituatio
   for (const { at, write, press, until } of task.milestones) {
     if (until.every((rule) => isMet(rule, end))) continue;
     if (view.url !== origin + at) return goTo(at, origin, elements);
-    const field = Object.entries(write).find(([name, text]) => valueOf(elements, name) !== text);
+    const field = Object.entries(write).find(([name, text]) => writtenIn(elements, name) !== text);
     if (field !== undefined) return fill(elements, field[0], field[1]) ?? { answer: "" };
     const target = elements.find(({ role, name }) => role === "button" && name === press)?.ref;
     return target === undefined ? { answer: "" } : { tool: "browser_click", target };
@@ -32,7 +32,7 @@ function goTo(path: string, origin: string, elements: readonly SnapshotElement[]
   return target === undefined ? { tool: "browser_navigate", url: origin + path } : { tool: "browser_click", target };
 }
 
-function valueOf(elements: readonly SnapshotElement[], name: string): string | undefined {
+function writtenIn(elements: readonly SnapshotElement[], name: string): string | undefined {
   return elements.find((element) => isField(element) && element.name === name)?.value;
 }
 

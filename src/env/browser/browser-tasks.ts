@@ -57,7 +57,10 @@ export function isMet(rule: Rule, end: { url: string; answer: string; data: unkn
 
 /** Words between spaces, so that 1 is not found in 12. */
 function words(text: string): string {
-  return ` ${text.toLowerCase().replace(/[^\p{L}\p{N}$]+/gu, " ").trim()} `;
+  return ` ${text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}$]+/gu, " ")
+    .trim()} `;
 }
 
 function at(data: unknown, path: readonly (string | number)[]): unknown {

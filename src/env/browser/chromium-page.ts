@@ -102,7 +102,7 @@ export class ChromiumPage implements PageDriver {
         return;
       }
       case "browser_press_key":
-        return page.keyboard.press(action.key, { signal }).catch(told("press"));
+        return page.keyboard.press(action.key).catch(told("press"));
       default:
         action satisfies never;
     }
@@ -124,9 +124,12 @@ export class ChromiumPage implements PageDriver {
   /** Until what the action started to load is there. A frame and a task later a page has asked for what its handlers wanted. */
   async #settle(): Promise<void> {
     const { actionMs } = this.#options;
-    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+    const frame = "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))";
     // a page that is left behind ends the evaluation, which says the same
-    await within(actionMs, this.#page.evaluate(frame).catch(() => {}));
+    await within(
+      actionMs,
+      this.#page.evaluate(frame).catch(() => {}),
+    );
     await this.#page.waitForLoadState("load", { timeout: actionMs });
     if (this.#loading.size > 0) await this.#page.waitForEvent("load", { timeout: actionMs }).catch(() => {});
     this.#loading.clear();
@@ -147,7 +150,7 @@ function told(what: string) {
   return (error: unknown): never => {
     const text = error instanceof Error ? error.message : String(error);
     if (/Target (page|crashed|closed)|has been closed|crashed/i.test(text)) throw error;
-    throw new ToolError(`### Error\nError: ${what}: ${text.replace(/\u001b\[\d+m/g, "").slice(0, 500)}`);
+    throw new ToolError(`### Error\nError: ${what}: ${text.replace(/\p{Cc}\[\d+m/gu, "").slice(0, 500)}`);
   };
 }
 

@@ -63,7 +63,11 @@ export function chromiumPool(options: Partial<ChromiumOptions> = {}): ChromiumPo
   };
 }
 
-async function launch({ executable = process.env.LUDUS_BROWSER, pageMemoryMb, headless }: ChromiumOptions): Promise<Browser> {
+async function launch({
+  executable = process.env.LUDUS_BROWSER,
+  pageMemoryMb,
+  headless,
+}: ChromiumOptions): Promise<Browser> {
   if (executable === undefined || executable === "") {
     throw new LudusError("no-browser", {
       got: "no browser",

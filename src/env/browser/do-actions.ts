@@ -18,7 +18,11 @@ export function readDo(text: string): DoAction | undefined {
   return doAction(given);
 }
 
-function doAction({ action, element: target, argument: text }: Record<string, string | undefined>): PageAction | undefined {
+function doAction({
+  action,
+  element: target,
+  argument: text,
+}: Record<string, string | undefined>): PageAction | undefined {
   switch (action) {
     case "Click":
       return target === undefined ? undefined : { tool: "browser_click", target };
@@ -29,7 +33,9 @@ function doAction({ action, element: target, argument: text }: Record<string, st
     case "Type":
       return target === undefined || text === undefined ? undefined : { tool: "browser_type", target, text };
     case "Search":
-      return target === undefined || text === undefined ? undefined : { tool: "browser_type", target, text, submit: true };
+      return target === undefined || text === undefined
+        ? undefined
+        : { tool: "browser_type", target, text, submit: true };
     case "Select Dropdown Option":
       return target === undefined || text === undefined
         ? undefined
@@ -71,7 +77,11 @@ export function writeDo(action: DoAction): string {
     case "browser_navigate_back":
       return "go_backward()";
     case "browser_press_key":
-      return action.key === "PageDown" ? 'do(action="Scroll Down")' : action.key === "PageUp" ? 'do(action="Scroll Up")' : 'do(action="Press Enter")';
+      return action.key === "PageDown"
+        ? 'do(action="Scroll Down")'
+        : action.key === "PageUp"
+          ? 'do(action="Scroll Up")'
+          : 'do(action="Press Enter")';
     case "browser_snapshot":
       return 'do(action="Wait")';
     default:

@@ -32,11 +32,18 @@ export class DomPage implements PageDriver {
 
   #view(): PageView {
     const { title, body } = this.#document;
-    const snapshot = ariaSnapshot({ body, values: this.#values, focus: this.#focus, refs: this.#refs, prefix: this.#prefix });
+    const snapshot = ariaSnapshot({
+      body,
+      values: this.#values,
+      focus: this.#focus,
+      refs: this.#refs,
+      prefix: this.#prefix,
+    });
     return { url: this.#url, title, snapshot };
   }
 
-  #do(action: PageAction): void {
+  // `undefined` and not `void`, so that what one of these does can be handed to another
+  #do(action: PageAction): undefined {
     switch (action.tool) {
       case "browser_navigate":
         return this.#load("GET", addressOf(action.url), new URLSearchParams());
@@ -65,7 +72,7 @@ export class DomPage implements PageDriver {
     throw new ToolError(missingRef(ref));
   }
 
-  #load(method: "GET" | "POST", url: URL, form: URLSearchParams): void {
+  #load(method: "GET" | "POST", url: URL, form: URLSearchParams): undefined {
     // a browser replaces the entry of a page that is asked for again
     if (method === "GET" && url.href === this.#url) this.#history.pop();
     let [address, fields, how] = [url, form, method];
@@ -82,17 +89,18 @@ export class DomPage implements PageDriver {
     return this.#documents < 2 ? "" : `f${this.#documents - 1}`;
   }
 
-  #show(url: string, document: PageDocument): void {
+  #show(url: string, document: PageDocument): undefined {
     this.#history.push(url);
     this.#url = url;
     this.#document = document;
-    this.#documents++;
+    // an empty page has no refs, and is not counted
+    if (url !== "about:blank") this.#documents++;
     this.#values = new FormValues();
     this.#refs = new Map();
     this.#focus = document.body;
   }
 
-  #back(): void {
+  #back(): undefined {
     if (this.#history.length < 2) return;
     this.#history.pop();
     const url = this.#history.pop()!;
@@ -101,7 +109,7 @@ export class DomPage implements PageDriver {
     else this.#load("GET", new URL(url), new URLSearchParams());
   }
 
-  #click(element: PageElement, { doubleClick, button }: { doubleClick?: boolean; button?: string }): void {
+  #click(element: PageElement, { doubleClick, button }: { doubleClick?: boolean; button?: string }): undefined {
     if (doubleClick || (button ?? "left") !== "left")
       throw new ToolError("### Error\nError: this page takes single clicks of the left button.");
     const { tag, attributes } = element;
@@ -110,19 +118,21 @@ export class DomPage implements PageDriver {
     if (tag === "button") return this.#submit(element);
     const inner = [...elementsOf(element)].filter((below) => below !== element && isInteractive(below));
     if (tag === "li" && inner.length === 1) return this.#click(inner[0], {});
-    if (inner.length > 0) throw new ToolError("### Error\nError: without a browser it is not known what is in the middle of this element.");
+    if (inner.length > 0)
+      throw new ToolError("### Error\nError: without a browser it is not known what is in the middle of this element.");
     this.#focus = ["input", "select", "textarea"].includes(tag) ? element : this.#document.body;
     if (attributes.type === "checkbox") this.#values.toggle(element);
   }
 
-  #type(element: PageElement, text: string, submit: boolean): void {
-    if (!isTextControl(element)) throw new ToolError("### Error\nError: Element is not an <input>, <textarea> or [contenteditable] element");
+  #type(element: PageElement, text: string, submit: boolean): undefined {
+    if (!isTextControl(element))
+      throw new ToolError("### Error\nError: Element is not an <input>, <textarea> or [contenteditable] element");
     this.#values.write(element, text);
     this.#focus = element;
     if (submit) this.#press("Enter");
   }
 
-  #select(element: PageElement, values: readonly string[]): void {
+  #select(element: PageElement, values: readonly string[]): undefined {
     if (element.tag !== "select") throw new ToolError("### Error\nError: Element is not a <select> element");
     const options = optionsOf(element);
     const chosen = options.filter((option) => values.includes(optionValue(option)) || values.includes(textOf(option)));
@@ -130,7 +140,7 @@ export class DomPage implements PageDriver {
     this.#values.write(element, optionValue(chosen[0]));
   }
 
-  #press(key: string): void {
+  #press(key: string): undefined {
     const focus = this.#focus;
     if (key === "Enter") {
       if (focus.tag === "textarea") this.#values.write(focus, `${this.#values.textOf(focus)}\n`);
@@ -147,7 +157,7 @@ export class DomPage implements PageDriver {
     else throw new ToolError(`### Error\nError: the key ${key} does nothing on this page.`);
   }
 
-  #submit(inside: PageElement): void {
+  #submit(inside: PageElement): undefined {
     const forms = [...elementsOf(this.#document.body)].filter(({ tag }) => tag === "form");
     const form = forms.find((candidate) => [...elementsOf(candidate)].includes(inside));
     if (form === undefined) return;

@@ -23,20 +23,20 @@ const voidTags = new Set(["input", "br", "hr", "img"]);
 
 /** The document as it is served to a browser. */
 export function toHtml({ title, body }: PageDocument, style: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(title)}</title><link rel="icon" href="data:,"><style>${style}</style></head>${nodeHtml(body)}</html>`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title><link rel="icon" href="data:,"><style>${style}</style></head>${nodeHtml(body)}</html>`;
 }
 
 function nodeHtml(node: PageNode): string {
-  if (typeof node === "string") return escape(node);
+  if (typeof node === "string") return escapeHtml(node);
   const { tag, attributes, children } = node;
-  const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${escape(value)}"`);
+  const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${escapeHtml(value)}"`);
   const opening = `<${tag}${written.join("")}>`;
   return voidTags.has(tag) ? opening : `${opening}${children.map(nodeHtml).join("")}</${tag}>`;
 }
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => entities[character]);
 }
 

@@ -3,7 +3,12 @@ export type PageAction =
   | { readonly tool: "browser_navigate"; readonly url: string }
   | { readonly tool: "browser_navigate_back" }
   | { readonly tool: "browser_snapshot" }
-  | { readonly tool: "browser_click"; readonly target: string; readonly doubleClick?: boolean; readonly button?: "left" | "right" | "middle" }
+  | {
+      readonly tool: "browser_click";
+      readonly target: string;
+      readonly doubleClick?: boolean;
+      readonly button?: "left" | "right" | "middle";
+    }
   | { readonly tool: "browser_hover"; readonly target: string }
   | { readonly tool: "browser_type"; readonly target: string; readonly text: string; readonly submit?: boolean }
   | { readonly tool: "browser_select_option"; readonly target: string; readonly values: readonly string[] }

@@ -7,7 +7,10 @@ export class SiteBackend {
   readonly data: Readonly<Record<SiteName, SiteData>>;
 
   constructor(world: number) {
-    const opened = siteNames.map((name, index) => [name, sites[name].open(createRng(world * siteNames.length + index))]);
+    const opened = siteNames.map((name, index) => [
+      name,
+      sites[name].open(createRng(world * siteNames.length + index)),
+    ]);
     this.data = Object.fromEntries(opened);
   }
 

@@ -31,7 +31,8 @@ export function readSnapshot(snapshot: string): SnapshotElement[] {
     else if (role === "option" && last?.role === "combobox") {
       last.options.push(name);
       if (marks.includes("[selected]")) last.value = name;
-    } else elements.push({ ...marksOf(marks), role, name, value, url: undefined, depth: indent.length / 2, options: [] });
+    } else
+      elements.push({ ...marksOf(marks), role, name, value, url: undefined, depth: indent.length / 2, options: [] });
   }
   return elements;
 }

@@ -33,7 +33,12 @@ const shopKinds: readonly TaskKind[] = [
     level: 1,
     make(rng, backend) {
       const { name, price } = pick(rng, shopOf(backend).products);
-      return { instruction: `What does the ${name} cost?`, rules: [{ on: "answer", includes: `$${price}` }], milestones: [], answer: `$${price}` };
+      return {
+        instruction: `What does the ${name} cost?`,
+        rules: [{ on: "answer", includes: `$${price}` }],
+        milestones: [],
+        answer: `$${price}`,
+      };
     },
   },
   {
@@ -44,8 +49,17 @@ const shopKinds: readonly TaskKind[] = [
       const { id, name } = pick(rng, shopOf(backend).products);
       const quantity = 1 + rng.integer(9);
       const rules = [state(["cart"], [{ product: id, quantity }])];
-      const milestone = { at: `/product?id=${id}`, write: { Quantity: String(quantity) }, press: "Add to cart", until: rules };
-      return { instruction: `Put ${quantity} of the ${name} into the cart, and nothing else.`, rules, milestones: [milestone] };
+      const milestone = {
+        at: `/product?id=${id}`,
+        write: { Quantity: String(quantity) },
+        press: "Add to cart",
+        until: rules,
+      };
+      return {
+        instruction: `Put ${quantity} of the ${name} into the cart, and nothing else.`,
+        rules,
+        milestones: [milestone],
+      };
     },
   },
   {
@@ -59,7 +73,11 @@ const shopKinds: readonly TaskKind[] = [
       order.status = "open";
       const rules = [state(["orders", orders.indexOf(order), "status"], "cancelled")];
       const milestone = { at: `/order?id=${order.id}`, write: {}, press: "Cancel order", until: rules };
-      return { instruction: `${asUser(order.user)} and cancel order ${order.id}.`, rules, milestones: [login(order.user), milestone] };
+      return {
+        instruction: `${asUser(order.user)} and cancel order ${order.id}.`,
+        rules,
+        milestones: [login(order.user), milestone],
+      };
     },
   },
   {
@@ -76,10 +94,19 @@ const shopKinds: readonly TaskKind[] = [
       const rules = [state(["orders", next], { id: 101 + next, user, lines, address, shipping, status: "open" })];
       const milestones = [
         login(user),
-        { at: `/product?id=${id}`, write: { Quantity: String(quantity) }, press: "Add to cart", until: [state(["cart"], lines)] },
+        {
+          at: `/product?id=${id}`,
+          write: { Quantity: String(quantity) },
+          press: "Add to cart",
+          until: [state(["cart"], lines)],
+        },
         { at: "/checkout", write: { Address: address, Shipping: shipping }, press: "Place order", until: rules },
       ];
-      return { instruction: `${asUser(user)} and order ${quantity} of the ${name} to ${address} by ${shipping}.`, rules, milestones };
+      return {
+        instruction: `${asUser(user)} and order ${quantity} of the ${name} to ${address} by ${shipping}.`,
+        rules,
+        milestones,
+      };
     },
   },
   {
@@ -132,7 +159,12 @@ const forumKinds: readonly TaskKind[] = [
       const { thread, index } = pickThread(rng, forumOf(backend));
       const [user, isUp] = [pick(rng, people), rng.integer(2) === 0];
       const rules = [state(["threads", index, "voted"], { [user]: isUp ? 1 : -1 })];
-      const milestone = { at: `/thread?id=${thread.id}`, write: {}, press: isUp ? "Vote up" : "Vote down", until: rules };
+      const milestone = {
+        at: `/thread?id=${thread.id}`,
+        write: {},
+        press: isUp ? "Vote up" : "Vote down",
+        until: rules,
+      };
       const instruction = `${asUser(user)} and vote ${isUp ? "up" : "down"} "${thread.title}" of the board ${thread.board}.`;
       return { instruction, rules, milestones: [login(user), milestone] };
     },
@@ -159,10 +191,18 @@ const forumKinds: readonly TaskKind[] = [
       const index = forumOf(backend).threads.length;
       const [user, text, board] = [pick(rng, people), pick(rng, replies), pick(rng, Object.keys(boards))];
       const title = `${pick(rng, openings)} ${pick(rng, boards[board])} ${1 + rng.integer(99)}`;
-      const rules = [["board", board], ["title", title], ["author", user], ["text", text]].map(([key, value]) =>
-        state(["threads", index, key], value),
-      );
-      const milestone = { at: "/new", write: { Board: board, Title: title, Text: text }, press: "Publish", until: rules };
+      const rules = [
+        ["board", board],
+        ["title", title],
+        ["author", user],
+        ["text", text],
+      ].map(([key, value]) => state(["threads", index, key], value));
+      const milestone = {
+        at: "/new",
+        write: { Board: board, Title: title, Text: text },
+        press: "Publish",
+        until: rules,
+      };
       const instruction = `${asUser(user)} and publish a new thread "${title}" with the text "${text}" on the board ${board}.`;
       return { instruction, rules, milestones: [login(user), milestone] };
     },
@@ -206,10 +246,20 @@ const trackerKinds: readonly TaskKind[] = [
     level: 2,
     make(rng, backend) {
       const { issue, index, at } = pickIssue(rng, trackerOf(backend));
-      const [user, assignee] = [pick(rng, people), pick(rng, people.filter((name) => name !== issue.assignee))];
+      const [user, assignee] = [
+        pick(rng, people),
+        pick(
+          rng,
+          people.filter((name) => name !== issue.assignee),
+        ),
+      ];
       const rules = [state(["issues", index, "assignee"], assignee)];
       const milestone = { at, write: { Assignee: assignee }, press: "Assign", until: rules };
-      return { instruction: `${asUser(user)} and assign the issue "${issue.title}" to ${assignee}.`, rules, milestones: [login(user), milestone] };
+      return {
+        instruction: `${asUser(user)} and assign the issue "${issue.title}" to ${assignee}.`,
+        rules,
+        milestones: [login(user), milestone],
+      };
     },
   },
   {
@@ -226,7 +276,11 @@ const trackerKinds: readonly TaskKind[] = [
         { at, write: { Comment: text }, press: "Send comment", until: [comment] },
         { at, write: {}, press: "Close issue", until: [closed] },
       ];
-      return { instruction: `${asUser(user)}, comment "${text}" on the issue "${issue.title}" and close it.`, rules: [comment, closed], milestones };
+      return {
+        instruction: `${asUser(user)}, comment "${text}" on the issue "${issue.title}" and close it.`,
+        rules: [comment, closed],
+        milestones,
+      };
     },
   },
   {
@@ -237,11 +291,21 @@ const trackerKinds: readonly TaskKind[] = [
     make(rng, backend) {
       const { issue, index, at } = pickIssue(rng, trackerOf(backend));
       issue.labels = issue.labels.slice(0, 2);
-      const [user, label] = [pick(rng, people), pick(rng, labels.filter((known) => !issue.labels.includes(known)))];
+      const [user, label] = [
+        pick(rng, people),
+        pick(
+          rng,
+          labels.filter((known) => !issue.labels.includes(known)),
+        ),
+      ];
       const all = labels.filter((known) => known === label || issue.labels.includes(known));
       const rules = [state(["issues", index, "labels"], all)];
       const milestone = { at, write: { Label: label }, press: "Add label", until: rules };
-      return { instruction: `${asUser(user)} and add the label ${label} to the issue "${issue.title}".`, rules, milestones: [login(user), milestone] };
+      return {
+        instruction: `${asUser(user)} and add the label ${label} to the issue "${issue.title}".`,
+        rules,
+        milestones: [login(user), milestone],
+      };
     },
   },
 ];

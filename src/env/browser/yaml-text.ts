@@ -5,7 +5,7 @@ export function yamlKey(text: string): string {
 
 /** A value of YAML, quoted where it must be. */
 export function yamlValue(text: string): string {
-  return needsQuotes(text) ? `"${text.replace(/[\\"\u0000-\u001f\u007f-\u009f]/g, escaped)}"` : text;
+  return needsQuotes(text) ? `"${text.replace(/[\\"\p{Cc}]/gu, escaped)}"` : text;
 }
 
 const named: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ function needsQuotes(text: string): boolean {
   return (
     text === "" ||
     /^\s|\s$/.test(text) ||
-    /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text) ||
+    /[^\P{Cc}\t\n\r]/u.test(text) ||
     text.startsWith("-") ||
     /[\n:](\s|$)/.test(text) ||
     /\s#/.test(text) ||

@@ -63,9 +63,21 @@ export const forum: Site<ForumData> = {
 };
 
 function drawThread(rng: Rng, id: number, { board, title }: { board: string; title: string }): Thread {
-  const answers = Array.from({ length: rng.integer(4) }, () => ({ author: pick(rng, people), text: pick(rng, replies) }));
+  const answers = Array.from({ length: rng.integer(4) }, () => ({
+    author: pick(rng, people),
+    text: pick(rng, replies),
+  }));
   const author = pick(rng, people);
-  return { id, board, title, author, text: `${pick(rng, replies)}, says ${author}.`, votes: rng.integer(40), voted: {}, replies: answers };
+  return {
+    id,
+    board,
+    title,
+    author,
+    text: `${pick(rng, replies)}, says ${author}.`,
+    votes: rng.integer(40),
+    voted: {},
+    replies: answers,
+  };
 }
 
 export function votesOf({ votes, voted }: Thread): number {
@@ -119,7 +131,10 @@ function threadPage(data: ForumData, thread: Thread): SiteResponse {
     paragraph(`${votesOf(thread)} votes`),
     form("post", "/vote", id, hidden("vote", "up"), button("Vote up")),
     form("post", "/vote", id, hidden("vote", "down"), button("Vote down")),
-    table(["Author", "Reply"], thread.replies.map(({ author, text }) => [author, text])),
+    table(
+      ["Author", "Reply"],
+      thread.replies.map(({ author, text }) => [author, text]),
+    ),
     form("post", "/reply", id, area("Reply", "text"), button("Send reply")),
   );
 }
@@ -144,6 +159,13 @@ function newThread(data: ForumData, user: string, { method, fields }: SiteReques
   return page(
     { title: "New thread", links, user },
     ...(fields.has("failed") ? [paragraph("A title and a text are needed.")] : []),
-    form("post", "/new", choice("Board", "board", names, names[0]), field("Title", "title"), area("Text", "text"), button("Publish")),
+    form(
+      "post",
+      "/new",
+      choice("Board", "board", names, names[0]),
+      field("Title", "title"),
+      area("Text", "text"),
+      button("Publish"),
+    ),
   );
 }

@@ -133,8 +133,7 @@ function listing(data: ShopData, fields: URLSearchParams): SiteResponse {
   const query = textIn(fields, "q").toLowerCase();
   const category = fields.get("category") ?? "All";
   const found = data.products.filter(
-    (product) =>
-      product.name.toLowerCase().includes(query) && (category === "All" || product.category === category),
+    (product) => product.name.toLowerCase().includes(query) && (category === "All" || product.category === category),
   );
   const search = form(
     "get",
@@ -195,7 +194,13 @@ function checkout(data: ShopData, { method, fields }: SiteRequest): SiteResponse
     parts,
     ...(fields.has("failed") ? [paragraph("An address and something in the cart are needed.")] : []),
     paragraph(`Total $${totalOf(data, data.cart)}`),
-    form("post", "/checkout", field("Address", "address"), choice("Shipping", "shipping", shippings, shippings[0]), button("Place order")),
+    form(
+      "post",
+      "/checkout",
+      field("Address", "address"),
+      choice("Shipping", "shipping", shippings, shippings[0]),
+      button("Place order"),
+    ),
   );
 }
 

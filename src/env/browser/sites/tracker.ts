@@ -139,7 +139,10 @@ function issuePage({ user }: TrackerData, issue: Issue): SiteResponse {
     ...(free.length === 0 ? [] : [adding]),
     form("post", "/assign", id, choice("Assignee", "assignee", [nobody, ...people], issue.assignee), button("Assign")),
     form("post", "/status", id, button(issue.status === "open" ? "Close issue" : "Reopen issue")),
-    table(["Author", "Comment"], issue.comments.map(({ author, text }) => [author, text])),
+    table(
+      ["Author", "Comment"],
+      issue.comments.map(({ author, text }) => [author, text]),
+    ),
     form("post", "/comment", id, area("Comment", "text"), button("Send comment")),
   );
 }
@@ -149,7 +152,8 @@ function change(issue: Issue, user: string, { path, fields }: SiteRequest): Site
   const assignee = [nobody, ...people].find((known) => known === fields.get("assignee"));
   const text = textIn(fields, "text");
   if (path === "/assign" && assignee !== undefined) issue.assignee = assignee;
-  if (path === "/label" && label !== undefined) issue.labels = labels.filter((known) => known === label || issue.labels.includes(known));
+  if (path === "/label" && label !== undefined)
+    issue.labels = labels.filter((known) => known === label || issue.labels.includes(known));
   if (path === "/unlabel") issue.labels = issue.labels.filter((known) => known !== label);
   if (path === "/status") issue.status = issue.status === "open" ? "closed" : "open";
   if (path === "/comment" && text !== "" && issue.comments.length < 50) issue.comments.push({ author: user, text });
