@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { LudusError } from "../src/errors.ts";
 import type { Benchmark } from "./benchmark.ts";
+import { browserBenchmark } from "./browser/browser.ts";
 import { engineBenchmark } from "./engine/engine.ts";
 import { gpuBenchmark } from "./gpu/gpu.ts";
 import { gpuLearnBenchmark } from "./gpu/learn.ts";
@@ -26,6 +27,7 @@ const benchmarks: readonly Benchmark[] = [
   quickstartBenchmark,
   worldsBenchmark,
   learnsBenchmark,
+  browserBenchmark,
   gpuBenchmark,
   gpuTurnsBenchmark,
   gpuLearnBenchmark,

@@ -124,7 +124,8 @@ export class ChromiumPage implements PageDriver {
   /** Until what the action started to load is there. A frame and a task later a page has asked for what its handlers wanted. */
   async #settle(): Promise<void> {
     const { actionMs } = this.#options;
-    const frame = "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))";
+    // a page behind another window draws no frames
+    const frame = "new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); setTimeout(done, 200); })";
     // a page that is left behind ends the evaluation, which says the same
     await within(
       actionMs,
@@ -133,6 +134,12 @@ export class ChromiumPage implements PageDriver {
     await this.#page.waitForLoadState("load", { timeout: actionMs });
     if (this.#loading.size > 0) await this.#page.waitForEvent("load", { timeout: actionMs }).catch(() => {});
     this.#loading.clear();
+  }
+
+  /** What an expression is in the page, as JSON can say it. */
+  async evaluate(expression: string): Promise<unknown> {
+    this.#check();
+    return within(this.#options.actionMs, this.#page.evaluate(expression));
   }
 
   async screenshot(): Promise<Uint8Array> {

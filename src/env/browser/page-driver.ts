@@ -20,6 +20,8 @@ export type PageAction =
  */
 export interface PageDriver {
   act(action: PageAction, signal: AbortSignal): Promise<PageView> | PageView;
+  /** What an expression is in the page, where scripts run. */
+  evaluate?(expression: string): Promise<unknown>;
   /** Pixels of the page as they are now, where there are any. */
   screenshot?(): Promise<Uint8Array>;
   close(): Promise<void> | void;
