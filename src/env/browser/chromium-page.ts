@@ -30,7 +30,14 @@ export class ChromiumPage implements PageDriver {
     page.on("close", () => this.#fail("the page was closed"));
     context.on("close", () => this.#fail("the browser was closed"));
     // a window that a page opens is closed: one episode is one page
-    context.on("page", (other) => void other.close().catch(() => {}));
+    context.on(
+      "page",
+      (other) =>
+        void other
+          .close()
+          .then(() => page.bringToFront())
+          .catch(() => {}),
+    );
     const done = (request: Request) => this.#loading.delete(request);
     page.on("request", (request) => {
       if (request.isNavigationRequest() && request.frame() === page.mainFrame()) this.#loading.add(request);

@@ -86,8 +86,6 @@ async function launch({
         "--disable-gpu",
         "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--disable-quic",
-        // one episode is one page: nothing opens windows
-        "--block-new-web-contents",
         `--js-flags=--max-old-space-size=${pageMemoryMb}`,
         // a proxy for the browser itself, so that nothing outside of the contexts asks the network
         "--proxy-server=http://127.0.0.1:9",

@@ -53,7 +53,7 @@ describe.runIf(existsSync(join(published, "miniwob")))("the published pages", ()
   const pages = [
     "click-button",
     "click-test",
-   
+
     "enter-text",
     "login-user",
     "enter-password",

@@ -53,7 +53,8 @@ function compactLines(snapshot: string): string[] {
 /** Fits a snapshot into so many characters: first the top of the page goes, then the lines furthest from the element in focus. */
 export function cutSnapshot(snapshot: string, room: number): string {
   if (snapshot.length <= room) return snapshot;
-  return cutLines(withoutBanner(snapshot.split("\n")), room).join("\n");
+  const lines = snapshot.split("\n");
+  return cutLines(withoutBanner(lines), room, lines.length).join("\n");
 }
 
 function withoutBanner(lines: readonly string[]): string[] {
@@ -68,9 +69,9 @@ function withoutBanner(lines: readonly string[]): string[] {
 const indentOf = (line: string) => line.length - line.trimStart().length;
 
 /** The lines around the one in focus, or the first ones, and how many are left out. */
-function cutLines(lines: readonly string[], room: number): string[] {
+function cutLines(lines: readonly string[], room: number, all = lines.length): string[] {
   const total = lines.reduce((sum, line) => sum + line.length + 1, 0);
-  if (total <= room) return [...lines];
+  if (total <= room && all === lines.length) return [...lines];
   // the body is in focus where nothing else is: then the beginning counts
   const focus = Math.max(
     0,
@@ -82,6 +83,6 @@ function cutLines(lines: readonly string[], room: number): string[] {
     if (fits(lines[end])) size += lines[end++].length + 1;
     if (start > 0 && fits(lines[start - 1])) size += lines[--start].length + 1;
   }
-  const left = lines.length - (end - start);
+  const left = all - (end - start);
   return [...lines.slice(start, end).map((line) => line.slice(0, room)), `... ${left} more lines`];
 }

@@ -1,4 +1,5 @@
 import "../../check-node.ts";
+import { browserEnv } from "../browser/browser-env.ts";
 import type { Env } from "../env.ts";
 import { bandit } from "./bandit.ts";
 import { countdown } from "./countdown.ts";
@@ -15,6 +16,23 @@ import { sokoban } from "./sokoban.ts";
 import { virtualScreen } from "./virtual-screen.ts";
 import { webShop } from "./web-shop.ts";
 
+export {
+  type BrowserEnvOptions,
+  type BrowserEnvState,
+  type BrowserEnvTask,
+  browserEnv,
+} from "../browser/browser-env.ts";
+export type { ChromiumOptions } from "../browser/chromium-pool.ts";
+export { type MiniWobOptions, miniWob, miniWobPages } from "../browser/mini-wob.ts";
+export {
+  type Mind2WebTask,
+  readMind2Web,
+  readWebArena,
+  readWebShop,
+  type WebArenaTask,
+  type WebShopInstruction,
+  webArenaScore,
+} from "../browser/task-files.ts";
 export { type BanditOptions, type BanditTask, bandit } from "./bandit.ts";
 export { type CountdownOptions, type CountdownTask, countdown } from "./countdown.ts";
 export {
@@ -65,6 +83,9 @@ export interface ShippedEnv {
 /** The environments that the command line knows, by name. */
 export const shippedEnvs: Readonly<Record<string, ShippedEnv>> = {
   bandit: shipped(bandit),
+  browser: shipped(({ style = "compact", ...options } = {}) =>
+    browserEnv({ ...options, ...(style === "compact" ? { actions: "do", view: "compact" } : { actions: "do" }) }),
+  ),
   countdown: shipped(countdown),
   "frozen-lake": shipped(frozenLake),
   "function-calling": shipped(functionCalling),
