@@ -64,3 +64,10 @@ test("a misspelt option is an error", () => {
   expect(() => browserEnv({ viewTokens: 1 })).toThrow("viewTokens");
   expect(() => browserEnv({ sites: ["forum"], levels: [2] }).tasks.at("new-kinds", 0)).toThrow("no kind of task");
 });
+
+test("without a browser that starts, an episode ends with what to do", async () => {
+  const env = browserEnv({ pages: "chromium", chromium: { executable: "/no/such/browser" } });
+  const episode = new Episode(env, await env.tasks.at("train", 0), { signal });
+  const result = await episode.finish((await episode.start()) as { stop: "env-crash" });
+  expect(result).toMatchObject({ stop: "env-crash", failure: expect.stringContaining("setup-browser.sh") });
+});

@@ -16,7 +16,7 @@ import { pick } from "../environments/draw.ts";
 import { nextAction } from "./browser-expert.ts";
 import { type BrowserTask, isMet, type TaskKind } from "./browser-tasks.ts";
 import { browserTools } from "./browser-tools.ts";
-import type { ChromiumOptions } from "./chromium-pool.ts";
+import type { ChromiumOptions } from "./chromium-options.ts";
 import { type DoAction, doIntroduction, readDo, writeDo } from "./do-actions.ts";
 import type { PageAction, PageDriver, PageView } from "./page-driver.ts";
 import { chromiumPages, domPages, mcpPages, type PageSource } from "./page-source.ts";

@@ -1,17 +1,8 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
+import type { ChromiumOptions } from "./chromium-options.ts";
 import { loadPlaywright } from "./load-playwright.ts";
-
-export interface ChromiumOptions {
-  /** The program. `LUDUS_BROWSER` where absent. */
-  executable?: string;
-  /** How many browsers share the episodes. One that dies takes its own episodes with it, and another is started. */
-  browsers: number;
-  /** Megabytes of JavaScript that one page may hold before it is ended. */
-  pageMemoryMb: number;
-  headless: boolean;
-}
 
 const knownChromiumOptions: KnownOptions<ChromiumOptions> = {
   executable: true,

@@ -9,7 +9,7 @@ import type { Env } from "../env.ts";
 import { checkWholeOptions } from "../environments/check-options.ts";
 import { pick } from "../environments/draw.ts";
 import { browserTools } from "./browser-tools.ts";
-import type { ChromiumOptions } from "./chromium-pool.ts";
+import type { ChromiumOptions } from "./chromium-options.ts";
 import type { DoAction } from "./do-actions.ts";
 import { miniWobExpert } from "./mini-wob-expert.ts";
 import type { PageAction, PageDriver, PageView } from "./page-driver.ts";

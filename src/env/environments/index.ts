@@ -22,7 +22,7 @@ export {
   type BrowserEnvTask,
   browserEnv,
 } from "../browser/browser-env.ts";
-export type { ChromiumOptions } from "../browser/chromium-pool.ts";
+export type { ChromiumOptions } from "../browser/chromium-options.ts";
 export { type MiniWobOptions, miniWob, miniWobPages } from "../browser/mini-wob.ts";
 export {
   type Mind2WebTask,

@@ -1,0 +1,11 @@
+// apart from the pool: whoever reads these types need not have playwright-core
+
+export interface ChromiumOptions {
+  /** The program. `LUDUS_BROWSER` where absent. */
+  executable?: string;
+  /** How many browsers share the episodes. One that dies takes its own episodes with it, and another is started. */
+  browsers: number;
+  /** Megabytes of JavaScript that one page may hold before it is ended. */
+  pageMemoryMb: number;
+  headless: boolean;
+}
