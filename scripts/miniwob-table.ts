@@ -1,4 +1,4 @@
-// Plays every page of MiniWoB++ with a random player and, where there is one, the scripted expert, and writes the table of both.
+// Plays every page of MiniWoB++ with a random player and, where there is one, the scripted expert, and writes `bench/results/miniwob.json`; `npm run results` makes the table of it.
 //
 //     LUDUS_BROWSER=/usr/bin/chromium-headless-shell npx node scripts/miniwob-table.ts <folder of miniwob/html> [episodes]
 
@@ -68,19 +68,6 @@ function share(results: readonly (number | undefined)[]): string {
   return `${known.reduce((sum, result) => sum + result, 0)} / ${known.length}`;
 }
 
-const solved = (key: "random" | "expert") => rows.filter((row) => /^[1-9]/.test(row[key])).length;
-const table = rows.map(({ page, random, expert }) => `| ${page} | ${random} | ${expert} |`).join("\n");
-writeFileSync(
-  "docs/results/miniwob.md",
-  `# MiniWoB++ in Chromium
-
-Episodes solved (raw reward 1) of ${episodes} on each of the ${rows.length} pages of the package \`miniwob\` 1.1.0, at most 5 turns each, by
-\`scripts/miniwob-table.ts\`. The random player draws from what can be clicked, written (words that the task quotes) and chosen; the scripted expert
-reads tasks of one line, and an empty cell says that it does not know the page. "failed": an episode ended by a fault.
-Solved at least once: ${solved("random")} pages by the random player, ${solved("expert")} by the expert.
-
-| page | random | expert |
-|---|---|---|
-${table}
-`,
-);
+const record = { episodes, turns: 5, package: "miniwob 1.1.0", rows };
+writeFileSync("bench/results/miniwob.json", `${JSON.stringify(record, null, 1)}\n`);
+process.exit(0);
