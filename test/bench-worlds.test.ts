@@ -5,9 +5,16 @@ import { rowOf, type WorldRun } from "../bench/worlds/results.ts";
 import { RunSpec } from "../bench/worlds/spec.ts";
 import { shippedEnvs } from "../src/env/environments/index.ts";
 
+// its figures are those of `npm run bench -- browser`: nothing is trained on it there
+const notLearned = ["browser"];
+
 test("every shipped environment is learned, and every plan has its world", () => {
   const learned = new Set(Object.keys(plans).map((world) => benchWorlds[world]?.make().name));
-  expect([...learned].sort()).toEqual(Object.keys(shippedEnvs).sort());
+  expect([...learned].sort()).toEqual(
+    Object.keys(shippedEnvs)
+      .filter((name) => !notLearned.includes(name))
+      .sort(),
+  );
 });
 
 test.each(Object.keys(plans))("%s: what is run can be stored and compared", (world) => {
