@@ -4,6 +4,7 @@ import { learningPages } from "../test/learning/report.ts";
 import { enginePages } from "./engine/engine.ts";
 import { gpuPages } from "./gpu/report.ts";
 import { gpuTurnsPages } from "./gpu/turns/report.ts";
+import { miniWobPages } from "./miniwob/report.ts";
 import type { Pages } from "./pages.ts";
 import { promptsPages } from "./prompts/prompts.ts";
 import { quickstartPages } from "./quickstart/report.ts";
@@ -20,6 +21,7 @@ const makers: readonly ((root: string) => Pages)[] = [
   gpuTurnsPages,
   learningPages,
   learnsPages,
+  miniWobPages,
   promptsPages,
   quickstartPages,
   rolloutsPages,

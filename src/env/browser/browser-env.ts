@@ -13,10 +13,12 @@ import { defineEnv, type EnvDefinition } from "../define-env.ts";
 import type { ActContext, Acted, Env } from "../env.ts";
 import { checkWholeOptions } from "../environments/check-options.ts";
 import { pick } from "../environments/draw.ts";
+import { describeActions, readAction, writeAction } from "../environments/screen-actions.ts";
 import { nextAction } from "./browser-expert.ts";
 import { type BrowserTask, isMet, type TaskKind } from "./browser-tasks.ts";
 import { browserTools } from "./browser-tools.ts";
 import type { ChromiumOptions } from "./chromium-options.ts";
+import { byCoordinates } from "./computer-actions.ts";
 import { type DoAction, doIntroduction, readDo, writeDo } from "./do-actions.ts";
 import type { PageAction, PageDriver, PageView } from "./page-driver.ts";
 import { chromiumPages, domPages, mcpPages, type PageSource } from "./page-source.ts";
@@ -30,8 +32,8 @@ export interface BrowserEnvOptions {
   /** The sites without a browser, in Chromium, or in the browser of a server of `@playwright/mcp`, started for each episode. */
   pages: "dom" | "chromium" | { readonly mcp: McpServer };
   chromium: Partial<ChromiumOptions>;
-  /** Tools of `@playwright/mcp`, or WebAgent-R1's `do(...)` in words. */
-  actions: "playwright" | "do";
+  /** Tools of `@playwright/mcp`, WebAgent-R1's `do(...)` in words, or Computer Use's actions by coordinates, in Chromium only. */
+  actions: "playwright" | "do" | "computer-use";
   view: ViewStyle;
   /** Tokens of a view at most, at four characters for each. */
   viewTokens: number;
@@ -143,6 +145,7 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
     },
   };
   if (actions === "do") return doEnv(common, chosen, perform);
+  if (actions === "computer-use") return computerEnv(common, chosen, tell);
   return defineEnv({
     ...common,
     system:
@@ -184,6 +187,43 @@ function doEnv(common: Common, { view }: BrowserEnvOptions, perform: Perform): E
   });
 }
 
+/** Actions are JSON; whatever else is said is the answer, and ends the episode. */
+function computerEnv(
+  common: Common,
+  { pages }: BrowserEnvOptions,
+  tell: (state: BrowserEnvState, view: PageView) => string,
+): Env<BrowserEnvTask, BrowserEnvState> {
+  if (pages !== "chromium") {
+    throw new LudusError("bad-option", {
+      got: 'actions "computer-use"',
+      expected: 'them with pages "chromium", which have places',
+    });
+  }
+  return defineEnv<BrowserEnvTask, BrowserEnvState>({
+    ...common,
+    system: `You use a screen of 1280 by 720 pixels. Each turn, answer with one action as JSON, or with the answer in words. Actions: ${describeActions("computer-use")}.`,
+    async act({ state, answer }) {
+      const action = readAction(answer, "tags", "computer-use");
+      if (action === undefined) return { done: true };
+      try {
+        return { say: tell(state, await state.page.point!(action)) };
+      } catch (error) {
+        if (error instanceof ToolError) return { say: error.message, info: { isValid: false } };
+        throw error;
+      }
+    },
+    expert({ task, state }) {
+      const wanted = nextAction(task, state);
+      if ("answer" in wanted) return wanted.answer;
+      const action = byCoordinates(wanted, state.view.snapshot, screenHeight);
+      return action && writeAction(action, "tags", "computer-use");
+    },
+    format: thinkAnswer(),
+  });
+}
+
+const screenHeight = 720;
+
 function chosenKinds(kinds: readonly TaskKind[], split: string): readonly TaskKind[] {
   const fitting = kinds.filter(({ isHeldOut = false }) => isHeldOut === (split === "new-kinds"));
   if (fitting.length > 0) return fitting;
@@ -209,9 +249,10 @@ function prepare({ world, draw, kind }: BrowserEnvTask): SiteBackend {
   return backend;
 }
 
-function sourceOf({ pages, chromium, actionMs }: BrowserEnvOptions): PageSource {
+function sourceOf({ pages, chromium, actionMs, actions }: BrowserEnvOptions): PageSource {
   if (pages === "dom") return domPages;
-  if (pages === "chromium") return chromiumPages(chromium, { actionMs, maxSnapshotChars: 1 << 18 });
+  if (pages === "chromium")
+    return chromiumPages(chromium, { actionMs, maxSnapshotChars: 1 << 18, boxes: actions === "computer-use" });
   return mcpPages(pages.mcp);
 }
 

@@ -1,6 +1,8 @@
 import type { BrowserContext, Locator, Page, Request } from "playwright-core";
 import { LudusError } from "../../errors.ts";
 import { ToolError } from "../../tool/tool.ts";
+import type { ScreenAction } from "../environments/screen-actions.ts";
+import { performOn } from "./computer-actions.ts";
 import { addressOf } from "./dom-page.ts";
 import { missingRef, type PageAction, type PageDriver, type PageView } from "./page-driver.ts";
 
@@ -9,6 +11,8 @@ export interface ChromiumPageOptions {
   readonly actionMs: number;
   /** Characters of a snapshot that are read at most. */
   readonly maxSnapshotChars: number;
+  /** Whether snapshots have the boxes of elements. */
+  readonly boxes?: boolean;
 }
 
 /** A page in Chromium, with what could reach beyond its episode turned off. */
@@ -18,6 +22,7 @@ export class ChromiumPage implements PageDriver {
   readonly #options: ChromiumPageOptions;
   readonly #loading = new Set<Request>();
   #failure: string | undefined;
+  #cursor: readonly [number, number] = [0, 0];
 
   private constructor(context: BrowserContext, page: Page, options: ChromiumPageOptions) {
     this.#context = context;
@@ -67,6 +72,22 @@ export class ChromiumPage implements PageDriver {
     }
   }
 
+  async point(action: ScreenAction): Promise<PageView> {
+    this.#check();
+    const page = this.#page;
+    const hands = {
+      mouse: page.mouse,
+      keyboard: page.keyboard,
+      waitForTimeout: (ms: number) => page.waitForTimeout(ms),
+    };
+    this.#cursor = await within(
+      this.#options.actionMs,
+      performOn(hands, action, this.#cursor).catch(told(action.name)),
+    );
+    await this.#settle();
+    return this.#view();
+  }
+
   #check(): void {
     if (this.#failure === undefined) return;
     throw new LudusError("page-lost", { got: this.#failure, expected: "a page until the end of the episode" });
@@ -74,7 +95,10 @@ export class ChromiumPage implements PageDriver {
 
   async #view(): Promise<PageView> {
     const { actionMs, maxSnapshotChars } = this.#options;
-    const snapshot = await within(actionMs, this.#page.ariaSnapshot({ mode: "ai", timeout: actionMs }));
+    const snapshot = await within(
+      actionMs,
+      this.#page.ariaSnapshot({ mode: "ai", timeout: actionMs, boxes: this.#options.boxes ?? false }),
+    );
     const title = await within(actionMs, this.#page.title());
     return { url: this.#page.url(), title, snapshot: snapshot.slice(0, maxSnapshotChars) };
   }

@@ -1,3 +1,5 @@
+import type { ScreenAction } from "../environments/screen-actions.ts";
+
 /** What an agent does to a page, with the names and arguments of `@playwright/mcp`. */
 export type PageAction =
   | { readonly tool: "browser_navigate"; readonly url: string }
@@ -20,6 +22,8 @@ export type PageAction =
  */
 export interface PageDriver {
   act(action: PageAction, signal: AbortSignal): Promise<PageView> | PageView;
+  /** An action by coordinates, where there are any. */
+  point?(action: ScreenAction): Promise<PageView>;
   /** What an expression is in the page, where scripts run. */
   evaluate?(expression: string): Promise<unknown>;
   /** Pixels of the page as they are now, where there are any. */
