@@ -1,18 +1,24 @@
 import { constants, rmSync } from "node:fs";
-import { chmod, cp, type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
-import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path";
+import { chmod, cp, type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
+import { isAbsolute, join, normalize, sep } from "node:path";
+import { defined } from "../../defined.ts";
 import { errorText, LudusError } from "../../errors.ts";
 import { maxReadBytes } from "./limits.ts";
+import { LinkRefused, type Place, walkFolder } from "./walk-folder.ts";
 
-/**
- * Paths of a box, in a folder of this machine. They are resolved before they are opened, so code that swaps a folder for a
- * link at the right moment gets around the check; at level `process` it could have read the file by itself.
- */
+/** Paths of a box, in a folder of this machine. No link leads out of it, not even one that code swaps in at the right moment. */
 export interface BoxFiles {
-  /** Where a folder of the box lies on this machine. */
+  /** Where a folder of the box lies, below `inside`. */
   folder(path: string): Promise<string>;
   read(path: string): Promise<Uint8Array>;
   write(path: string, content: string | Uint8Array): Promise<void>;
+}
+
+export interface BoxFilesOptions {
+  /** The folder as commands of the box see it, where that is another path: absolute links are read with it. */
+  readonly inside?: string;
+  /** Who owns what is written; this program's user otherwise. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
 // without waiting for a writer where the file is a pipe
@@ -20,44 +26,48 @@ const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const writing = constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** `root` is a real path. */
-export function boxFiles(root: string): BoxFiles {
-  /** The real path of the deepest part that exists, which must be inside, and then the rest. */
-  const resolve = async (path: string): Promise<string> => {
-    const inside = join(root, checkPath(path));
-    let existing = inside;
-    while (!(await exists(existing)) && existing !== root) existing = dirname(existing);
-    const real = await realpath(existing).catch(() => {
-      throw refused(path, "a link that leads nowhere");
+export function boxFiles(root: string, { inside = root, owner }: BoxFilesOptions = {}): BoxFiles {
+  const own = async (file: FileHandle) => {
+    if (owner !== undefined) await file.chown(owner.uid, owner.gid);
+  };
+  const find = <Value>(path: string, make: boolean, use: (place: Place) => Promise<Value>) => {
+    const made = make ? own : undefined;
+    return walkFolder(root, checkPath(path), { inside, ...defined({ made }) }, use).catch((error: unknown) => {
+      throw toRefusal(error, path);
     });
-    if (real !== root && !real.startsWith(root + sep)) throw refused(path, "a link that leads out of the box");
-    return join(real, relative(existing, inside));
   };
   return {
-    folder: resolve,
-    async read(path) {
-      const file = await openFile(await resolve(path), reading, path);
+    folder: async (path) => {
       try {
-        const { size } = await regular(file, path);
-        if (size > maxReadBytes) throw tooLarge(path, size);
-        return await readAll(file, path);
-      } finally {
-        await file.close();
+        return join(inside, ...(await find(path, false, async ({ names, name }) => [...names, name])));
+      } catch (error) {
+        if (isMissing(error)) return join(inside, normalize(path)); // whoever uses it finds out
+        throw error;
       }
     },
-    async write(path, content) {
-      const target = await resolve(path);
-      await mkdir(dirname(target), { recursive: true }).catch((error: unknown) => {
-        throw refused(path, errorText(error));
-      });
-      const file = await openFile(target, writing, path);
-      try {
-        await regular(file, path);
-        await file.truncate();
-        await file.writeFile(content);
-      } finally {
-        await file.close();
-      }
-    },
+    read: (path) =>
+      find(path, false, async ({ at }) => {
+        const file = await open(at, reading);
+        try {
+          const { size } = await regular(file, path);
+          if (size > maxReadBytes) throw tooLarge(path, size);
+          return await readAll(file, path);
+        } finally {
+          await file.close();
+        }
+      }),
+    write: (path, content) =>
+      find(path, true, async ({ at }) => {
+        const file = await open(at, writing, 0o644);
+        try {
+          await regular(file, path);
+          await file.truncate();
+          await file.writeFile(content);
+          await own(file);
+        } finally {
+          await file.close();
+        }
+      }),
   };
 }
 
@@ -69,24 +79,18 @@ function checkPath(path: string): string {
   return inside;
 }
 
-const exists = (path: string) =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
+const isMissing = (error: unknown) => error instanceof LudusError && error.code === "box-file-missing";
 
-async function openFile(target: string, flags: number, path: string): Promise<FileHandle> {
-  try {
-    return await open(target, flags);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT") {
-      throw new LudusError("box-file-missing", { got: JSON.stringify(path), expected: "a file of the box" });
-    }
-    // the disk is full, or may not be written to: not a matter of the path
-    if (code === "ENOSPC" || code === "EROFS" || code === "EDQUOT" || code === "EMFILE") throw error;
-    throw refused(path, errorText(error));
+function toRefusal(error: unknown, path: string): unknown {
+  if (error instanceof LudusError) return error;
+  if (error instanceof LinkRefused) return refused(path, error.message);
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") {
+    return new LudusError("box-file-missing", { got: JSON.stringify(path), expected: "a file of the box" });
   }
+  // the disk is full, or may not be written to: not a matter of the path
+  if (code === "ENOSPC" || code === "EROFS" || code === "EDQUOT" || code === "EMFILE") return error;
+  return refused(path, errorText(error));
 }
 
 async function regular(file: FileHandle, path: string): Promise<{ readonly size: number }> {

@@ -8,7 +8,7 @@ import { requireLevel } from "./require-level.ts";
 import { defaultProcessEnv, type ProcessRequest } from "./run-process.ts";
 import type { Box, BoxSpec, Ended, ExecOptions, Image, Sandbox } from "./sandbox.ts";
 
-/** A command of a box, with paths of this machine. */
+/** A command of a box, with paths as it sees them. */
 export interface FolderCommand extends ProcessRequest {
   /** The box's files; `cwd` is this folder or one below it. */
   readonly root: string;
@@ -16,37 +16,76 @@ export interface FolderCommand extends ProcessRequest {
   readonly temporary: string;
 }
 
+/** Runs one command; it and its children are gone when this resolves. */
+type RunCommand = (command: FolderCommand, signal: AbortSignal) => Promise<Ended>;
+
 /** What differs between sandboxes whose boxes are folders of this machine. */
-export interface FolderBoxHost extends Pick<Sandbox, "name" | "level"> {
+export type FolderBoxHost = Pick<Sandbox, "name" | "level"> & {
   /** Where the folders of boxes and images are made. */
   readonly folder: string;
-  /** Runs one command; it and its children are gone when this resolves. `runProcess`, after a wrapper has been put before it. */
-  run(command: FolderCommand, signal: AbortSignal): Promise<Ended>;
+} & (
+    | {
+        /** `runProcess`, after a wrapper has been put before the command. */
+        readonly run: RunCommand;
+      }
+    | {
+        /** For files in a file system of the box's own. `home` is an empty folder, `image` one to begin with, which must not change. */
+        readonly mount: (home: string, image: string | undefined) => Promise<BoxMount>;
+      }
+  );
+
+/** The files of a box, and commands that see them. */
+export interface BoxMount {
+  /** Where this program reaches the files. */
+  readonly files: string;
+  /** Where commands do, and where their temporary files are. */
+  readonly root: string;
+  readonly temporary: string;
+  readonly owner?: { readonly uid: number; readonly gid: number };
+  readonly run: RunCommand;
+  /** Copies all files to a folder that does not exist. */
+  copyTo(folder: string): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Opens a box whose files are a folder of this machine. Everything that a `Sandbox` owes, save for running commands, is done here. */
 export async function openFolderBox(host: FolderBoxHost, spec: BoxSpec = {}, signal?: AbortSignal): Promise<Box> {
   requireLevel(host, spec.atLeast);
   commandLimits(spec.limits);
-  const source = imageFolder(host.name, spec.image);
+  const image = imageOf(host.name, spec.image);
   signal?.throwIfAborted();
-  const home = await makeFolder(host.folder, "ludus-box-");
+  const release = image?.hold() ?? (async () => {});
+  const cleanUp: (() => Promise<void>)[] = [release];
+  const close = async () => {
+    for (const step of cleanUp.reverse()) await step();
+  };
   try {
-    if (source === undefined) await mkdir(join(home.path, "files"));
-    else await copyFolder(source, join(home.path, "files"));
-    await mkdir(join(home.path, "tmp"));
-    const files = boxFiles(join(home.path, "files"));
+    const home = await makeFolder(host.folder, "ludus-box-");
+    cleanUp.push(home.remove);
+    const mount = await ("mount" in host ? host.mount : plainMount(host.run))(home.path, image?.files);
+    cleanUp.push(() => mount.close());
+    const files = boxFiles(mount.files, { inside: mount.root, ...defined({ owner: mount.owner }) });
     for (const [path, content] of Object.entries(spec.files ?? {})) await files.write(path, content);
     signal?.throwIfAborted();
-    return new FolderBox(host, home, files, spec);
+    return new FolderBox(host, { ...mount, close }, files, spec);
   } catch (error) {
-    await home.remove();
+    await close();
     throw error;
   }
 }
 
+function plainMount(run: RunCommand): (home: string, image: string | undefined) => Promise<BoxMount> {
+  return async (home, image) => {
+    const [files, temporary] = [join(home, "files"), join(home, "tmp")];
+    if (image === undefined) await mkdir(files);
+    else await copyFolder(image, files);
+    await mkdir(temporary);
+    return { files, root: files, temporary, run, copyTo: (folder) => copyFolder(files, folder), close: async () => {} };
+  };
+}
+
 class FolderBox implements Box {
-  readonly #home: TemporaryFolder;
+  readonly #mount: BoxMount;
   readonly #files: BoxFiles;
   readonly #spec: BoxSpec;
   readonly #host: FolderBoxHost;
@@ -54,9 +93,9 @@ class FolderBox implements Box {
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
-  constructor(host: FolderBoxHost, home: TemporaryFolder, files: BoxFiles, spec: BoxSpec) {
+  constructor(host: FolderBoxHost, mount: BoxMount, files: BoxFiles, spec: BoxSpec) {
     this.#host = host;
-    this.#home = home;
+    this.#mount = mount;
     this.#files = files;
     this.#spec = spec;
   }
@@ -73,7 +112,7 @@ class FolderBox implements Box {
   }
 
   async #exec(command: string, { args, input, cwd = ".", env, limits, signal }: ExecOptions): Promise<Ended> {
-    const [root, temporary] = [join(this.#home.path, "files"), join(this.#home.path, "tmp")];
+    const { root, temporary } = this.#mount;
     const request: FolderCommand = {
       root,
       temporary,
@@ -90,7 +129,7 @@ class FolderBox implements Box {
     for (const each of signals) each.addEventListener("abort", onAbort, { once: true });
     if (signals.some((each) => each.aborted)) stop.abort();
     try {
-      return await this.#host.run(request, stop.signal);
+      return await this.#mount.run(request, stop.signal);
     } finally {
       for (const each of signals) each.removeEventListener("abort", onAbort);
     }
@@ -117,7 +156,7 @@ class FolderBox implements Box {
     }
     const image = await makeFolder(this.#host.folder, "ludus-image-");
     try {
-      await copyFolder(join(this.#home.path, "files"), join(image.path, "files"));
+      await this.#mount.copyTo(join(image.path, "files"));
     } catch (error) {
       await image.remove();
       throw error;
@@ -133,7 +172,7 @@ class FolderBox implements Box {
   async #close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running);
-    await this.#home.remove();
+    await this.#mount.close();
   }
 
   #checkOpen(): void {
@@ -147,6 +186,8 @@ class FolderImage implements Image {
   readonly id: string;
   readonly #folder: TemporaryFolder;
   #isRemoved = false;
+  /** Boxes that lie over it: its files stay until they are closed. */
+  #held = 0;
 
   constructor(sandbox: string, folder: TemporaryFolder) {
     this.sandbox = sandbox;
@@ -155,19 +196,35 @@ class FolderImage implements Image {
   }
 
   get files(): string {
-    if (!this.#isRemoved) return join(this.#folder.path, "files");
+    return join(this.#folder.path, "files");
+  }
+
+  checkThere(): void {
+    if (!this.#isRemoved) return;
     throw new LudusError("image-removed", { got: `image ${this.id}`, expected: "one that was not removed" });
+  }
+
+  /** Returns what lets go of it. */
+  hold(): () => Promise<void> {
+    this.#held += 1;
+    return async () => {
+      this.#held -= 1;
+      if (this.#isRemoved && this.#held === 0) await this.#folder.remove();
+    };
   }
 
   async remove(): Promise<void> {
     this.#isRemoved = true;
-    await this.#folder.remove();
+    if (this.#held === 0) await this.#folder.remove();
   }
 }
 
-function imageFolder(name: string, image: Image | undefined): string | undefined {
+function imageOf(name: string, image: Image | undefined): FolderImage | undefined {
   if (image === undefined) return undefined;
-  if (image instanceof FolderImage && image.sandbox === name) return image.files;
+  if (image instanceof FolderImage && image.sandbox === name) {
+    image.checkThere();
+    return image;
+  }
   throw new LudusError("image-of-another-sandbox", {
     got: `image ${image.id} of sandbox "${image.sandbox}"`,
     expected: `an image that sandbox "${name}" made in this program`,

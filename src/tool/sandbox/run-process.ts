@@ -46,10 +46,12 @@ export async function runProcess(request: ProcessRequest, signal?: AbortSignal):
   return { ...(await withinLimits(group, limits, signal)), notApplied };
 }
 
-async function withinLimits(
+/** Waits for the group's end, or brings it about at a limit. `measure` gives the megabytes that are in use. */
+export async function withinLimits(
   group: ProcessGroup,
   { timeoutMs, outputBytes, memoryMb }: CommandLimits,
   signal: AbortSignal | undefined,
+  measure: (pid: number) => number = treeMb,
 ): Promise<End & { stdout: string; stderr: string }> {
   let stopped: End | undefined;
   const stop = (end: End) => {
@@ -74,7 +76,7 @@ async function withinLimits(
   const unwatch =
     memoryMb === undefined || pid === undefined
       ? () => {}
-      : watchMemory(pid, memoryMb, () => stop({ kind: "out-of-memory", limitMb: memoryMb }), treeMb);
+      : watchMemory(pid, memoryMb, () => stop({ kind: "out-of-memory", limitMb: memoryMb }), measure);
   signal?.addEventListener("abort", cancel, { once: true });
   try {
     const end = await group.ended;

@@ -1,0 +1,106 @@
+import type { Writable } from "node:stream";
+import { type MemoryGroup, memoryGroup } from "./cgroup.ts";
+import { insideUser, systemView } from "./bubblewrap-mount.ts";
+import type { CommandLimits } from "./limits.ts";
+import { type ProcessGroup, spawnGroup } from "./process-group.ts";
+import { seccompArchitecture, seccompFilter } from "./seccomp-filter.ts";
+
+export interface WrappedCommand {
+  /** A path inside. */
+  readonly file: string;
+  readonly args: readonly string[];
+  /** A folder inside. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** What to run `bwrap` with: in a mount namespace, as another user. */
+  readonly enter: readonly string[];
+  /** Further arguments of `bwrap`: what can be seen beside the system. */
+  readonly view: readonly string[];
+  readonly limits: Partial<CommandLimits>;
+  /** How many pipes it gets, from descriptor 0 on; 3 otherwise. */
+  readonly pipes?: number;
+}
+
+export interface Wrapped {
+  readonly group: ProcessGroup;
+  /** For `watchMemory`. Undefined where processes have to be added up. */
+  readonly measure?: (pid: number) => number;
+  /** To be called when the group has ended. */
+  readonly release: () => void;
+}
+
+const devices = ["--dev", "/dev", "--size", `${16 << 20}`, "--tmpfs", "/dev/shm"];
+const sealed = ["--remount-ro", "/dev", "--remount-ro", "/"];
+const namespaces = ["--unshare-all", "--hostname", "box", "--die-with-parent", "--new-session"];
+const openFiles = 1_024;
+
+let filter: Uint8Array | undefined;
+
+/**
+ * Starts a command in `bwrap`. Its arguments go through a pipe: they name paths of this machine, and anyone can read a command line. It waits
+ * for that pipe, so that it is in its memory group before it does anything.
+ */
+export function startWrapped(command: WrappedCommand): Wrapped {
+  const { file, args, cwd, env, enter, view, limits, pipes = 3 } = command;
+  const [seccompFd, argsFd] = [pipes, pipes + 1];
+  const wrapping = [
+    ...namespaces,
+    ...insideUser,
+    ...["--cap-drop", "ALL", "--clearenv"],
+    ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...systemView(),
+    ...["--proc", "/proc"],
+    ...devices,
+    ...view,
+    ...sealed,
+    ...["--chdir", cwd, "--seccomp", `${seccompFd}`],
+  ];
+  const [first, ...rest] = [...enter, "bwrap", "--args", `${argsFd}`, "--", ...rlimits(limits), file, ...args];
+  for (const text of [...wrapping, ...rest]) if (text.includes("\0")) throw new TypeError("a zero byte in an argument");
+  const memory = limits.memoryMb === undefined ? undefined : memoryGroup(limits.memoryMb);
+  let group: ProcessGroup;
+  try {
+    group = spawnGroup(first!, rest, {
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+      cwd: "/",
+      stdio: Array.from({ length: pipes + 2 }, () => "pipe" as const),
+    });
+  } catch (error) {
+    memory?.remove();
+    throw error;
+  }
+  const isLimited = addTo(memory, group);
+  filter ??= seccompFilter(seccompArchitecture() ?? "x64");
+  (group.child.stdio[seccompFd] as Writable | undefined)?.end(filter);
+  (group.child.stdio[argsFd] as Writable | undefined)?.end(wrapping.map((text) => `${text}\0`).join(""));
+  return {
+    group,
+    release: () => memory?.remove(),
+    ...(isLimited && { measure: () => (memory?.isExceeded() ? Number.POSITIVE_INFINITY : 0) }),
+  };
+}
+
+function addTo(memory: MemoryGroup | undefined, group: ProcessGroup): boolean {
+  if (memory === undefined || group.child.pid === undefined) return false;
+  try {
+    memory.add(group.child.pid);
+    return true;
+  } catch {
+    return false; // it has ended already
+  }
+}
+
+const megabyte = 2 ** 20;
+
+/** Set inside, where processes of the box are counted alone. */
+function rlimits({ cpuSeconds, addressSpaceMb, fileMb, processes }: Partial<CommandLimits>): string[] {
+  const flag = (name: string, value: number | undefined) => (value === undefined ? [] : [`--${name}=${Math.ceil(value)}`]);
+  return [
+    ...["prlimit", "--core=0", `--nofile=${openFiles}`],
+    ...flag("cpu", cpuSeconds),
+    ...flag("as", addressSpaceMb && addressSpaceMb * megabyte),
+    ...flag("fsize", fileMb && fileMb * megabyte),
+    ...flag("nproc", processes),
+    "--",
+  ];
+}

@@ -1,0 +1,117 @@
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
+import { requireBubblewrap } from "./bubblewrap-available.ts";
+import { boxRoot, boxTemporary, type HeldMount, holdMount } from "./bubblewrap-mount.ts";
+import { startWrapped, type Wrapped } from "./bubblewrap-run.ts";
+import { findCommand } from "./find-command.ts";
+import { type BoxMount, type FolderCommand, openFolderBox } from "./folder-box.ts";
+import { type CommandLimits, checkLimits, commandLimits } from "./limits.ts";
+import { notStarted } from "./process-group.ts";
+import { withinLimits } from "./run-process.ts";
+import type { End, Ended, Sandbox } from "./sandbox.ts";
+
+export interface BubblewrapSandboxOptions {
+  /** Where folders of boxes and images are made; the system's folder for temporary files, otherwise. The files of boxes are in memory. */
+  folder?: string;
+  /** What the files of one box may take, temporary ones included; 256 otherwise. */
+  diskMb?: number;
+  /** Paths of this machine that commands may read, beside /usr. */
+  readable?: readonly string[];
+  /** Of each command, where neither box nor command say otherwise; 1024 MB and 256 processes, if left out. */
+  limits?: Partial<CommandLimits>;
+  /** The user that commands run as, where this program is root; one that owns nothing. */
+  uid?: number;
+}
+
+const knownBubblewrapSandboxOptions: KnownOptions<BubblewrapSandboxOptions> = {
+  folder: true,
+  diskMb: true,
+  readable: true,
+  limits: true,
+  uid: true,
+};
+
+export const defaultBubblewrapLimits: Readonly<Partial<CommandLimits>> = { memoryMb: 1_024, processes: 256 };
+export const defaultBoxUid = 64_987;
+
+/**
+ * Commands in namespaces of their own: no network, a system that can only be read, files in memory up to a size, a user without rights, and
+ * a filter of system calls. Needs Linux and `bwrap`; `open` says so where they are missing. The default wherever code of a model runs.
+ */
+export function bubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Sandbox {
+  refuseUnknownOptions("bubblewrapSandbox", options, knownBubblewrapSandboxOptions);
+  const { folder = tmpdir(), diskMb = 256, readable = [], limits, uid = defaultBoxUid } = options;
+  checkLimits({ diskMb, uid });
+  commandLimits(limits);
+  for (const path of readable) checkReadable(path);
+  const common = { ...defaultBubblewrapLimits, ...limits };
+  const [name, level] = ["bubblewrap", "namespace"] as const;
+  const mount = async (_home: string, image: string | undefined): Promise<BoxMount> => {
+    const held = await holdMount({ image, uid, diskMb, readable });
+    return {
+      ...held,
+      root: boxRoot,
+      temporary: boxTemporary,
+      run: (command, signal) =>
+        runInBox({ ...command, limits: { ...common, ...command.limits } }, held, signal),
+    };
+  };
+  return {
+    name,
+    level,
+    async open(spec, signal) {
+      signal?.throwIfAborted();
+      await requireBubblewrap();
+      return await openFolderBox({ name, level, folder, mount }, spec, signal);
+    },
+  };
+}
+
+async function runInBox(request: FolderCommand, held: HeldMount, signal: AbortSignal): Promise<Ended> {
+  const { command, args = [], input = "", cwd = boxRoot, env = {} } = request;
+  const limits = commandLimits(request.limits);
+  const failed = (end: End): Ended => ({ ...end, stdout: "", stderr: "", notApplied: [] });
+  const file = await findInBox(command, env.PATH ?? "", cwd, held);
+  if (signal.aborted) return failed({ kind: "cancelled" });
+  if (file === undefined) return failed({ kind: "not-started", name: "ENOENT", message: `${command} was not found` });
+  let wrapped: Wrapped;
+  try {
+    wrapped = startWrapped({ file, args, cwd, env, enter: held.enter, view: held.view, limits });
+  } catch (error) {
+    return failed(notStarted(error)); // such as a zero byte in an argument
+  }
+  const { group, measure, release } = wrapped;
+  group.child.stdin?.end(input);
+  try {
+    const ended = await withinLimits(group, limits, signal, measure);
+    const isExceeded = measure !== undefined && measure(0) > 0 && ended.kind === "exited";
+    const end: End = isExceeded ? { kind: "out-of-memory", limitMb: limits.memoryMb! } : ended;
+    return { ...end, stdout: ended.stdout, stderr: ended.stderr, notApplied: [] };
+  } finally {
+    release();
+  }
+}
+
+/** A path inside. What lies in the box is not looked at by links that lead out: running it fails by itself then. */
+async function findInBox(command: string, path: string, cwd: string, held: HeldMount): Promise<string | undefined> {
+  const candidates = command.includes("/")
+    ? [isAbsolute(command) ? command : resolve(cwd, command)]
+    : path.split(":").flatMap((folder) => (folder === "" ? [] : [join(folder, command)]));
+  for (const candidate of candidates) {
+    const inBox = candidate.startsWith(`${boxRoot}/`);
+    const outside = inBox ? join(held.files, candidate.slice(boxRoot.length)) : candidate;
+    if (await findCommand(outside, "", "/")) return candidate;
+  }
+  return undefined;
+}
+
+function checkReadable(path: string): void {
+  if (isAbsolute(path) && existsSync(path)) return;
+  throw new LudusError("path-not-readable", {
+    got: JSON.stringify(path),
+    expected: "absolute paths of this machine in `readable`",
+  });
+}
