@@ -136,6 +136,8 @@ export {
 export {
   type Box,
   type BoxSpec,
+  type BubblewrapSandboxOptions,
+  bubblewrapSandbox,
   type McpServer,
   type McpTools,
   mcpTools,

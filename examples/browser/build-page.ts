@@ -22,7 +22,7 @@ export async function buildPage(run: string, outDir: string): Promise<void> {
       alias: [
         { find: "node:util", replacement: standIn("util.ts") },
         { find: /.*\/stray-rejections\.ts$/, replacement: standIn("stray-rejections.ts") },
-        { find: /^node:.*|.*\/(run-isolated|process-sandbox)\.ts$/, replacement: standIn("nothing.ts") },
+        { find: /^node:.*|.*\/(run-isolated|default-sandbox)\.ts$/, replacement: standIn("nothing.ts") },
       ],
     },
   });

@@ -43,7 +43,7 @@ export interface EpisodeOptions {
   readonly signal: AbortSignal;
   readonly limits?: Limits;
   readonly format?: Env["format"];
-  /** Where `box()` of a tool's context opens; `processSandbox()` by default. */
+  /** Where `box()` of a tool's context opens; `bubblewrapSandbox()` by default. */
   readonly sandbox?: Sandbox;
   readonly training?: TrainingProgress;
   /** Tokens that a role has sampled so far; none where they are not counted. */

@@ -39,7 +39,7 @@ export interface RolloutOptions {
   /** Override the environment's. */
   limits?: Partial<Limits>;
   format?: CallFormat;
-  /** Where tools open the episode's box; `processSandbox()` by default. */
+  /** Where tools open the episode's box; `bubblewrapSandbox()` by default. */
   sandbox?: Sandbox;
   /** What of the past the policy still sees; everything by default. */
   context?: Context;

@@ -1,5 +1,6 @@
 import { createRng } from "../random.ts";
 import { EpisodeBox } from "./sandbox/episode-box.ts";
+import { processSandbox } from "./sandbox/process-sandbox.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface FakeContext<State> extends ToolContext<State> {
@@ -16,7 +17,7 @@ export function fakeContext<State>(
 ): FakeContext<State> {
   const rewards: number[] = [];
   const answers: (string | undefined)[] = [];
-  const episodeBox = new EpisodeBox();
+  const episodeBox = new EpisodeBox(processSandbox());
   return {
     state,
     signal,

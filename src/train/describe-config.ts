@@ -1,4 +1,4 @@
-import { processSandbox } from "../tool/sandbox/process-sandbox.ts";
+import { defaultSandbox } from "../tool/sandbox/default-sandbox.ts";
 import { sandboxInfo } from "../tool/sandbox/require-level.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
@@ -34,7 +34,7 @@ export function describeConfig<Data>(
       tasksPerStep: config.tasksPerStep ?? 16,
       seed: config.seed ?? 0,
       ...settings,
-      sandbox: sandboxInfo(config.sandbox ?? processSandbox()),
+      sandbox: sandboxInfo(config.sandbox ?? defaultSandbox()),
     }) as RunConfig),
   };
 }

@@ -289,7 +289,7 @@ describe("a resumed run", () => {
     expect(all[0]).toEqual({ type: "run-start", name: "letters", resumedAtStep: 1 });
     const reader = await runs.open("team/first");
     expect((await reader.series(metric.reward)).map(({ step }) => step)).toEqual([0, 1, 2]);
-    expect(await reader.config()).toMatchObject({ steps: 3, sandbox: { name: "process", level: "process" } });
+    expect(await reader.config()).toMatchObject({ steps: 3, sandbox: { name: "bubblewrap", level: "namespace" } });
     await reader.close();
   });
 

@@ -42,7 +42,7 @@ export interface TrainConfig<Data = unknown> {
   groupReward?: GroupReward<Data>;
   /** Limits, format and context of rollouts, where the environment's own are not meant. */
   rollout?: RolloutSettings;
-  /** Where code that tools run is executed; `processSandbox()` by default. Its name and level are stored with the run. */
+  /** Where code that tools run is executed; `bubblewrapSandbox()` by default. Its name and level are stored with the run. */
   sandbox?: Sandbox;
   /** Attempts under way at once, in training and evaluation together; 2048 by default. */
   concurrency?: number;

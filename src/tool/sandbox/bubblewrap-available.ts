@@ -14,7 +14,7 @@ let tried: Promise<string | undefined> | undefined;
 
 /** Why no box can be made with bubblewrap here, or undefined where one can. It is tried once. */
 export async function whyNoBubblewrap(): Promise<string | undefined> {
-  tried ??= tryBubblewrap();
+  tried ??= whyNotWith(systemPath);
   return await tried;
 }
 
@@ -31,11 +31,13 @@ export async function requireBubblewrap(): Promise<void> {
   });
 }
 
-async function tryBubblewrap(): Promise<string | undefined> {
+/** The same, tried anew, with programs from these folders. */
+export async function whyNotWith(path: string): Promise<string | undefined> {
   if (process.platform !== "linux") return `${process.platform}, where there is no bubblewrap`;
-  if (seccompArchitecture() === undefined) return `processor ${process.arch}, for which there is no filter of system calls`;
+  if (seccompArchitecture() === undefined)
+    return `processor ${process.arch}, for which there is no filter of system calls`;
   for (const [program, packageName] of Object.entries(programs)) {
-    if (await findCommand(program, systemPath, "/")) continue;
+    if (await findCommand(program, path, "/")) continue;
     return `no program \`${program}\` (package ${packageName})`;
   }
   const { group, release } = startWrapped({

@@ -19,8 +19,8 @@ export interface MountSettings {
   /** Who runs commands, where this program is root. */
   readonly uid: number;
   readonly diskMb: number;
-  /** Paths of this machine that commands may read, where they are. */
-  readonly readable: readonly string[];
+  /** Paths of this machine that commands may read, by the path at which they see them. */
+  readonly readable: Readonly<Record<string, string>>;
 }
 
 /** A mount namespace with a file system of limited size, held by a small shell that never runs anything of the box. */
@@ -59,6 +59,8 @@ done
 echo held
 read -r _ || true`;
 
+const startMs = 30_000;
+
 /** A file of 4 KiB for each inode would fill the disk; small ones are common. */
 const inodesPerMb = 256;
 
@@ -67,11 +69,12 @@ export const isRoot = (): boolean => process.getuid?.() === 0;
 export async function holdMount({ image, uid, diskMb, readable }: MountSettings): Promise<HeldMount> {
   const user = isRoot() ? [] : ["--user", "--map-root-user"];
   const userxattr = isRoot() ? "" : ",userxattr";
-  const at = mountPoint([...readable, ...(image === undefined ? [] : [image])]);
+  const shown = Object.values(readable);
+  const at = mountPoint([...shown, ...(image === undefined ? [] : [image])]);
   const script = ["/bin/sh", "-c", holdScript, "ludus-box", at, `${diskMb}`, `${diskMb * inodesPerMb}`];
   const group = spawnGroup(
     "unshare",
-    [...user, "--mount", "--propagation", "private", "--", ...script, image ?? "", userxattr, ...readable],
+    [...user, "--mount", "--propagation", "private", "--", ...script, image ?? "", userxattr, ...shown],
     { env: tools, cwd: "/", stdio: "pipe" },
   );
   await whenHeld(group);
@@ -94,7 +97,7 @@ export async function holdMount({ image, uid, diskMb, readable }: MountSettings)
   return {
     files,
     enter: [...enter, ...dropTo(uid)],
-    view: viewOf(at, readable),
+    view: viewOf(at, Object.keys(readable)),
     copyTo: (folder) => copyTree(enter, `${at}/files`, folder),
     close,
     ...(isRoot() && { owner: { uid, gid: uid } }),
@@ -121,10 +124,12 @@ export function dropTo(uid: number): readonly string[] {
 async function whenHeld(group: ProcessGroup): Promise<void> {
   const { stdout, stderr } = group.child;
   const said = stderr === null ? Promise.resolve("") : text(stderr).catch(() => "");
+  const timer = setTimeout(() => group.kill(), startMs); // it also keeps this program waiting
   const isHeld = await new Promise<boolean>((resolve) => {
     stdout?.once("data", () => resolve(true));
     void group.ended.then(() => resolve(false));
   });
+  clearTimeout(timer);
   if (isHeld) return;
   const end = await group.ended;
   throw new LudusError("box-not-opened", {
@@ -140,14 +145,17 @@ async function copyTree(enter: readonly string[], from: string, to: string): Pro
   const limits = { timeoutMs: 120_000 };
   const ended = await runProcess({ command: command!, args, env: tools, cwd: "/", limits });
   if (ended.kind === "exited" && ended.code === 0) return;
-  throw new LudusError("box-not-copied", { got: ended.stderr.slice(0, 500) || ended.kind, expected: "a copy of its files" });
+  throw new LudusError("box-not-copied", {
+    got: ended.stderr.slice(0, 500) || ended.kind,
+    expected: "a copy of its files",
+  });
 }
 
-function viewOf(at: string, readable: readonly string[]): string[] {
+function viewOf(at: string, shownAt: readonly string[]): string[] {
   return [
     ...["--bind", `${at}/files`, boxRoot, "--bind", `${at}/tmp`, boxTemporary],
     ...["passwd", "group", "hosts"].flatMap((name) => ["--ro-bind", `${at}/etc/${name}`, `/etc/${name}`]),
-    ...readable.flatMap((path, index) => ["--ro-bind", `${at}/r${index}`, path]),
+    ...shownAt.flatMap((path, index) => ["--ro-bind", `${at}/r${index}`, path]),
   ];
 }
 

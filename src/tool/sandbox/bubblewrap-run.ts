@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
-import { type MemoryGroup, memoryGroup } from "./cgroup.ts";
 import { insideUser, systemView } from "./bubblewrap-mount.ts";
+import { type MemoryGroup, memoryGroup } from "./cgroup.ts";
+import { inheritedDescriptors } from "./inherited-descriptors.ts";
 import type { CommandLimits } from "./limits.ts";
 import { type ProcessGroup, spawnGroup } from "./process-group.ts";
 import { seccompArchitecture, seccompFilter } from "./seccomp-filter.ts";
@@ -63,7 +64,7 @@ export function startWrapped(command: WrappedCommand): Wrapped {
     group = spawnGroup(first!, rest, {
       env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
       cwd: "/",
-      stdio: Array.from({ length: pipes + 2 }, () => "pipe" as const),
+      stdio: [...Array.from({ length: pipes + 2 }, () => "pipe" as const), ...covers(pipes + 2)],
     });
   } catch (error) {
     memory?.remove();
@@ -80,6 +81,12 @@ export function startWrapped(command: WrappedCommand): Wrapped {
   };
 }
 
+/** /dev/null over every descriptor that would be passed on; Node opens all numbers in between as well. */
+function covers(first: number): "ignore"[] {
+  const last = Math.max(first - 1, ...inheritedDescriptors());
+  return Array.from({ length: last - first + 1 }, () => "ignore" as const);
+}
+
 function addTo(memory: MemoryGroup | undefined, group: ProcessGroup): boolean {
   if (memory === undefined || group.child.pid === undefined) return false;
   try {
@@ -94,7 +101,8 @@ const megabyte = 2 ** 20;
 
 /** Set inside, where processes of the box are counted alone. */
 function rlimits({ cpuSeconds, addressSpaceMb, fileMb, processes }: Partial<CommandLimits>): string[] {
-  const flag = (name: string, value: number | undefined) => (value === undefined ? [] : [`--${name}=${Math.ceil(value)}`]);
+  const flag = (name: string, value: number | undefined) =>
+    value === undefined ? [] : [`--${name}=${Math.ceil(value)}`];
   return [
     ...["prlimit", "--core=0", `--nofile=${openFiles}`],
     ...flag("cpu", cpuSeconds),

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, normalize, resolve } from "node:path";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { requireBubblewrap } from "./bubblewrap-available.ts";
@@ -18,8 +18,8 @@ export interface BubblewrapSandboxOptions {
   folder?: string;
   /** What the files of one box may take, temporary ones included; 256 otherwise. */
   diskMb?: number;
-  /** Paths of this machine that commands may read, beside /usr. */
-  readable?: readonly string[];
+  /** What commands may read beside /usr: paths of this machine, by the path at which they see them, such as `{ "/opt/data": "/home/me/data" }`. */
+  readable?: Readonly<Record<string, string>>;
   /** Of each command, where neither box nor command say otherwise; 1024 MB and 256 processes, if left out. */
   limits?: Partial<CommandLimits>;
   /** The user that commands run as, where this program is root; one that owns nothing. */
@@ -43,10 +43,10 @@ export const defaultBoxUid = 64_987;
  */
 export function bubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Sandbox {
   refuseUnknownOptions("bubblewrapSandbox", options, knownBubblewrapSandboxOptions);
-  const { folder = tmpdir(), diskMb = 256, readable = [], limits, uid = defaultBoxUid } = options;
+  const { folder = tmpdir(), diskMb = 256, readable = {}, limits, uid = defaultBoxUid } = options;
   checkLimits({ diskMb, uid });
   commandLimits(limits);
-  for (const path of readable) checkReadable(path);
+  for (const [inside, path] of Object.entries(readable)) checkReadable(inside, path);
   const common = { ...defaultBubblewrapLimits, ...limits };
   const [name, level] = ["bubblewrap", "namespace"] as const;
   const mount = async (_home: string, image: string | undefined): Promise<BoxMount> => {
@@ -55,8 +55,7 @@ export function bubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Sandb
       ...held,
       root: boxRoot,
       temporary: boxTemporary,
-      run: (command, signal) =>
-        runInBox({ ...command, limits: { ...common, ...command.limits } }, held, signal),
+      run: (command, signal) => runInBox({ ...command, limits: { ...common, ...command.limits } }, held, signal),
     };
   };
   return {
@@ -108,10 +107,14 @@ async function findInBox(command: string, path: string, cwd: string, held: HeldM
   return undefined;
 }
 
-function checkReadable(path: string): void {
-  if (isAbsolute(path) && existsSync(path)) return;
+/** What a box can change must not hold a mount: a link put there would lead it elsewhere. */
+const taken = [boxRoot, boxTemporary, "/proc", "/dev", "/usr", "/etc"];
+
+function checkReadable(inside: string, path: string): void {
+  const isTaken = taken.some((folder) => inside === folder || inside.startsWith(`${folder}/`));
+  if (isAbsolute(path) && existsSync(path) && isAbsolute(inside) && normalize(inside) === inside && !isTaken) return;
   throw new LudusError("path-not-readable", {
-    got: JSON.stringify(path),
-    expected: "absolute paths of this machine in `readable`",
+    got: `${JSON.stringify(path)} at ${JSON.stringify(inside)}`,
+    expected: `an absolute path of this machine, and one in the box outside of ${taken.join(", ")}`,
   });
 }

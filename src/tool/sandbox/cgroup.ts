@@ -46,12 +46,12 @@ function tryLayout(layout: Layout): boolean {
 function makeGroup({ parent, limits, events }: Layout, megabytes: number): MemoryGroup | undefined {
   made += 1;
   const folder = join(parent, `ludus-${process.pid}-${made}`);
-  const remove = () => {
+  const remove = (tries = 40) => {
     try {
       rmdirSync(folder);
     } catch {
-      // its processes are on their way out; whatever is left is empty
-      setTimeout(remove, 50).unref();
+      // its processes are on their way out; this program waits for them, for two seconds at most
+      if (tries > 0) setTimeout(() => remove(tries - 1), 50);
     }
   };
   try {
@@ -70,6 +70,6 @@ function makeGroup({ parent, limits, events }: Layout, megabytes: number): Memor
   return {
     add: (pid) => writeFileSync(join(folder, "cgroup.procs"), `${pid}`),
     isExceeded: () => Number(/^oom_kill (\d+)/m.exec(readFileSync(join(folder, events), "utf8"))?.[1] ?? 0) > 0,
-    remove,
+    remove: () => remove(),
   };
 }

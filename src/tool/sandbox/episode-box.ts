@@ -1,5 +1,5 @@
 import { errorText, LudusError } from "../../errors.ts";
-import { processSandbox } from "./process-sandbox.ts";
+import { defaultSandbox } from "./default-sandbox.ts";
 import type { Box, BoxSpec, Sandbox } from "./sandbox.ts";
 
 /**
@@ -11,7 +11,7 @@ export class EpisodeBox {
   readonly #closing = new AbortController();
   #opening: Promise<Box> | undefined;
 
-  /** In `processSandbox()` where none is given. */
+  /** In `bubblewrapSandbox()` where none is given. */
   constructor(sandbox?: Sandbox) {
     this.#sandbox = sandbox;
   }
@@ -31,7 +31,7 @@ export class EpisodeBox {
   }
 
   async #open(spec: BoxSpec): Promise<Box> {
-    const sandbox = this.#sandbox ?? processSandbox();
+    const sandbox = this.#sandbox ?? defaultSandbox();
     try {
       return await sandbox.open(spec, this.#closing.signal);
     } catch (cause) {

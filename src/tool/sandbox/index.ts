@@ -1,8 +1,12 @@
+export { requireBubblewrap, whyNoBubblewrap } from "./bubblewrap-available.ts";
+export { type BubblewrapSandboxOptions, bubblewrapSandbox, defaultBubblewrapLimits } from "./bubblewrap-sandbox.ts";
+export { defaultSandbox } from "./default-sandbox.ts";
 export { describeEnd } from "./describe-end.ts";
 export { EpisodeBox } from "./episode-box.ts";
 export type { ErrorData } from "./error-data.ts";
-export { type FolderBoxHost, type FolderCommand, openFolderBox } from "./folder-box.ts";
+export { type BoxMount, type FolderBoxHost, type FolderCommand, openFolderBox } from "./folder-box.ts";
 export type { IsolatedContext } from "./isolate.ts";
+export type { TestLevel } from "./javascript-session.ts";
 export {
   type JavaScriptTest,
   type JavaScriptTestReport,
@@ -21,6 +25,15 @@ export {
   maxReadBytes,
 } from "./limits.ts";
 export { type ProcessSandboxOptions, processSandbox } from "./process-sandbox.ts";
+export {
+  defaultPythonTestLimits,
+  type PythonTest,
+  type PythonTestLimits,
+  type PythonTestReport,
+  type PythonTestResult,
+  type PythonTestsOptions,
+  runPythonTests,
+} from "./python-tests.ts";
 export { isAtLeast, requireLevel, type SandboxInfo, sandboxInfo } from "./require-level.ts";
 export { type IsolatedOptions, type IsolatedRunner, type IsolatedStats, isolated } from "./run-isolated.ts";
 export { defaultProcessEnv, type ProcessRequest, runProcess } from "./run-process.ts";

@@ -1,12 +1,17 @@
 import { randomUUID } from "node:crypto";
+import { basename, dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { requireBubblewrap } from "./bubblewrap-available.ts";
+import { type HeldMount, holdMount } from "./bubblewrap-mount.ts";
+import { startWrapped, type Wrapped } from "./bubblewrap-run.ts";
+import { defaultBoxUid } from "./bubblewrap-sandbox.ts";
 import { entryUrl } from "./entry-url.ts";
 import { type JavaScriptTestsLine, readLine } from "./javascript-tests-lines.ts";
 import type { JavaScriptTestLimits } from "./limits.ts";
 import { spawnGroup } from "./process-group.ts";
 import type { End } from "./sandbox.ts";
-import { watchMemory } from "./watch-memory.ts";
+import { treeMb, watchMemory } from "./watch-memory.ts";
 
 /** What Node itself has in memory beside the heap, generously. */
 const overheadMb = 160;
@@ -15,7 +20,11 @@ const startMs = 10_000;
 /** Why a session ended; `finished` when the child said so, `cancelled` by `stop`. */
 export type SessionEnd = { kind: "finished" } | End;
 
+/** At which level the code runs. */
+export type TestLevel = "process" | "namespace";
+
 export interface SessionRequest {
+  level: TestLevel;
   code: string;
   expressions: readonly string[];
   limits: JavaScriptTestLimits;
@@ -25,12 +34,49 @@ export interface SessionRequest {
 }
 
 /** One child process that evaluates the expressions in order, until it has done so or one of them ends it. */
-export async function runSession({ code, expressions, limits, stop, onLine }: SessionRequest): Promise<SessionEnd> {
-  const group = spawnGroup(process.execPath, nodeArgs(limits.heapMb), {
-    env: {},
-    cwd: "/",
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
+export async function runSession(request: SessionRequest): Promise<SessionEnd> {
+  const { level, limits } = request;
+  if (level === "process") return await followSession(request, startPlain(limits));
+  await requireBubblewrap();
+  const held = await holdMount({ image: undefined, uid: defaultBoxUid, diskMb: 16, readable: shown() });
+  try {
+    const wrapped = startBoxed(limits, held);
+    try {
+      return await followSession(request, wrapped);
+    } finally {
+      wrapped.release();
+    }
+  } finally {
+    await held.close();
+  }
+}
+
+type Started = Pick<Wrapped, "group" | "measure">;
+
+function startPlain({ heapMb }: JavaScriptTestLimits): Started {
+  const args = nodeArgs(heapMb, fileURLToPath(new URL(".", import.meta.url)));
+  const group = spawnGroup(process.execPath, args, { env: {}, cwd: "/", stdio: ["pipe", "pipe", "pipe", "pipe"] });
+  return { group };
+}
+
+// where a box sees Node and the files of this folder
+const [nodeInside, codeInside] = ["/run/ludus/node", "/run/ludus/code"];
+const shown = () => ({
+  [nodeInside]: process.execPath,
+  [codeInside]: dirname(fileURLToPath(entryUrl("javascript-tests-entry"))),
+});
+
+function startBoxed({ heapMb }: JavaScriptTestLimits, { enter, view }: HeldMount): Wrapped {
+  return startWrapped({
+    ...{ file: nodeInside, args: nodeArgs(heapMb, codeInside), cwd: "/", env: {} },
+    ...{ enter, view, limits: { memoryMb: heapMb + overheadMb, processes: 64 }, pipes: 4 },
   });
+}
+
+async function followSession(
+  { code, expressions, limits, stop, onLine }: SessionRequest,
+  { group, measure = treeMb }: Started,
+): Promise<SessionEnd> {
   const { child } = group;
   let end: SessionEnd | undefined;
   const kill = (reason: SessionEnd) => {
@@ -44,7 +90,9 @@ export async function runSession({ code, expressions, limits, stop, onLine }: Se
   let timer = setTimeout(() => kill(late), startMs);
   stop.addEventListener("abort", onStop, { once: true });
   const unwatch =
-    child.pid === undefined ? () => {} : watchMemory(child.pid, limits.heapMb + overheadMb, () => kill(outOfMemory));
+    child.pid === undefined
+      ? () => {}
+      : watchMemory(child.pid, limits.heapMb + overheadMb, () => kill(outOfMemory), measure);
 
   const secret = randomUUID();
   let printed = "";
@@ -77,19 +125,18 @@ export async function runSession({ code, expressions, limits, stop, onLine }: Se
 }
 
 /**
- * Not a boundary against determined code: the permission model denies files, processes, threads and addons, but a process
- * under it can still open connections and send signals. The flags close the ways out of a realm that are known to us.
+ * Not a boundary by themselves: the permission model denies files, processes, threads and addons, but a process under it can still open
+ * connections and send signals. The flags close the ways out of a realm that are known to us.
  */
-function nodeArgs(heapMb: number): string[] {
-  const entry = fileURLToPath(entryUrl("javascript-tests-entry"));
+function nodeArgs(heapMb: number, folder: string): string[] {
   return [
     "--permission",
-    `--allow-fs-read=${fileURLToPath(new URL("./*", import.meta.url))}`,
+    `--allow-fs-read=${join(folder, "*")}`,
     "--frozen-intrinsics",
     "--disallow-code-generation-from-strings",
     `--max-old-space-size=${heapMb}`,
     "--no-warnings",
-    entry,
+    join(folder, basename(fileURLToPath(entryUrl("javascript-tests-entry")))),
   ];
 }
 

@@ -1,6 +1,8 @@
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
 import { toComparable } from "./comparable.ts";
+import { confirmPassed } from "./confirm-passed.ts";
 import { describeEnd } from "./describe-end.ts";
-import { runSession, type SessionEnd } from "./javascript-session.ts";
+import { runSession, type SessionEnd, type TestLevel } from "./javascript-session.ts";
 import type { JavaScriptTestsLine } from "./javascript-tests-lines.ts";
 import { checkLimits, defaultJavaScriptTestLimits, type JavaScriptTestLimits } from "./limits.ts";
 import type { End } from "./sandbox.ts";
@@ -21,12 +23,24 @@ export interface JavaScriptTestsOptions {
   code: string;
   tests: readonly JavaScriptTest[];
   limits?: Partial<JavaScriptTestLimits>;
+  /** `namespace` by default, which needs bubblewrap. At `process` code that gets out of its realm can reach the network. */
+  level?: TestLevel;
+  /** Tests that passed are run once more, in another process; `true` by default. One that fails then is `flaky`. */
+  confirm?: boolean;
 }
+
+const knownJavaScriptTestsOptions: KnownOptions<JavaScriptTestsOptions> = {
+  code: true,
+  tests: true,
+  limits: true,
+  level: true,
+  confirm: true,
+};
 
 export interface JavaScriptTestResult {
   name: string;
-  /** `failed`: another value; `error`: it threw, or ended the process. */
-  outcome: "passed" | "failed" | "error" | "timeout" | "cancelled";
+  /** `failed`: another value; `flaky`: another value the second time; `error`: it threw, or ended the process. */
+  outcome: "passed" | "failed" | "flaky" | "error" | "timeout" | "cancelled";
   message?: string;
   /** How the process ended, where the test ended it. */
   end?: End;
@@ -41,7 +55,7 @@ export interface JavaScriptTestReport {
 }
 
 /**
- * Runs code that a model wrote against tests, in a child process that has no environment, no files and no children, with
+ * Runs code that a model wrote against tests, in a box of bubblewrap, in a process that has no environment, no files and no children, with
  * the language's built-ins and timers alone. Each test loads the code anew in a realm of its own. See `javascript-session.ts`
  * for what this does not keep out.
  *
@@ -52,8 +66,21 @@ export interface JavaScriptTestReport {
  *     report.passed; // 1
  */
 export async function runJavaScriptTests(
-  { code, tests, limits }: JavaScriptTestsOptions,
+  options: JavaScriptTestsOptions,
   signal?: AbortSignal,
+): Promise<JavaScriptTestReport> {
+  refuseUnknownOptions("runJavaScriptTests", options, knownJavaScriptTestsOptions);
+  const { confirm = true, level = "namespace" } = options;
+  refuseOtherValue("runJavaScriptTests.level", level, ["process", "namespace"]);
+  const report = await runOnce(options, level, signal);
+  if (!confirm || report.passed === 0) return report;
+  return await confirmPassed(report, options.tests, (tests) => runOnce({ ...options, tests }, level, signal));
+}
+
+async function runOnce(
+  { code, tests, limits }: JavaScriptTestsOptions,
+  level: TestLevel,
+  signal: AbortSignal | undefined,
 ): Promise<JavaScriptTestReport> {
   const all = checkLimits({ ...defaultJavaScriptTestLimits, ...limits }, Object.keys(defaultJavaScriptTestLimits));
   const wanted = tests.map((test) => ("expected" in test ? toComparable(test.expected) : "true"));
@@ -79,7 +106,7 @@ export async function runJavaScriptTests(
     // once even without tests: whether the code can be parsed is worth knowing
     for (let first = true; (first || results.length < tests.length) && !stop.aborted; first = false) {
       const expressions = tests.slice(results.length).map(({ expression }) => expression);
-      const end = await runSession({ code, expressions, limits: all, stop, onLine });
+      const end = await runSession({ level, code, expressions, limits: all, stop, onLine });
       const test = tests[results.length];
       const result = afterSession(end);
       // the test that ended the process is judged, and the rest go on in a new one

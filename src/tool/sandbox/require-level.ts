@@ -19,7 +19,8 @@ const remedies: Readonly<Record<SandboxLevel, string>> = {
   none: "",
   thread: 'Run the function with `isolated: { where: "thread" }`.',
   process: "Pass `processSandbox()`, which needs nothing to be installed.",
-  namespace: "Install bubblewrap (`apt install bubblewrap`) or Docker, and pass a sandbox that runs commands in it.",
+  namespace:
+    "Install bubblewrap (`apt-get install bubblewrap`) and pass `bubblewrapSandbox()`, or leave `sandbox` out.",
   "virtual-machine":
     "Install Firecracker or gVisor (`runsc`), or rent remote machines, and pass a sandbox that uses them.",
 };
