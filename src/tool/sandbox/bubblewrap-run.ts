@@ -1,3 +1,4 @@
+import { openSync, writeFileSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { insideUser, systemView } from "./bubblewrap-mount.ts";
 import { type MemoryGroup, memoryGroup } from "./cgroup.ts";
@@ -31,7 +32,8 @@ export interface Wrapped {
 }
 
 const devices = ["--dev", "/dev", "--size", `${16 << 20}`, "--tmpfs", "/dev/shm"];
-const sealed = ["--remount-ro", "/dev", "--remount-ro", "/"];
+// nothing of /proc has to be written, and some of it is the kernel's
+const sealed = ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"];
 const namespaces = ["--unshare-all", "--hostname", "box", "--die-with-parent", "--new-session"];
 const openFiles = 1_024;
 
@@ -71,6 +73,7 @@ export function startWrapped(command: WrappedCommand): Wrapped {
     throw error;
   }
   const isLimited = addTo(memory, group);
+  killFirst(group);
   filter ??= seccompFilter(seccompArchitecture() ?? "x64");
   (group.child.stdio[seccompFd] as Writable | undefined)?.end(filter);
   (group.child.stdio[argsFd] as Writable | undefined)?.end(wrapping.map((text) => `${text}\0`).join(""));
@@ -81,10 +84,14 @@ export function startWrapped(command: WrappedCommand): Wrapped {
   };
 }
 
-/** /dev/null over every descriptor that would be passed on; Node opens all numbers in between as well. */
-function covers(first: number): "ignore"[] {
-  const last = Math.max(first - 1, ...inheritedDescriptors());
-  return Array.from({ length: last - first + 1 }, () => "ignore" as const);
+let nothing: number | undefined;
+
+/** /dev/null over every descriptor that would be passed on. What is ignored stays as it is. */
+function covers(first: number): (number | "ignore")[] {
+  const inherited = new Set(inheritedDescriptors());
+  const last = Math.max(first - 1, ...inherited);
+  if (last >= first) nothing ??= openSync("/dev/null", "r");
+  return Array.from({ length: last - first + 1 }, (_, index) => (inherited.has(first + index) ? nothing! : "ignore"));
 }
 
 function addTo(memory: MemoryGroup | undefined, group: ProcessGroup): boolean {
@@ -94,6 +101,15 @@ function addTo(memory: MemoryGroup | undefined, group: ProcessGroup): boolean {
     return true;
   } catch {
     return false; // it has ended already
+  }
+}
+
+/** Where memory runs out all the same, a box is to go before this program. */
+function killFirst(group: ProcessGroup): void {
+  try {
+    writeFileSync(`/proc/${group.child.pid}/oom_score_adj`, "500");
+  } catch {
+    // it has ended already
   }
 }
 
