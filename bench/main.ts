@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { LudusError } from "../src/errors.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { browserBenchmark } from "./browser/browser.ts";
+import { boxesBenchmark } from "./boxes/boxes.ts";
 import { engineBenchmark } from "./engine/engine.ts";
 import { gpuBenchmark } from "./gpu/gpu.ts";
 import { gpuLearnBenchmark } from "./gpu/learn.ts";
@@ -25,6 +26,7 @@ const benchmarks: readonly Benchmark[] = [
   rolloutsBenchmark,
   promptsBenchmark,
   quickstartBenchmark,
+  boxesBenchmark,
   worldsBenchmark,
   learnsBenchmark,
   browserBenchmark,

@@ -27,6 +27,7 @@ export interface MountSettings {
 export interface HeldMount {
   /** Paths of its files for this program. */
   readonly files: string;
+  readonly readable: MountSettings["readable"];
   readonly owner?: { readonly uid: number; readonly gid: number };
   /** What to put before a command that is to see the file system, and to run as the box's user. */
   readonly enter: readonly string[];
@@ -96,6 +97,7 @@ export async function holdMount({ image, uid, diskMb, readable }: MountSettings)
   const enter = ["nsenter", ...namespaces, "--"];
   return {
     files,
+    readable,
     enter: [...enter, ...dropTo(uid)],
     view: viewOf(at, Object.keys(readable)),
     copyTo: (folder) => copyTree(enter, `${at}/files`, folder),

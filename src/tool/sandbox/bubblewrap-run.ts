@@ -19,6 +19,10 @@ export interface WrappedCommand {
   /** Further arguments of `bwrap`: what can be seen beside the system. */
   readonly view: readonly string[];
   readonly limits: Partial<CommandLimits>;
+  /** Whether it is process 1 of its namespace, which nothing inside can signal; an init that forwards signals is, otherwise. */
+  readonly isFirst?: boolean;
+  /** Whether the program sets the limits of its processes: `prlimit` is not started before it. */
+  readonly limitsItself?: boolean;
   /** How many pipes it gets, from descriptor 0 on; 3 otherwise. */
   readonly pipes?: number;
 }
@@ -44,10 +48,11 @@ let filter: Uint8Array | undefined;
  * for that pipe, so that it is in its memory group before it does anything.
  */
 export function startWrapped(command: WrappedCommand): Wrapped {
-  const { file, args, cwd, env, enter, view, limits, pipes = 3 } = command;
+  const { file, args, cwd, env, enter, view, limits, pipes = 3, isFirst = false, limitsItself = false } = command;
   const [seccompFd, argsFd] = [pipes, pipes + 1];
   const wrapping = [
     ...namespaces,
+    ...(isFirst ? ["--as-pid-1"] : []),
     ...insideUser,
     ...["--cap-drop", "ALL", "--clearenv"],
     ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
@@ -58,7 +63,16 @@ export function startWrapped(command: WrappedCommand): Wrapped {
     ...sealed,
     ...["--chdir", cwd, "--seccomp", `${seccompFd}`],
   ];
-  const [first, ...rest] = [...enter, "bwrap", "--args", `${argsFd}`, "--", ...rlimits(limits), file, ...args];
+  const [first, ...rest] = [
+    ...enter,
+    "bwrap",
+    "--args",
+    `${argsFd}`,
+    "--",
+    ...(limitsItself ? [] : rlimits(limits)),
+    file,
+    ...args,
+  ];
   for (const text of [...wrapping, ...rest]) if (text.includes("\0")) throw new TypeError("a zero byte in an argument");
   const memory = limits.memoryMb === undefined ? undefined : memoryGroup(limits.memoryMb);
   let group: ProcessGroup;
