@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { LudusError } from "../errors.ts";
 import type { JavaScriptTest } from "../tool/sandbox/javascript-tests.ts";
+import { testLevel } from "../tool/sandbox/testing/bubblewrap-here.ts";
 import { type CodeTestsOptions, codeTests, lastCodeBlock } from "./code-tests.ts";
 import { fakeEpisode } from "./testing/fake-episode.ts";
 
@@ -10,7 +11,9 @@ const tests: readonly JavaScriptTest[] = [
 ];
 
 const scoreOf = async (code: string, credit: NonNullable<CodeTestsOptions<unknown, unknown>["credit"]>) =>
-  codeTests({ tests: () => tests, credit, limits: { heapMb: 64, testMs: 500 } })(fakeEpisode({}, [code]));
+  codeTests({ tests: () => tests, credit, limits: { heapMb: 64, testMs: 500 }, level: testLevel })(
+    fakeEpisode({}, [code]),
+  );
 
 const right = "Here:\n```js\nconst add = (a, b) => a + b;\n```\nDone.";
 const half = "```js\nconst add = (a, b) => 3;\n```";
@@ -28,8 +31,16 @@ test("CodeRL's four levels, the worst that happened", async () => {
   expect((await scoreOf("const add = (", "code-rl")).total).toBe(-1);
 });
 
+test("Python, whose tests must say what they expect", async () => {
+  const python = (wanted: readonly JavaScriptTest[], code: string) =>
+    codeTests({ tests: () => wanted, language: "python", level: testLevel })(fakeEpisode({}, [code]));
+  expect(await python(tests, "```python\ndef add(a, b): return a + b\n```")).toMatchObject({ total: 1, success: true });
+  expect(await python(tests, "def add(a, b): return 3")).toMatchObject({ total: 0.5, success: false });
+  await expect(python([{ name: "x", expression: "add(1, 2) == 3" }], "")).rejects.toThrow(/no-expected-value.*"x"/);
+});
+
 test("a task without tests and a cancelled episode have no score", async () => {
-  const reward = codeTests({ tests: (task: readonly JavaScriptTest[]) => task });
+  const reward = codeTests({ tests: (task: readonly JavaScriptTest[]) => task, level: testLevel });
   await expect(reward(fakeEpisode([], ["1"]))).rejects.toThrow(LudusError);
   await expect(reward(fakeEpisode(tests, ["1"], { signal: AbortSignal.abort(new Error("enough")) }))).rejects.toThrow(
     "enough",

@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import { toComparable } from "./comparable.ts";
 import { type JavaScriptTest, runJavaScriptTests } from "./javascript-tests.ts";
 import type { JavaScriptTestLimits } from "./limits.ts";
+import { testLevel } from "./testing/bubblewrap-here.ts";
 
 const run = (code: string, tests: readonly JavaScriptTest[], limits: Partial<JavaScriptTestLimits> = {}) =>
-  runJavaScriptTests({ code, tests, limits: { heapMb: 64, ...limits } });
+  runJavaScriptTests({ code, tests, limits: { heapMb: 64, ...limits }, level: testLevel });
 const outcomes = async (code: string, ...tests: Omit<JavaScriptTest, "name">[]) =>
   (
     await run(
@@ -126,7 +127,7 @@ test("the limit for all tests together, and a signal", async () => {
   const loops = Array.from({ length: 3 }, (_, i) => ({ name: `${i}`, expression: "(() => { for (;;); })()" }));
   const report = await run("", loops, { testMs: 5_000, timeoutMs: 300 });
   expect(report.results.map(({ outcome }) => outcome)).toEqual(["timeout", "timeout", "timeout"]);
-  const stopped = await runJavaScriptTests({ code: "", tests: loops }, AbortSignal.timeout(200));
+  const stopped = await runJavaScriptTests({ code: "", tests: loops, level: testLevel }, AbortSignal.timeout(200));
   expect(stopped.results.map(({ outcome }) => outcome)).toEqual(["cancelled", "cancelled", "cancelled"]);
 });
 
@@ -245,4 +246,9 @@ test("equal values have equal text, and others do not", () => {
   expect(toComparable([1, [1, 1]])).toBe("[1,[1,1]]");
   expect(() => toComparable(cyclic)).toThrow("circular");
   expect(() => toComparable(() => 1)).toThrow("not data");
+});
+
+test("an unknown level is refused", async () => {
+  const options = { code: "", tests: [], level: "none" as "process" };
+  await expect(runJavaScriptTests(options)).rejects.toThrow(/level/);
 });
