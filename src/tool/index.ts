@@ -5,8 +5,8 @@ export { type CallLimits, type CallResult, callTool, type SaidToolCall } from ".
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
 export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
-export { whyNoBubblewrap } from "./sandbox/bubblewrap-available.ts";
 export { type BubblewrapSandboxOptions, bubblewrapSandbox } from "./sandbox/bubblewrap-sandbox.ts";
+export { type ContainerSandboxOptions, containerSandbox } from "./sandbox/container-sandbox.ts";
 export { processSandbox } from "./sandbox/process-sandbox.ts";
 export { requireLevel, type SandboxInfo, sandboxInfo } from "./sandbox/require-level.ts";
 export {

@@ -1,5 +1,6 @@
 export { requireBubblewrap, whyNoBubblewrap } from "./bubblewrap-available.ts";
 export { type BubblewrapSandboxOptions, bubblewrapSandbox, defaultBubblewrapLimits } from "./bubblewrap-sandbox.ts";
+export { type ContainerSandboxOptions, containerSandbox } from "./container-sandbox.ts";
 export { defaultSandbox } from "./default-sandbox.ts";
 export { describeEnd } from "./describe-end.ts";
 export { EpisodeBox } from "./episode-box.ts";

@@ -22,7 +22,7 @@ export class PythonZygote {
   readonly #ready: Promise<boolean>;
   #isGone = false;
   #isBusy = false;
-  #received = Buffer.alloc(0);
+  #received: Buffer = Buffer.alloc(0);
   #onFrame: (kind: number, data: Buffer) => void = () => {};
   #onGone: () => void = () => {};
 
