@@ -70,6 +70,7 @@ describe("ludus", () => {
         doctor       Diagnose a run: findings with evidence and remedy
         dashboard    Show runs in the browser, live: curves, trajectories, manual play
         serve        Serve a checkpoint with OpenAI's and Anthropic's protocols
+        boxes        Give boxes for a model's code to other machines
         export       Export a run's episodes, metrics or model to other formats
         recipe       Reproduce published systems in small, each with its baselines
         bench        Measure how fast this machine samples and trains

@@ -3,6 +3,7 @@ import "../check-node.ts";
 export type { AgentAttempt } from "./agent-attempt.ts";
 export { type AgentDefinition, type AgentExpertContext, agentEnv } from "./agent-env.ts";
 export type { AgentGatewayOptions } from "./agent-gateway.ts";
+export { type BoxServer, type BoxServerOptions, serveBoxes } from "./box-server.ts";
 export { type Capture, type Captured, createCapture } from "./capture.ts";
 export { type CheckAgentOptions, checkAgent } from "./check-agent.ts";
 export type { Environments } from "./dashboard/play-routes.ts";

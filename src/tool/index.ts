@@ -8,6 +8,7 @@ export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
 export { type BubblewrapSandboxOptions, bubblewrapSandbox } from "./sandbox/bubblewrap-sandbox.ts";
 export { type ContainerSandboxOptions, containerSandbox } from "./sandbox/container-sandbox.ts";
 export { processSandbox } from "./sandbox/process-sandbox.ts";
+export { type RemoteSandboxOptions, remoteSandbox } from "./sandbox/remote-sandbox.ts";
 export { requireLevel, type SandboxInfo, sandboxInfo } from "./sandbox/require-level.ts";
 export {
   type Box,

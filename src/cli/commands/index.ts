@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { bench } from "./bench.ts";
+import { boxes } from "./boxes.ts";
 import { checkpoints } from "./checkpoints.ts";
 import { compare } from "./compare.ts";
 import { dashboard } from "./dashboard.ts";
@@ -33,6 +34,7 @@ export const builtinCommands: readonly Command[] = [
     doctor,
     dashboard,
     serve,
+    boxes,
     exportCommand,
     recipe,
     bench,

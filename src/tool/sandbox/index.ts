@@ -35,6 +35,7 @@ export {
   type PythonTestsOptions,
   runPythonTests,
 } from "./python-tests.ts";
+export { type RemoteSandboxOptions, remoteSandbox } from "./remote-sandbox.ts";
 export { isAtLeast, requireLevel, type SandboxInfo, sandboxInfo } from "./require-level.ts";
 export { type IsolatedOptions, type IsolatedRunner, type IsolatedStats, isolated } from "./run-isolated.ts";
 export { defaultProcessEnv, type ProcessRequest, runProcess } from "./run-process.ts";
