@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A group of processes whose memory the kernel limits together. */
@@ -38,9 +38,23 @@ export function memoryGroup(megabytes: number): MemoryGroup | undefined {
 
 function tryLayout(layout: Layout): boolean {
   if (process.platform !== "linux" || !existsSync(layout.parent)) return false;
+  sweep(layout.parent);
   const group = makeGroup(layout, 64);
   group?.remove();
   return group !== undefined;
+}
+
+/** Groups of programs that were killed: an empty one can be removed, one that is in use cannot. */
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = /^ludus-(\d+)-\d+$/.exec(name) ?? [];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      rmdirSync(join(parent, name));
+    } catch {
+      // another program has removed it, or this user may not
+    }
+  }
 }
 
 function makeGroup({ parent, limits, events }: Layout, megabytes: number): MemoryGroup | undefined {
