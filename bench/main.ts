@@ -5,8 +5,8 @@
 import { join } from "node:path";
 import { LudusError } from "../src/errors.ts";
 import type { Benchmark } from "./benchmark.ts";
-import { browserBenchmark } from "./browser/browser.ts";
 import { boxesBenchmark } from "./boxes/boxes.ts";
+import { browserBenchmark } from "./browser/browser.ts";
 import { engineBenchmark } from "./engine/engine.ts";
 import { gpuBenchmark } from "./gpu/gpu.ts";
 import { gpuLearnBenchmark } from "./gpu/learn.ts";
