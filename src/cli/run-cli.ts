@@ -1,5 +1,6 @@
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
+import { isPostgresAddress, withoutPassword } from "../store/postgres/address.ts";
 import type { Command, Terminal } from "./command.ts";
 import { explainError } from "./explain-error.ts";
 import { commandHelp, helpText } from "./help-text.ts";
@@ -26,10 +27,16 @@ export async function runCli(
     return 0;
   }
   try {
-    return await command.run(rest, terminal);
+    return await command.run(rest.map(hiddenPassword), terminal);
   } catch (error) {
     return report(error, error instanceof UsageError ? 2 : 1, withStack, terminal);
   }
+}
+
+/** Commands repeat what was typed: they are given addresses of servers without the passwords, which this process remembers. */
+function hiddenPassword(arg: string): string {
+  const [, option = "", value = arg] = /^(--[\w-]+=)(.*)$/s.exec(arg) ?? [];
+  return isPostgresAddress(value) ? `${option}${withoutPassword(value)}` : arg;
 }
 
 function asksForHelp(args: readonly string[]): boolean {

@@ -1,7 +1,8 @@
 import { dirname, join, normalize, resolve, sep } from "node:path";
 import { defined } from "../defined.ts";
 import { consoleMonitor, jsonlMonitor, type Monitor } from "../monitor/index.ts";
-import { sqliteRuns } from "../store/index.ts";
+import { addressedRuns } from "../store/index.ts";
+import { isPostgresAddress } from "../store/postgres/address.ts";
 import { type TrainConfig, type TrainResult, train } from "../train/index.ts";
 import { isFromRun } from "../train/parent.ts";
 import type { Terminal } from "./command.ts";
@@ -35,7 +36,7 @@ export async function trainFile(
   const given = setFields(await loadConfig(file), options.set ?? []);
   const wanted = options.run ?? given.run;
   const isResumed = options.resume === true;
-  const runs = sqliteRuns();
+  const runs = given.store ?? addressedRuns();
   const run = await chooseRunDirectory(runs, { wanted, isResumed, env: given.env.name, root: "runs" });
   const config = cached(await withStart(given, options, isResumed ? { runs, run } : undefined), run, options);
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
@@ -64,6 +65,7 @@ function cached(config: TrainConfig, run: string, options: TrainOptions): TrainC
 
 /** What a run shares with its neighbours is above it; all runs below runs/ share one folder. */
 function runsFolder(run: string): string {
+  if (isPostgresAddress(run)) return "runs";
   return normalize(run).split(sep)[0] === "runs" ? "runs" : dirname(run);
 }
 

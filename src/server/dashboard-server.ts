@@ -5,7 +5,7 @@ import { wallClock } from "../clock.ts";
 import { LudusError } from "../errors.ts";
 import { isLoopback } from "../http-origin.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
-import { type RunCatalog, sqliteRuns } from "../store/index.ts";
+import { addressedRuns, type RunCatalog } from "../store/index.ts";
 import { onlyLoopbackNames, onlyOwnPages, requireToken, strictHeaders, takeToken } from "./dashboard/access.ts";
 import { CheckpointPolicies, type LoadEngine, loadEmbedded } from "./dashboard/checkpoint-policies.ts";
 import { type Diagnose, Findings, lookBriefly } from "./dashboard/findings.ts";
@@ -73,7 +73,7 @@ export async function serveDashboard(
   options: Pick<DashboardOptions, "runs"> & Partial<DashboardOptions>,
 ): Promise<Dashboard> {
   refuseUnknownOptions("serveDashboard", options, knownDashboardOptions);
-  const catalog = typeof options.runs === "string" ? sqliteRuns(options.runs) : options.runs;
+  const catalog = typeof options.runs === "string" ? addressedRuns(options.runs) : options.runs;
   // a folder that is not there, or a database that cannot be reached, is an error before the page is
   await catalog.count();
   const { host = "127.0.0.1", port = 0, token = randomBytes(18).toString("base64url") } = options;

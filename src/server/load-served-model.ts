@@ -13,7 +13,7 @@ import { loadTokenizer } from "../policy/load-tokenizer.ts";
 import type { Renderer } from "../policy/renderer.ts";
 import type { Tokenizer } from "../policy/tokenizer.ts";
 import { templateNote } from "../policy/trained-template.ts";
-import { type RunCatalog, sqliteRuns } from "../store/index.ts";
+import { addressedRuns, type RunCatalog } from "../store/index.ts";
 import type { ServedModel } from "./model/served-model.ts";
 import { type RendererStyle, recordedStyle, rendererOf } from "./renderer-style.ts";
 
@@ -47,7 +47,7 @@ export async function loadServedModel(
   options: LoadOptions = {},
 ): Promise<ServedModel & { readonly engine: Engine }> {
   refuseUnknownOptions("loadServedModel", options, knownLoadOptions);
-  const runs = options.runs ?? sqliteRuns();
+  const runs = options.runs ?? addressedRuns();
   const { folder, run } = checkpointIn(path, runs);
   const tokenizer = await loadTokenizer(folder);
   const trained = await trainedWith(run, runs, tokenizer);

@@ -1,6 +1,8 @@
 import "../check-node.ts";
 
+export { addressedRuns } from "./addressed-runs.ts";
 export { type MemoryRunsOptions, memoryRuns } from "./memory-runs.ts";
+export { type PostgresOptions, type PostgresRuns, postgres } from "./postgres-runs.ts";
 export type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
 export { sqliteRuns } from "./sqlite-runs.ts";
 export { openRun, type ReadOptions, type WriteOptions } from "./sqlite-store.ts";

@@ -6,7 +6,7 @@ import { bestStep, chooseStep } from "../checkpoint/choose-step.ts";
 import { weightsHash } from "../checkpoint/weights-hash.ts";
 import type { LoadOptions } from "../engine/engine.ts";
 import { LudusError } from "../errors.ts";
-import { type RunCatalog, type RunReader, sqliteRuns } from "../store/index.ts";
+import { addressedRuns, type RunCatalog, type RunReader } from "../store/index.ts";
 import type { FromRun } from "./from-run.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import type { TrainConfig } from "./train.ts";
@@ -44,7 +44,7 @@ export function policySeed(storedConfig: unknown): number {
 
 /** Where the run's weights come from: a run that is resumed knows, a new one is told by its configuration. */
 export async function findParent<Data>(config: TrainConfig<Data>): Promise<FoundParent | undefined> {
-  const { run, store: runs = sqliteRuns(), warmStart } = config;
+  const { run, store: runs = addressedRuns(), warmStart } = config;
   if (warmStart === undefined || !isFromRun(warmStart)) return undefined;
   const isResumed = run !== undefined && new Checkpoints(runs.checkpointDirectory(run)).steps().length > 0;
   if (!isResumed) return readParent(runs, warmStart, config.env.format.name);
@@ -134,7 +134,7 @@ async function stepOf(
 export async function loadParent(
   policy: LearningPolicy,
   { run, step }: Parent,
-  runs: RunCatalog = sqliteRuns(),
+  runs: RunCatalog = addressedRuns(),
   options: LoadOptions = {},
 ): Promise<void> {
   const checkpoints = new Checkpoints(runs.checkpointDirectory(run));

@@ -12,10 +12,10 @@ import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { appendStorable } from "../store/append-storable.ts";
 import {
   type Advantages,
+  addressedRuns,
   type RunCatalog,
   type RunStore,
   type StepWrites,
-  sqliteRuns,
   trainSplit,
 } from "../store/index.ts";
 import { defaultRetainedEpisodes, heldOutGroups, outdatedGroups } from "./held-out-episodes.ts";
@@ -35,7 +35,7 @@ export interface SaveOptions {
 export interface RecorderOptions {
   /** The id of the run in its store: a folder, unless another store is given. */
   run?: string;
-  /** Where runs are stored: `sqliteRuns()` by default, which makes a folder with `run.sqlite` and checkpoints of each. */
+  /** Where runs are stored: a folder with `run.sqlite` and checkpoints of each by default. */
   store?: RunCatalog;
   save?: SaveOptions;
   monitors?: readonly Monitor[];
@@ -95,7 +95,7 @@ export class RunRecorder {
   }
 
   static async open(options: RecorderOptions, totalSteps: number): Promise<RunRecorder> {
-    const { run, store: runs = sqliteRuns(), now = wallClock } = options;
+    const { run, store: runs = addressedRuns(), now = wallClock } = options;
     if (run === undefined) return new RunRecorder(options, totalSteps);
     const store = await runs.openForWriting(run, { now });
     return new RunRecorder(options, totalSteps, store, new Checkpoints(runs.checkpointDirectory(run)));

@@ -63,9 +63,9 @@ export interface TrainConfig<Data = unknown> {
     retainEpisodes?: number;
   };
   seed?: number;
-  /** The run's id in its store: a folder by default. Without one nothing is stored, and the run cannot be resumed. */
+  /** The run's id in its store: a folder by default, or `postgres://host/database#run`. Without one nothing is stored, and the run cannot be resumed. */
   run?: string;
-  /** Where runs are stored; `sqliteRuns()` by default. */
+  /** Where runs are stored; folders by default, or the server in `run`: `postgres(url)`. */
   store?: RunCatalog;
   /**
    * Settings that may differ from those the stored run was made with, by their paths, such as

@@ -15,8 +15,8 @@ default), every save.retainEvery steps, and the best. ludus train --from <run>@<
     const { values, positionals } = parseOptions(args, options);
     const [run = ""] = onlyArguments(positionals, { least: 1, most: 1 }, "the folder of a run", "checkpoints");
     const { checkpointsText, listCheckpoints } = await import("../list-checkpoints.ts");
-    const { sqliteRuns } = await import("../../store/index.ts");
-    const list = await listCheckpoints(sqliteRuns(), run);
+    const { addressedRuns } = await import("../../store/index.ts");
+    const list = await listCheckpoints(addressedRuns(), run);
     terminal.stdout.write(values.json ? `${JSON.stringify(list)}\n` : checkpointsText(run, list, terminal.stdout));
     return 0;
   },

@@ -20,8 +20,8 @@ Each curve has its own scale.`,
     const [first = "", second = ""] = onlyArguments(positionals, counts, "the folders of two runs", "compare");
     const { compareRuns } = await import("../compare-runs.ts");
     const { compareText } = await import("../compare-text.ts");
-    const { sqliteRuns } = await import("../../store/index.ts");
-    const comparison = await compareRuns(sqliteRuns(), [first, second], values.metric);
+    const { addressedRuns } = await import("../../store/index.ts");
+    const comparison = await compareRuns(addressedRuns(), [first, second], values.metric);
     stdout.write(values.json ? `${JSON.stringify(comparison)}\n` : compareText(comparison, stdout));
     return 0;
   },

@@ -23,8 +23,8 @@ The exit status is 1 when a finding has severity error.`,
     }
     // the engine and the store are loaded when needed
     const { doctorText, examineRun } = await import("../doctor-report.ts");
-    const { sqliteRuns } = await import("../../store/index.ts");
-    const report = await examineRun(sqliteRuns(), directory);
+    const { addressedRuns } = await import("../../store/index.ts");
+    const report = await examineRun(addressedRuns(), directory);
     stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : harmless(doctorText(report)));
     return report.findings.some(({ severity }) => severity === "error") ? 1 : 0;
   },

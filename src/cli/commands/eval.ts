@@ -34,7 +34,7 @@ Defaults come from \`config.eval\`.`,
     const expected = "one file or one run folder";
     const [target = ""] = onlyArguments(positionals, { least: 1, most: 1 }, expected, "eval");
     const { evalTarget } = await import("../eval-target.ts");
-    const { sqliteRuns } = await import("../../store/index.ts");
-    return stoppable(terminal, (signal) => evalTarget(sqliteRuns(), target, values, terminal, signal));
+    const { addressedRuns } = await import("../../store/index.ts");
+    return stoppable(terminal, (signal) => evalTarget(addressedRuns(), target, values, terminal, signal));
   },
 };

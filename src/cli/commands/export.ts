@@ -51,7 +51,7 @@ Episodes are those of training, unless split=held-out asks for those of evaluati
     const { values, positionals } = parseOptions(args, options);
     const [run = ""] = onlyArguments(positionals, { least: 1, most: 1 }, "one run folder", "export");
     const { exportRun } = await import("../export-run.ts");
-    const { sqliteRuns } = await import("../../store/index.ts");
-    return stoppable(terminal, (signal) => exportRun(sqliteRuns(), run, values, terminal, signal));
+    const { addressedRuns } = await import("../../store/index.ts");
+    return stoppable(terminal, (signal) => exportRun(addressedRuns(), run, values, terminal, signal));
   },
 };

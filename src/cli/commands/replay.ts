@@ -31,7 +31,7 @@ The first prompt and the text of tokens need a checkpoint, which has the tokeniz
     const expected = "a run folder, and which episode";
     const [run = "", which] = onlyArguments(positionals, { least: 1, most: 2 }, expected, "replay");
     const { replayRun } = await import("../replay-run.ts");
-    const { sqliteRuns } = await import("../../store/index.ts");
-    return stoppable(terminal, (signal) => replayRun(sqliteRuns(), run, which, values, terminal, signal));
+    const { addressedRuns } = await import("../../store/index.ts");
+    return stoppable(terminal, (signal) => replayRun(addressedRuns(), run, which, values, terminal, signal));
   },
 };
