@@ -121,7 +121,16 @@ export {
   type TrajectoryGroup,
   type Turn,
 } from "./schema/index.ts";
-export { openRun, type PostgresOptions, postgres, type RunCatalog, type RunInfo, type RunReader, type RunStore, sqliteRuns } from "./store/index.ts";
+export {
+  openRun,
+  type PostgresOptions,
+  postgres,
+  type RunCatalog,
+  type RunInfo,
+  type RunReader,
+  type RunStore,
+  sqliteRuns,
+} from "./store/index.ts";
 export {
   type GeneratedOptions,
   generated,

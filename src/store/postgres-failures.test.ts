@@ -151,7 +151,9 @@ describe.runIf(hasPostgres())("on a real server", () => {
     // what the server answers when a file cannot grow
     await admin.query(`CREATE FUNCTION ${schema}.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`);
-    await admin.query(`CREATE TRIGGER full_disk BEFORE INSERT ON ${schema}.trajectory_words EXECUTE FUNCTION ${schema}.full()`);
+    await admin.query(
+      `CREATE TRIGGER full_disk BEFORE INSERT ON ${schema}.trajectory_words EXECUTE FUNCTION ${schema}.full()`,
+    );
     await expect(run.append(1, writes(1))).rejects.toThrow(/store-full.*No space left.*Free some space/);
     expect(await run.latestStep()).toBe(0);
     await admin.query(`DROP TRIGGER full_disk ON ${schema}.trajectory_words`);

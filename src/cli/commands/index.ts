@@ -2,6 +2,7 @@ import type { Command } from "../command.ts";
 import { bench } from "./bench.ts";
 import { boxes } from "./boxes.ts";
 import { checkpoints } from "./checkpoints.ts";
+import { cluster } from "./cluster.ts";
 import { compare } from "./compare.ts";
 import { dashboard } from "./dashboard.ts";
 import { doctor } from "./doctor.ts";
@@ -17,6 +18,7 @@ import { serve } from "./serve.ts";
 import { sweep } from "./sweep.ts";
 import { train } from "./train.ts";
 import { version } from "./version.ts";
+import { worker } from "./worker.ts";
 
 /** In the order `ludus --help` lists them: that in which they are needed. */
 export const builtinCommands: readonly Command[] = [
@@ -25,6 +27,8 @@ export const builtinCommands: readonly Command[] = [
     play,
     env,
     train,
+    worker,
+    cluster,
     sweep,
     evaluate,
     runs,

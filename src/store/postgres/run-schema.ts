@@ -53,18 +53,18 @@ const tables = `
   CREATE INDEX trajectory_terms ON trajectory_words USING gin(terms);
 
   CREATE TABLE jobs(
-    run text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, spec text NOT NULL, digest text NOT NULL,
-    place bigint GENERATED ALWAYS AS IDENTITY, state text NOT NULL DEFAULT 'waiting', attempts integer NOT NULL DEFAULT 0,
+    run text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, world text NOT NULL, spec text NOT NULL, samplers text NOT NULL,
+    place bigint GENERATED ALWAYS AS IDENTITY, state text NOT NULL DEFAULT 'waiting', tries integer NOT NULL DEFAULT 0,
     worker text, token bigint, expires timestamptz, finished timestamptz, result bytea, failure text, PRIMARY KEY (run, id));
   ALTER TABLE jobs ALTER result SET STORAGE EXTERNAL;
   CREATE INDEX jobs_waiting ON jobs(place) WHERE state = 'waiting';
   CREATE INDEX jobs_leased ON jobs(expires) WHERE state = 'leased';
-  CREATE INDEX jobs_finished ON jobs(run, finished) WHERE state IN ('finished', 'failed');
+  CREATE INDEX jobs_finished ON jobs(finished) WHERE state IN ('finished', 'failed');
   CREATE SEQUENCE lease_tokens;
+  CREATE TABLE documents(id text PRIMARY KEY, content text NOT NULL);
   CREATE TABLE members(
     name text PRIMARY KEY, kind text NOT NULL, run text, host text NOT NULL, pid integer NOT NULL, details text NOT NULL,
-    started timestamptz NOT NULL DEFAULT now(), seen timestamptz NOT NULL DEFAULT now(),
-    groups bigint NOT NULL DEFAULT 0, failures bigint NOT NULL DEFAULT 0);
+    started timestamptz NOT NULL DEFAULT now(), seen timestamptz NOT NULL DEFAULT now(), groups bigint NOT NULL DEFAULT 0);
 `;
 
 /** Whether the tables are there; throws when they are not those that this Ludus knows. */

@@ -13,6 +13,8 @@ export interface ServerOptions {
   readonly retryMs: number;
   /** Connections for reading. */
   readonly maxConnections: number;
+  /** Of each session. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** One connection of its own, for work in transactions. */
@@ -144,6 +146,7 @@ export class PostgresServer {
       tcp_keepalives_idle: 20,
       tcp_keepalives_interval: 10,
       tcp_keepalives_count: 3,
+      ...this.options.settings,
     };
     return {
       connectionString: url,
