@@ -7,6 +7,7 @@ import { LudusError } from "../src/errors.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { boxesBenchmark } from "./boxes/boxes.ts";
 import { browserBenchmark } from "./browser/browser.ts";
+import { clusterBenchmark } from "./cluster/cluster.ts";
 import { engineBenchmark } from "./engine/engine.ts";
 import { gpuBenchmark } from "./gpu/gpu.ts";
 import { gpuLearnBenchmark } from "./gpu/learn.ts";
@@ -27,6 +28,7 @@ const benchmarks: readonly Benchmark[] = [
   promptsBenchmark,
   quickstartBenchmark,
   boxesBenchmark,
+  clusterBenchmark,
   worldsBenchmark,
   learnsBenchmark,
   browserBenchmark,

@@ -20,7 +20,7 @@ describe.runIf(hasPostgres())("a queue on PostgreSQL", () => {
   afterAll(() => server?.close());
   beforeEach(async () => {
     const schema = `queue_${places++}`;
-    queue = await postgresQueue(server.url(), { schema });
+    queue = await postgresQueue(server.url(), { schema, expiredMs: 0 });
     admin = new PostgresServer(server.url(), { schema, retryMs: 1000, maxConnections: 1 });
     return async () => {
       await queue.close();

@@ -13,14 +13,17 @@ export interface PostgresQueueOptions {
   /** Milliseconds for which a connection that was cut is tried again; 30 s by default. */
   retryMs: number;
   maxConnections: number;
+  /** Milliseconds between two looks for leases that have expired; 1 s by default. */
+  expiredMs: number;
 }
 
 const knownPostgresQueueOptions: KnownOptions<PostgresQueueOptions> = {
   schema: true,
   retryMs: true,
   maxConnections: true,
+  expiredMs: true,
 };
-const defaults: PostgresQueueOptions = { schema: "ludus", retryMs: 30_000, maxConnections: 4 };
+const defaults: PostgresQueueOptions = { schema: "ludus", retryMs: 30_000, maxConnections: 4, expiredMs: 1000 };
 
 /**
  * A queue of jobs on the PostgreSQL server that has the runs. Statements may be lost with a crash of the server (`synchronous_commit`
@@ -28,9 +31,15 @@ const defaults: PostgresQueueOptions = { schema: "ludus", retryMs: 30_000, maxCo
  */
 export async function postgresQueue(url: string, options: Partial<PostgresQueueOptions> = {}): Promise<JobQueue> {
   refuseUnknownOptions("postgresQueue", options, knownPostgresQueueOptions);
-  const server = new PostgresServer(url, { ...defaults, ...options, settings: { synchronous_commit: "off" } });
+  const { expiredMs, ...rest } = { ...defaults, ...options };
+  const server = new PostgresServer(url, { ...rest, settings: { synchronous_commit: "off" } });
   await server.prepare();
-  return { ...trainerSide(server), ...workerSide(server), ...membership(server), close: () => server.close() };
+  return {
+    ...trainerSide(server),
+    ...workerSide(server, expiredMs),
+    ...membership(server),
+    close: () => server.close(),
+  };
 }
 
 type TrainerSide = Pick<JobQueue, "offer" | "collect" | "forget" | "publish" | "document">;
@@ -81,7 +90,8 @@ type WorkerSide = Pick<JobQueue, "take" | "renew" | "finish" | "release">;
 
 const interval = (place: string) => `now() + ${place} * interval '1 millisecond'`;
 
-function workerSide(server: PostgresServer): WorkerSide {
+function workerSide(server: PostgresServer, expiredMs: number): WorkerSide {
+  let looked = Number.NEGATIVE_INFINITY;
   const lease = async (worker: string, condition: string, values: readonly unknown[]) => {
     const rows = await server.query(
       `UPDATE jobs j SET state = 'leased', worker = $1, token = nextval('lease_tokens'), tries = tries + 1, expires = ${interval("$2")}
@@ -94,7 +104,8 @@ function workerSide(server: PostgresServer): WorkerSide {
   return {
     async take(worker, { worlds, count, leaseMs }) {
       const waiting = await lease(worker, "state = 'waiting'", [leaseMs, worlds, count]);
-      if (waiting.length === count) return waiting;
+      if (waiting.length === count || performance.now() - looked < expiredMs) return waiting;
+      looked = performance.now();
       await failLost(server);
       const expired = await lease(worker, "state = 'leased' AND expires < now()", [
         leaseMs,

@@ -7,8 +7,15 @@ export interface PgResult {
   readonly rowCount: number | null;
 }
 
+/** A named statement is planned once for each connection. */
+export interface PgStatement {
+  readonly name?: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
 export interface PgClient {
-  query(text: string, values?: readonly unknown[]): Promise<PgResult>;
+  query(statement: PgStatement): Promise<PgResult>;
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 

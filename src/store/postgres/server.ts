@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
 import { type Address, parseAddress } from "./address.ts";
@@ -54,7 +55,7 @@ export class PostgresServer {
   /** Asks a question that changes nothing, or that may be asked twice. */
   readonly query: Query = (text, values = []) =>
     this.retried(async () => {
-      const { rows } = await (await this.#openPool()).query(text, values);
+      const { rows } = await (await this.#openPool()).query({ name: statementName(text), text, values });
       this.#hasAnswered = true;
       return rows;
     });
@@ -162,6 +163,17 @@ export class PostgresServer {
   }
 }
 
+const statementNames = new Map<string, string>();
+
+/** Texts are few: values are never written into them. */
+function statementName(text: string): string {
+  const known = statementNames.get(text);
+  if (known !== undefined) return known;
+  const name = `ludus_${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
+  statementNames.set(text, name);
+  return name;
+}
+
 /** int8: keys and steps are numbers that JavaScript can hold. */
 const wholeNumbers = new Set([20]);
 
@@ -180,7 +192,9 @@ class OpenSession implements Session {
 
   readonly query: Query = async (text, values = []) => {
     try {
-      return (await this.#client.query(text, values)).rows;
+      // without values several statements may be in one text, which cannot be prepared
+      const statement = values.length === 0 ? { text, values } : { name: statementName(text), text, values };
+      return (await this.#client.query(statement)).rows;
     } catch (error) {
       if (isConnectionError(error)) this.isBroken = true;
       throw explained(this.#address, error);
