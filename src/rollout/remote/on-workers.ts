@@ -50,7 +50,7 @@ export interface RemoteWorld<Data = unknown> extends World<Data> {
  * The same world, played by the processes of `ludus worker`. Training, evaluation and the asynchronous trainer use it as any other:
  *
  *     const connect = "postgres://ludus@db.example/ludus";
- *     const env = onWorkers(keyHunt(), { connect, run: "first", host: "10.0.0.5" });
+ *     const env = onWorkers(keyDoor(), { connect, run: "first", host: "10.0.0.5" });
  *     await train({ env, …, run: "first", store: postgres(connect) });
  *
  * Attempts of one group become one job. Names and seeds are the trainer's, so the numbers are those of attempts made here.

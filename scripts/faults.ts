@@ -1,0 +1,210 @@
+// What happens to a run on workers when something breaks: real processes, a real PostgreSQL server, and a count of what was lost or
+// used twice. Writes docs/reference/cluster-faults.md.
+//
+//     npx node scripts/faults.ts [--only kill-worker,cut]
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { PostgresServer } from "../src/store/postgres/server.ts";
+import { postgres } from "../src/store/postgres-runs.ts";
+import { type LocalPostgres, startPostgres } from "../src/store/testing/local-postgres.ts";
+import { groupSize, groupsPerStep, steps } from "./faults/config.ts";
+
+const root = join(import.meta.dirname, "..");
+const run = "faults";
+const patienceMs = 120_000;
+
+interface Scene {
+  readonly server: LocalPostgres;
+  readonly admin: PostgresServer;
+  readonly workers: ChildProcess[];
+  trainer: ChildProcess;
+  start(args: readonly string[]): ChildProcess;
+}
+
+interface Fault {
+  readonly name: string;
+  readonly what: string;
+  /** Does it, and what an operator or a supervisor does then. */
+  cause(scene: Scene): Promise<void>;
+}
+
+const faults: readonly Fault[] = [
+  {
+    name: "kill-worker",
+    what: "`kill -9` of one of two workers, not replaced; leases of 3 s",
+    async cause({ workers }) {
+      workers[0]?.kill("SIGKILL");
+    },
+  },
+  {
+    name: "kill-trainer",
+    what: "`kill -9` of the trainer, started again at once with `--resume`",
+    async cause(scene) {
+      scene.trainer.kill("SIGKILL");
+      await ended(scene.trainer);
+      scene.trainer = scene.start(trainArgs(true));
+    },
+  },
+  {
+    name: "restart-postgres",
+    what: "PostgreSQL crashes (`pg_ctl stop -m immediate`) and is started again after 2 s",
+    async cause({ server }) {
+      await server.stop("immediate");
+      await setTimeout(2000);
+      await server.start();
+    },
+  },
+  {
+    name: "cut",
+    what: "all connections to PostgreSQL are cut, three times",
+    async cause({ admin }) {
+      for (let round = 0; round < 3; round++) {
+        await admin.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ludus' AND pid <> pg_backend_pid()",
+        );
+        await setTimeout(100);
+      }
+    },
+  },
+  {
+    name: "full-disk",
+    what: "the server answers that its disk is full (53100) until the run has failed; then there is room, and the run is resumed",
+    async cause(scene) {
+      const { admin } = scene;
+      await admin.query(`CREATE OR REPLACE FUNCTION ludus.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$`);
+      await admin.query(
+        "CREATE TRIGGER full_disk BEFORE INSERT ON ludus.trajectory_bytes EXECUTE FUNCTION ludus.full()",
+      );
+      await ended(scene.trainer);
+      await admin.query("DROP TRIGGER full_disk ON ludus.trajectory_bytes");
+      scene.trainer = scene.start(trainArgs(true));
+    },
+  },
+  {
+    name: "clock-jump",
+    what: "the server's clock jumps an hour ahead: all leases are over while they are worked on",
+    async cause({ admin }) {
+      await admin.query("UPDATE ludus.jobs SET expires = expires - interval '1 hour' WHERE state = 'leased'");
+    },
+  },
+];
+
+function trainArgs(isResumed: boolean): string[] {
+  const file = join(root, "scripts/faults/config.ts");
+  return ["train", file, "--run", run, "--quiet", ...(isResumed ? ["--resume"] : [])];
+}
+
+interface Outcome {
+  readonly fault: Fault;
+  readonly lost: number;
+  readonly twice: number;
+  readonly seconds: number;
+}
+
+async function measure(fault: Fault): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), "ludus-faults-"));
+  const server = await startPostgres({ settings: ["fsync = on"] });
+  const url = server.url();
+  const env = { ...process.env, LUDUS_FAULTS_URL: url, LUDUS_CHECKPOINTS: folder };
+  const start = (args: readonly string[]) =>
+    spawn(process.execPath, [join(root, "bin/ludus.js"), ...args], {
+      env,
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+  const file = join(root, "scripts/faults/config.ts");
+  const worker = () => start(["worker", file, "--connect", url, "--lease", "3", "--quiet"]);
+  const admin = new PostgresServer(url, { schema: "public", retryMs: 20_000, maxConnections: 1 });
+  const scene: Scene = { server, admin, workers: [worker(), worker()], trainer: start(trainArgs(false)), start };
+  const runs = postgres(url);
+  try {
+    const before = await stepAfter(runs, 2);
+    const started = performance.now();
+    await fault.cause(scene);
+    await stepAfter(runs, before + 1);
+    const seconds = (performance.now() - started) / 1000;
+    await ended(scene.trainer);
+    return { fault, seconds, ...(await count(runs)) };
+  } finally {
+    const children = [...scene.workers, scene.trainer].filter(
+      ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+    );
+    for (const child of children) child.kill("SIGKILL");
+    await Promise.all(children.map(ended));
+    await runs.close();
+    await admin.close();
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Waits until a step is recorded, and returns the last one that is. */
+async function stepAfter(runs: ReturnType<typeof postgres>, step: number): Promise<number> {
+  const until = performance.now() + patienceMs;
+  while (performance.now() < until) {
+    const reader = await runs.open(run).catch(() => undefined);
+    const latest = await reader?.latestStep().catch(() => undefined);
+    await reader?.close();
+    if (latest !== undefined && latest >= step) return latest;
+    await setTimeout(50);
+  }
+  throw new Error(`step ${step} was not recorded within ${patienceMs / 1000} s`);
+}
+
+/** Attempts that are not there, and attempts that are there more than once, over all steps. */
+async function count(runs: ReturnType<typeof postgres>): Promise<{ lost: number; twice: number }> {
+  const reader = await runs.open(run);
+  const rollouts: string[] = [];
+  let after: number | undefined;
+  do {
+    const page = await reader.trajectories(
+      { split: "train" },
+      { order: "oldest", limit: 500, ...(after === undefined ? {} : { after }) },
+    );
+    rollouts.push(...page.trajectories.map(({ rollout }) => rollout));
+    after = page.next;
+  } while (after !== undefined);
+  await reader.close();
+  const unique = new Set(rollouts).size;
+  return { lost: steps * groupsPerStep * groupSize - unique, twice: rollouts.length - unique };
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => child.once("exit", () => resolve()));
+}
+
+function page(outcomes: readonly Outcome[]): string {
+  const rows = outcomes.map(
+    ({ fault, lost, twice, seconds }) => `| ${fault.what} | ${lost} | ${twice} | ${seconds.toFixed(1)} |`,
+  );
+  return `# Faults of a run on workers
+
+<!-- written by npx node scripts/faults.ts -->
+
+A run of ${steps} steps of ${groupsPerStep} groups of ${groupSize} attempts on two \`ludus worker\` processes and one PostgreSQL server, as separate processes on one machine.
+Something breaks after the third step. *Lost* and *used twice* are attempts, counted in the store when the run has ended. *Seconds* are from the
+fault to the next step that is recorded, with the time of that step (about a second) and of starting processes.
+
+| what happens | lost | used twice | seconds |
+|---|--:|--:|--:|
+${rows.join("\n")}
+`;
+}
+
+const { values } = parseArgs({ options: { only: { type: "string" } } });
+const only = values.only?.split(",");
+const outcomes: Outcome[] = [];
+for (const fault of faults.filter(({ name }) => only?.includes(name) ?? true)) {
+  const outcome = await measure(fault);
+  outcomes.push(outcome);
+  console.log(`${fault.name}: lost ${outcome.lost}, used twice ${outcome.twice}, ${outcome.seconds.toFixed(1)} s`);
+}
+if (only === undefined) writeFileSync(join(root, "docs/reference/cluster-faults.md"), page(outcomes));
+process.exitCode = outcomes.every(({ lost, twice }) => lost === 0 && twice === 0) ? 0 : 1;
