@@ -20,7 +20,8 @@ export const dashboard: Command = {
   summary: "Show runs in the browser, live: curves, trajectories, manual play",
   usage: "[folder|postgres://…]",
   options,
-  details: `The folder holds runs, or is one; \`runs\` by default. A server of runs is postgres://user@host/database. The server is reachable from this machine only, with the token in the
+  details: `The folder holds runs, or is one; \`runs\` by default. A server of runs is
+postgres://user@host/database. The page is reachable from this machine only, with the token in the
 printed address; --host makes it reachable from the network. Ctrl-C stops it.
 
 Play lists the shipped environments, those of --env, and the one of a run that ludus train made from a file in this folder.`,
