@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -84,6 +84,22 @@ describe.runIf(hasPostgres())("commands know runs on a server", () => {
     );
     expect(resumed.status).toBe(0);
     expect((await ludus("runs", address)).stdout).toMatch(/^sweep\/a +letters +grpo +3\/3 /m);
+  });
+
+  test("runs of a configuration's own store are numbered there", async () => {
+    const file = join(folder, "stored-config.ts");
+    const own = (path: string) => JSON.stringify(join(process.cwd(), path));
+    writeFileSync(
+      file,
+      `import { config as other } from ${own("src/cli/fixtures/fake-config.ts")};
+       import { postgres } from ${own("src/store/index.ts")};
+       export const config = () => ({ ...other(), steps: 1, store: postgres(${JSON.stringify(server.url())}, { schema: "numbered" }) });`,
+    );
+    for (const name of ["runs/letters-1", "runs/letters-2"]) {
+      const { stdout } = await ludus("train", file, "--json");
+      expect(JSON.parse(stdout)).toMatchObject({ run: name });
+    }
+    expect((await ludus("train", file, "--resume", "--json")).stdout).toContain("runs/letters-2");
   });
 
   test("the dashboard shows them", async () => {

@@ -10,15 +10,17 @@ export interface RunChoice {
   readonly env: string;
   /** Where runs without a folder of their own go. */
   readonly root: string;
+  /** Whether runs are not folders but in a store of the configuration's. */
+  readonly isStored?: boolean;
 }
 
 /** Where a run is kept: the folder that was named, or `runs/<environment>-<n>`. A run that is there is only gone on with when asked. */
 export async function chooseRunDirectory(
   runs: RunCatalog,
-  { wanted, isResumed, env, root }: RunChoice,
+  { wanted, isResumed, env, root, isStored = false }: RunChoice,
 ): Promise<string> {
   if (wanted === undefined) {
-    const last = lastNumber(root, env);
+    const last = lastNumber(isStored ? await storedNames(runs, `${root}/`, env) : namesIn(root), env);
     if (!isResumed) return join(root, `${env}-${last + 1}`);
     if (last > 0) return join(root, `${env}-${last}`);
     throw nothingToResume(join(root, `${env}-…`));
@@ -35,9 +37,20 @@ export async function chooseRunDirectory(
   return wanted;
 }
 
-function lastNumber(root: string, env: string): number {
-  if (!existsSync(root)) return 0;
-  const numbers = readdirSync(root).map((name) => {
+function namesIn(root: string): readonly string[] {
+  return existsSync(root) ? readdirSync(root) : [];
+}
+
+async function storedNames(runs: RunCatalog, prefix: string, env: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { id } of runs.list({ search: `${prefix}${env}-` })) {
+    if (id.startsWith(prefix)) names.push(id.slice(prefix.length));
+  }
+  return names;
+}
+
+function lastNumber(names: readonly string[], env: string): number {
+  const numbers = names.map((name) => {
     const number = name.startsWith(`${env}-`) ? name.slice(env.length + 1) : "";
     return /^\d+$/.test(number) ? Number(number) : 0;
   });

@@ -37,7 +37,8 @@ export async function trainFile(
   const wanted = options.run ?? given.run;
   const isResumed = options.resume === true;
   const runs = given.store ?? addressedRuns();
-  const run = await chooseRunDirectory(runs, { wanted, isResumed, env: given.env.name, root: "runs" });
+  const isStored = given.store !== undefined;
+  const run = await chooseRunDirectory(runs, { wanted, isResumed, env: given.env.name, root: "runs", isStored });
   const config = cached(await withStart(given, options, isResumed ? { runs, run } : undefined), run, options);
   const signal = config.signal === undefined ? interrupt : AbortSignal.any([config.signal, interrupt]);
   const accept = [...(config.accept ?? []), ...(options.accept ?? []).flatMap((paths) => paths.split(","))];
