@@ -4,11 +4,11 @@ import { stoppable } from "../stoppable.ts";
 
 const options = {
   connect: { type: "string", value: "postgres://…", summary: "Server that has the work (required)" },
-  parallel: { type: "number", least: 1, summary: "Groups played at once; 4 by default" },
+  parallel: { type: "number", summary: "Groups played at once; 4 by default" },
   lease: {
     type: "number",
     value: "seconds",
-    least: 1,
+
     summary: "Seconds after which the work of a lost worker is given to others; 30 by default",
   },
   name: { type: "string", value: "name", summary: "Name in ludus cluster; host and process by default" },
@@ -33,6 +33,9 @@ The password: PGPASSWORD.`,
     if (connect === undefined || positionals.length === 0) {
       const got = connect === undefined ? "no --connect" : "no training file or environment";
       throw usageError("bad-usage", { got, expected: "ludus worker <train.ts|environment> --connect postgres://…" });
+    }
+    if (parallel < 1 || lease < 1) {
+      throw usageError("bad-option", { got: `--parallel ${parallel} --lease ${lease}`, expected: "1 or more of both" });
     }
     const { playedWorld } = await import("../played-world.ts");
     const { postgresQueue } = await import("../../queue/postgres-queue.ts");
