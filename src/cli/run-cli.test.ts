@@ -61,9 +61,11 @@ describe("ludus", () => {
         play         Play an environment yourself, with the prompts that a model gets
         env          List environments, or check that one keeps its contract
         train        Train a policy from a configuration file, and store the run in a folder
+        worker       Play episodes for trainers elsewhere, taking work from a PostgreSQL server
+        cluster      Show workers, samplers and trainers on a PostgreSQL server, and their rates
         sweep        Train a file with several values and seeds, and compare held-out success
         eval         Evaluate a policy on held-out tasks
-        runs         List the runs in a folder, newest first
+        runs         List the runs in a folder or on a server, newest first
         checkpoints  List the checkpoints of a run, with held-out success and size
         replay       Show an episode of a run turn by turn, or list episodes
         compare      Compare two runs: success, metrics, curves, configuration
