@@ -49,6 +49,8 @@ export interface EngineInfo {
   readonly parameters: number;
   readonly hasValues: boolean;
   readonly hasAdapters?: boolean;
+  /** Whether `step` can leave KV caches as they are. */
+  readonly keepsCaches?: boolean;
   /** Raised by every applied `step` of the policy; each sampled token carries the version it came from. */
   readonly policyVersion: number;
   readonly weights: readonly string[];
@@ -157,6 +159,8 @@ export interface OptimizerOptions {
   /** Clip the global norm of the gradient to this. */
   maxGradientNorm?: number;
   weights?: string;
+  /** KV caches of running sequences and rollouts: computed anew with the new weights, or kept where `info.keepsCaches`. */
+  caches?: "recompute" | "keep";
 }
 
 export interface StepReport {

@@ -56,6 +56,8 @@ const defaults = {
 
 export interface RolloutGroup<Data = unknown> extends TrajectoryGroup<Data> {
   readonly rollouts: readonly Rollout<Data>[];
+  /** Sampled by weights that are gone, whatever its versions say. */
+  readonly isOffPolicy?: boolean;
 }
 
 /** Attempts at one task: the same episode seed for each, another sampling seed. */

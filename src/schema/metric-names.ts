@@ -1,6 +1,6 @@
 /**
  * Names of what is measured, `stage/name`. Whoever reads metrics (doctor, dashboard, tests) takes the names from here.
- * Names under `time/` and `speed/` depend on the machine; all others are the same bits when a run is repeated or resumed.
+ * Names under `time/`, `speed/` and `async/` depend on the machine; all others are the same bits when a run is repeated or resumed.
  */
 export const metric = {
   reward: "rollout/reward",
@@ -53,6 +53,18 @@ export const metric = {
   extraGroups: "guide/extra-groups",
   /** Of a warm start: -log p of what the demonstrators said, mean over tokens. */
   imitationLoss: "imitation/nll",
+  /**
+   * Of asynchronous training. Age of the sampled tokens a step learns from, in steps: mean, largest, and the share of tokens of each age.
+   * The share of time that the trainer waited for groups, and that no rollout was under way; groups that wait; sampled tokens that
+   * nothing was learned from, for they were too old or their attempt failed. What waits for what depends on the machine.
+   */
+  stalenessMean: "async/staleness-mean",
+  stalenessMax: "async/staleness-max",
+  staleness: (steps: string) => `async/staleness/${steps}`,
+  trainerWaits: "async/trainer-waits",
+  samplerWaits: "async/sampler-waits",
+  bufferLength: "async/buffer-length",
+  droppedTokens: "async/dropped-tokens",
   evalSuccess: "eval/success",
   evalReward: "eval/reward",
   seconds: (stage: string) => `time/${stage}`,

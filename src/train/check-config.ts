@@ -1,6 +1,7 @@
 import { LudusError } from "../errors.ts";
 import type { World } from "../rollout/world.ts";
 import type { Algorithm } from "./algorithm.ts";
+import { checkAsync } from "./async/async-options.ts";
 import { refuseUnknownSettings } from "./known-config.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import { isFromRun } from "./parent.ts";
@@ -29,6 +30,7 @@ export function checkConfig<Data>(config: TrainConfig<Data>): void {
       expected: "imitate(): the weights of another run take no steps",
     });
   }
+  checkAsync(config.async, tasksPerStep);
   checkAlgorithm(algorithm);
   if (algorithm.credit.needs.stateKeys === true && !env.hasStateKeys) {
     throw new LudusError("no-state-keys", {

@@ -19,6 +19,7 @@ const knownConfig: KnownOptions<TrainConfig> = {
   rollout: true,
   sandbox: true,
   concurrency: true,
+  async: true,
   learners: true,
   replay: true,
   eval: true,

@@ -18,6 +18,7 @@ import {
   type StepWrites,
   trainSplit,
 } from "../store/index.ts";
+import { bufferedKeys, bufferedSplit, finishedGroups } from "./async/buffered-groups.ts";
 import { defaultRetainedEpisodes, heldOutGroups, outdatedGroups } from "./held-out-episodes.ts";
 import { Monitors } from "./monitors.ts";
 import { type ConfigChange, checkConfigChange, isOutdated, type RunConfig } from "./run-config.ts";
@@ -49,6 +50,8 @@ export interface ResumedRun {
   readonly state: unknown;
   /** Settings that differ from those the run was stored with, all of them accepted. */
   readonly changes: readonly ConfigChange[];
+  /** Groups that finished and that no step before the checkpoint took; of a run that rolls out ahead. */
+  readonly buffered: readonly TrajectoryGroup[];
 }
 
 export interface StepRecord {
@@ -60,6 +63,8 @@ export interface StepRecord {
   readonly state: unknown;
   /** Attempts of the step that failed. */
   readonly failures?: FailureTally;
+  /** Buffered groups that are the step's now, by a rollout of each. */
+  readonly unbuffer?: readonly string[];
 }
 
 const SavedStep = z.object({ step: z.int(), state: z.unknown() });
@@ -102,13 +107,19 @@ export class RunRecorder {
   }
 
   /** Goes back to the last checkpoint: the engine has its weights then, and the state saved with it is returned. */
-  async resume(engine: Engine, config: RunConfig, accept: readonly string[] = []): Promise<ResumedRun | undefined> {
+  async resume(
+    engine: Engine,
+    config: RunConfig,
+    accept: readonly string[] = [],
+    isAsync = false,
+  ): Promise<ResumedRun | undefined> {
     const [checkpoints, store] = [this.#checkpoints, this.#store];
     const step = checkpoints?.steps().at(-1);
     if (checkpoints === undefined || store === undefined || step === undefined) return undefined;
     const stored = await store.config();
     const changes = checkConfigChange(stored, config, accept);
     await checkpoints.load(engine, step);
+    const buffered = isAsync ? await this.#keepFinished(store, step) : [];
     await store.truncateAfter(step);
     const saved = SavedStep.safeParse(await store.state("trainer"));
     if (!saved.success || saved.data.step !== step) {
@@ -122,26 +133,57 @@ export class RunRecorder {
     this.lastStep = step;
     this.#savedStep = step;
     this.#best = Best.optional().parse(await store.state("best"));
-    return { state: saved.data.state, changes };
+    return { state: saved.data.state, changes, buffered };
   }
 
-  /** A new run: what a broken attempt left before its first checkpoint is removed. */
-  async begin(config: RunConfig): Promise<void> {
-    await this.#store?.truncateAfter(-1);
-    await this.#store?.append(0, { config });
+  /** Groups that steps after the checkpoint took are waiting again: nothing has been learned from them. */
+  async #keepFinished(store: RunStore, step: number): Promise<readonly TrajectoryGroup[]> {
+    const { groups, later } = await finishedGroups(store, step);
+    if (later.length > 0) await store.append(step, { groups: later.map((group) => ({ group, split: bufferedSplit })) });
+    return groups;
   }
 
-  async record(step: number, { metrics, groups, advantages, state, failures }: StepRecord): Promise<void> {
+  /**
+   * A new run: what a broken attempt left before its first checkpoint is removed, but for groups that were rolled out ahead, which are
+   * returned.
+   */
+  async begin(config: RunConfig, isAsync = false): Promise<readonly TrajectoryGroup[]> {
+    const store = this.#store;
+    if (store === undefined) return [];
+    const { groups } = isAsync ? await finishedGroups(store, -1) : { groups: [] };
+    await store.truncateAfter(-1);
+    await store.append(0, { config, groups: groups.map((group) => ({ group, split: bufferedSplit })) });
+    return groups;
+  }
+
+  async record(step: number, record: StepRecord): Promise<void> {
+    const { metrics, groups, advantages, state, failures, unbuffer = [] } = record;
+    const removeGroups = this.#store === undefined ? [] : await bufferedKeys(this.#store, unbuffer);
     this.lastStep = step;
     const failed = failureEvents(step, failures?.list() ?? [], failures?.attempts ?? 0);
     const event: RunEvent = { type: "step-end", step, metrics };
     const warning = await this.#appendStorable(step, {
       metrics,
       groups: groups.map((group) => ({ group, split: trainSplit, ...defined({ advantages }) })),
+      removeGroups,
       events: [...failed, { ...event, metrics: {} }],
       state: { trainer: { step, state } satisfies z.infer<typeof SavedStep> },
     });
     for (const each of [...failed, event, ...(warning === undefined ? [] : [warning])]) this.monitors.record(each);
+  }
+
+  /** Stores a group that finished before a step wants it: a run that is killed finds it again. */
+  async buffer(group: TrajectoryGroup): Promise<void> {
+    const writes = { groups: [{ group, split: bufferedSplit }] };
+    const warning = await this.#appendStorable(Math.max(0, this.lastStep), writes);
+    if (warning !== undefined) this.monitors.record(warning);
+  }
+
+  /** Forgets groups that were buffered and will not be learned from, by a rollout of each. */
+  async unbuffer(rollouts: readonly string[]): Promise<void> {
+    const store = this.#store;
+    if (store === undefined || rollouts.length === 0) return;
+    await store.append(Math.max(0, this.lastStep), { removeGroups: await bufferedKeys(store, rollouts) });
   }
 
   async #appendStorable(step: number, writes: StepWrites): Promise<RunEvent | undefined> {

@@ -1,25 +1,18 @@
 import { defined } from "../defined.ts";
-import type { EvalReport } from "../eval/evaluate.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
-import { withNextKl } from "./kl-coefficient.ts";
-import { complete } from "./stages/complete.ts";
-import { earlierReport, evaluate } from "./stages/evaluate.ts";
-import { gather } from "./stages/gather.ts";
-import { prepare } from "./stages/prepare.ts";
-import { record } from "./stages/record.ts";
-import { addCosts, speedMetrics } from "./stages/rollout-metrics.ts";
-import type { StepContext } from "./stages/stage-context.ts";
-import { stageTimer } from "./stages/stage-timer.ts";
-import { update } from "./stages/update.ts";
+import { evaluateBefore, evaluateHeldOut, evaluateIfDue } from "./evaluations.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
+import { learnAsync } from "./train-async.ts";
+import { learnStep } from "./train-step.ts";
 import { atStep, endReason, openTraining, secondsSince, type TrainingRun } from "./training-run.ts";
 import { runWarmStart } from "./warm-start-phase.ts";
 import { copyWeights } from "./weights.ts";
 
 /**
  * The page to read first: trains a policy in an environment, one stage after the other. A step is: pick tasks, roll out a group of
- * attempts at each and reward them, select groups, prepare a batch (reference, critic, credit), update, record, evaluate.
+ * attempts at each and reward them, select groups, prepare a batch (reference, critic, credit), update, record, evaluate. The stages of
+ * a step are in `train-step.ts`; `train-async.ts` is the same over groups that were rolled out ahead.
  */
 export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResult> {
   checkConfig(config);
@@ -44,15 +37,6 @@ export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResul
   }
 }
 
-async function evaluateBefore<Data>(run: TrainingRun<Data>): Promise<EvalReport | undefined> {
-  const { config, recorder, context, firstStep } = run;
-  if (firstStep > (config.warmStart?.steps ?? 0)) return earlierReport(recorder, "before");
-  if (endReason(run) !== undefined) return undefined;
-  const report = await evaluateHeldOut(run, "before");
-  await recorder.saveIfDue(context.policy.engine);
-  return report;
-}
-
 async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
   const { config, context, recorder, firstStep } = run;
   const { steps, algorithm } = config;
@@ -65,7 +49,13 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
   recorder.monitors.record({ type: "phase-start", phase: algorithm.name, steps, ...defined({ doneSteps }) });
   // an evaluation that a stop left out of the step that was saved
   await evaluateIfDue(run, firstStep - 1);
-  for (let step = Math.max(start, firstStep); step < start + steps; step++) {
+  return config.async === undefined ? learnInOrder(run) : learnAsync(run, config.async);
+}
+
+async function learnInOrder<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
+  const { config, context, recorder, firstStep } = run;
+  const start = config.warmStart?.steps ?? 0;
+  for (let step = Math.max(start, firstStep); step < start + config.steps; step++) {
     const reason = endReason(run);
     if (reason !== undefined) return reason;
     const isDone = await learnStep(run, atStep(run, step));
@@ -74,44 +64,4 @@ async function learn<Data>(run: TrainingRun<Data>): Promise<RunEndReason> {
     await recorder.saveIfDue(context.policy.engine);
   }
   return endReason(run) ?? "finished";
-}
-
-/** One step. False where it was broken off before the update: nothing of it is recorded then. */
-async function learnStep<Data>(run: TrainingRun<Data>, context: StepContext<Data>): Promise<boolean> {
-  const { klCoefficient } = run.state;
-  const timer = stageTimer();
-  const gathered = await timer.time("rollout", () => gather(context));
-  if (gathered === undefined || context.signal?.aborted) return false;
-  const completed = await timer.time("credit", () => complete(context, gathered));
-  const prepared = await timer.time("credit", () => prepare(context, { ...completed, ...defined({ klCoefficient }) }));
-  const updated = await timer.time("update", () => update(context, prepared));
-  const rolled = addCosts(gathered.metrics, completed.metrics);
-  const metrics = {
-    ...prepared.metrics,
-    ...updated,
-    ...context.guide.metrics(),
-    ...rolled,
-    ...timer.metrics,
-    ...speedMetrics(rolled, timer.metrics),
-  };
-  const state = withNextKl(run.state, context.algorithm, prepared);
-  const successWindow = run.config.earlyStop?.window;
-  run.state = await record(
-    { ...context, recorder: run.recorder, ...defined({ successWindow }) },
-    { ...gathered, step: context.step, metrics, rows: prepared.rows, state, failures: context.failures },
-  );
-  run.metrics = metrics;
-  return true;
-}
-
-async function evaluateIfDue<Data>(run: TrainingRun<Data>, step: number): Promise<void> {
-  const { eval: evaluation, warmStart } = run.config;
-  const learned = step + 1 - (warmStart?.steps ?? 0);
-  if (evaluation?.every === undefined || learned < 1 || learned % evaluation.every !== 0) return;
-  if ((await earlierReport(run.recorder, `step-${step}`)) === undefined) await evaluateHeldOut(run, `step-${step}`);
-}
-
-function evaluateHeldOut<Data>({ config, context, recorder }: TrainingRun<Data>, when: string) {
-  const { every: _every, retainEpisodes, ...evaluation } = config.eval ?? {};
-  return evaluate({ ...context, recorder, evaluation, ...defined({ retainEpisodes }) }, when);
 }

@@ -7,6 +7,7 @@ import type { RunEndReason } from "../schema/run-event.ts";
 import type { RunCatalog } from "../store/run-catalog.ts";
 import type { Sandbox } from "../tool/sandbox/sandbox.ts";
 import type { Algorithm } from "./algorithm.ts";
+import type { AsyncOptions } from "./async/async-options.ts";
 import type { FromRun } from "./from-run.ts";
 import type { LearningPolicy, MakePolicy } from "./learning-policy.ts";
 import type { Replay } from "./replay.ts";
@@ -44,6 +45,8 @@ export interface TrainConfig<Data = unknown> {
   rollout?: RolloutSettings;
   /** Where code that tools run is executed; `bubblewrapSandbox()` by default. Its name and level are stored with the run. */
   sandbox?: Sandbox;
+  /** Rolls out ahead of the updates: `{ staleness: 1 }`. Without it a step's rollouts begin when the step before has ended. */
+  async?: AsyncOptions;
   /** Attempts under way at once, in training and evaluation together; 2048 by default. */
   concurrency?: number;
   /**

@@ -8,6 +8,9 @@ import { DoctorStop } from "../monitor/doctor/index.ts";
 import { defaultConcurrency } from "../rollout/run-group.ts";
 import { FailureTally } from "../schema/failure.ts";
 import type { ParentRun, RunEndReason } from "../schema/run-event.ts";
+import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
+import type { AsyncOptions } from "./async/async-options.ts";
+import { withInterrupt } from "./async/interrupt.ts";
 import { checkPolicy } from "./check-config.ts";
 import { describeConfig } from "./describe-config.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
@@ -25,6 +28,7 @@ const SavedState = z.object({
   klCoefficient: z.number().exactOptional(),
   tokens: z.number(),
   successes: z.array(z.number()),
+  async: z.unknown().optional(),
 });
 
 /** A run: what stays the same, where it is recorded, and where it is. Trainers hold one; stages are given parts of it. */
@@ -37,6 +41,8 @@ export interface TrainingRun<Data = unknown> {
   readonly startedMs: number;
   /** Where its first weights came from, if not from its own policy. */
   readonly parent?: Parent;
+  /** Of a run that rolls out ahead: what its saved state says of that, and groups that finished and wait. */
+  readonly restored: { readonly state?: unknown; readonly groups: readonly TrajectoryGroup[] };
   state: RunState;
   /** Of the last step. */
   metrics: Metrics;
@@ -71,7 +77,7 @@ function makeContext<Data>(
   const guide: Guide<Data> = (config.guide ?? inOrder())({ env, split: "train", seed, engine });
   return {
     world: env,
-    policy,
+    policy: config.async === undefined ? policy : interruptible(policy, config.async),
     algorithm,
     guide,
     learners,
@@ -83,6 +89,11 @@ function makeContext<Data>(
     onRollout: (finished) => recorder.monitors.recordRollout(finished),
     ...defined({ signal, groupReward: config.groupReward, replay: config.replay?.() }),
   };
+}
+
+function interruptible(policy: LearningPolicy, { interrupt = "recompute" }: AsyncOptions): LearningPolicy {
+  const engine = withInterrupt(policy.engine, interrupt);
+  return engine === policy.engine ? policy : { ...policy, engine };
 }
 
 function readOnly(engine: Engine): GuideEngine {
@@ -105,24 +116,26 @@ async function resume<Data>(
   const from = found === undefined ? {} : { parent: Parent.parse(parent) };
   await makeWeights(policy);
   const resolved = describeConfig(config, { policy, guide: guide.name, ...from });
-  const resumed = await recorder.resume(policy.engine, resolved, config.accept);
+  const isAsync = config.async !== undefined;
+  const resumed = await recorder.resume(policy.engine, resolved, config.accept, isAsync);
   const { name } = config.env;
   const run = { config, context, recorder, startedMs: performance.now(), metrics: {}, ...from };
   const start = { type: "run-start", name, ...defined({ parent: shownParent(from.parent) }) } as const;
   if (resumed === undefined) {
     if (from.parent !== undefined) await startFrom(from.parent, config, context);
-    await recorder.begin(resolved);
+    const groups = await recorder.begin(resolved, isAsync);
     recorder.monitors.record(start);
     for (const message of warnings) recorder.monitors.record({ type: "warning", message });
     const state = { tokens: 0, successes: [], ...defined({ klCoefficient: algorithm.klInReward?.initial }) };
-    return { ...run, firstStep: 0, state };
+    return { ...run, firstStep: 0, state, restored: { groups } };
   }
-  const { guide: guideState, replay: replayState, ...state } = SavedState.parse(resumed.state);
+  const { guide: guideState, replay: replayState, async: asyncState, ...state } = SavedState.parse(resumed.state);
   guide.restore(guideState);
   await replay?.restore(replayState, (rollout) => recorder.group(rollout));
   recorder.monitors.record({ ...start, resumedAtStep: recorder.lastStep });
   if (resumed.changes.length > 0) recorder.monitors.record({ type: "warning", message: changesText(resumed.changes) });
-  return { ...run, firstStep: recorder.lastStep + 1, state };
+  const restored = { state: asyncState, groups: resumed.buffered };
+  return { ...run, firstStep: recorder.lastStep + 1, state, restored };
 }
 
 function shownParent(parent: Parent | undefined): ParentRun | undefined {

@@ -1,3 +1,4 @@
+import type { OptimizerOptions } from "../engine.ts";
 import type { ThreadMethod, ThreadSetup } from "./compute-thread.ts";
 import { ComputeWorker } from "./compute-worker.ts";
 
@@ -50,14 +51,18 @@ export class ComputePool {
     return result;
   }
 
-  /** Changes weights while no thread reads them. Caches made with the old ones are dropped; `change` gives the new version. */
-  async whileHeld(changed: readonly string[], change: () => Promise<number>): Promise<void> {
+  /** Changes weights while no thread reads them. Caches made with the old ones are dropped, or kept; `change` gives the new version. */
+  async whileHeld(
+    changed: readonly string[],
+    change: () => Promise<number>,
+    caches: OptimizerOptions["caches"] = "recompute",
+  ): Promise<void> {
     await this.all("hold");
     let version: number | undefined;
     try {
       version = await change();
     } finally {
-      await this.all("resume", { changed, version });
+      await this.all("resume", { changed, version, caches });
     }
   }
 

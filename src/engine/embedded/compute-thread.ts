@@ -57,6 +57,12 @@ export interface Work {
   options: WorkOptions;
 }
 
+interface Resumed {
+  changed: readonly string[];
+  version: number | undefined;
+  caches: OptimizerOptions["caches"];
+}
+
 interface NamedWeights {
   all: Shared;
   version: number;
@@ -199,7 +205,7 @@ export class ComputeThread {
     await (await this.#sampler)?.hold();
   }
 
-  async resume({ changed, version }: { changed: readonly string[]; version: number | undefined }): Promise<void> {
+  async resume({ changed, version, caches }: Resumed): Promise<void> {
     for (const name of changed) {
       const weights = this.#weights.get(name);
       if (weights === undefined) continue;
@@ -207,7 +213,7 @@ export class ComputeThread {
       weights.isCurrent = weights.readable === weights.all;
     }
     this.#trainer?.forget();
-    (await this.#sampler)?.resume(changed);
+    (await this.#sampler)?.resume(changed, caches);
   }
 
   #openSampler(): Promise<Sampler> {

@@ -163,6 +163,7 @@ class EmbeddedEngine implements Engine {
       contextLength: this.#config.contextLength,
       parameters: this.#layout.size,
       hasValues: this.#valueHead,
+      keepsCaches: true,
       policyVersion: this.#sets.policyVersion,
       weights: this.#sets.names,
     };

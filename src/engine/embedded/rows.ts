@@ -19,6 +19,8 @@ export interface Row {
   /** Absent between two turns of the rollout. */
   active: ActiveRequest | undefined;
   readonly rollout: string | undefined;
+  /** Its KV cache is in part of earlier weights: no other row shares it. */
+  isStale: boolean;
   /** When it was last used, in steps of the sampler: idle rows are evicted least recently used first. */
   used: number;
 }
@@ -76,7 +78,7 @@ export class Rows {
     if (list === undefined) return "full";
     const shared = cached === undefined ? { pages: [], cached: 0 } : this.#share(cached);
     const { rollout } = active.request;
-    const row: Row = { weights, tokens, ...shared, list, address: 0, active, rollout, used: clock };
+    const row: Row = { weights, tokens, ...shared, list, address: 0, active, rollout, isStale: false, used: clock };
     this.#rows.add(row);
     return "placed";
   }
@@ -109,7 +111,7 @@ export class Rows {
   ): { row: Row; length: number } | undefined {
     let best: { row: Row; length: number } | undefined;
     for (const row of this.#rows) {
-      if (row.weights !== weights) continue;
+      if (row.weights !== weights || row.isStale) continue;
       const length = commonPrefix(row.tokens, tokens, Math.min(counts(row), tokens.length - 1));
       if (length >= minSharedTokens && length > (best?.length ?? 0)) best = { row, length };
     }
@@ -130,6 +132,12 @@ export class Rows {
   reset(row: Row): void {
     for (const page of row.pages.splice(0)) this.cache.giveBack(page);
     row.cached = 0;
+    row.isStale = false;
+  }
+
+  /** The weights of these rows changed, and their caches stay. */
+  keepStale(matches: (row: Row) => boolean): void {
+    for (const row of this.#rows) if (matches(row) && row.cached > 0) row.isStale = true;
   }
 
   free(row: Row): void {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { LudusError } from "../../errors.ts";
 import { ActiveRequest } from "../active-request.ts";
-import type { Sample, SampleRequest } from "../engine.ts";
+import type { OptimizerOptions, Sample, SampleRequest } from "../engine.ts";
 import { DecodeGroups } from "./decode-groups.ts";
 import type { Decoder } from "./decoder.ts";
 import { tokenBytes as cacheBytes } from "./page-cache.ts";
@@ -108,10 +108,16 @@ export class Sampler {
     });
   }
 
-  /** Resumes. KV caches made with weights that changed are stale: idle rows are freed, active ones are prefilled again. */
-  resume(changed: readonly string[]): void {
-    this.#rows.freeWhere((row) => changed.includes(row.weights) && row.active === undefined);
-    for (const row of this.#rows) if (changed.includes(row.weights)) this.#rows.reset(row);
+  /**
+   * Resumes. KV caches made with weights that changed are stale: idle rows are freed, active ones are prefilled again. Where caches are
+   * kept, rows go on with theirs, and no other row shares them.
+   */
+  resume(changed: readonly string[], caches: OptimizerOptions["caches"] = "recompute"): void {
+    if (caches === "keep") this.#rows.keepStale((row) => changed.includes(row.weights));
+    else {
+      this.#rows.freeWhere((row) => changed.includes(row.weights) && row.active === undefined);
+      for (const row of this.#rows) if (changed.includes(row.weights)) this.#rows.reset(row);
+    }
     this.#options.decoder.changed(changed);
     this.#held?.resume();
     this.#held = undefined;

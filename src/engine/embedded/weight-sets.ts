@@ -129,13 +129,14 @@ export class WeightSets {
     const step = ++set.training.steps;
     const update = { ...options, step, gradientScale: clipped ? limit / (gradientNorm + 1e-6) : 1 };
     const state = { weights: set.weights, firstMoments, secondMoments };
-    await this.#pool.whileHeld([name], async () => {
+    const change = async () => {
       await this.#pool.each(
         "adamw",
         ranges.map((range) => ({ state, gradient: gradients[0], range, options: update })),
       );
       return ++set.version;
-    });
+    };
+    await this.#pool.whileHeld([name], change, options.caches);
     return { gradientNorm, applied: true, clipped, policyVersion: this.policyVersion };
   }
 

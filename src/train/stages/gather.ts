@@ -20,11 +20,18 @@ export interface Gathered<Data = unknown> {
   readonly metrics: Metrics;
 }
 
-/**
- * The groups of one step, of which at least one attempt was played to its end; else `LostStep` is thrown: pick, roll out, reward, observe and select, again where the filter wants more. Undefined where the run was
- * stopped meanwhile.
- */
-export async function gather<Data>(context: StepContext<Data>): Promise<Gathered<Data> | undefined> {
+/** Where a step's finished groups come from: rolled out when they are wanted, or ahead of it. */
+export interface GroupSource<Data = unknown> {
+  /** The next groups, in order. Undefined where the run was stopped meanwhile. */
+  take(wanted: number): Promise<readonly RolloutGroup<Data>[] | undefined>;
+  /** Tells the guide of the groups that were taken last; what it adds is returned. */
+  observe(): Promise<readonly TrajectoryGroup<Data>[]>;
+  /** What the groups that were taken cost. */
+  readonly metrics: Metrics;
+}
+
+/** Picks and rolls out as many groups as are wanted, when they are wanted. */
+export function onDemand<Data>(context: StepContext<Data>): GroupSource<Data> {
   const reward = rewardStage(context);
   const costs = new RolloutCosts();
   const counted: StepContext<Data> = {
@@ -34,18 +41,42 @@ export async function gather<Data>(context: StepContext<Data>): Promise<Gathered
       context.onRollout?.(rollout);
     },
   };
+  let offset = 0;
+  let finished: FinishedGroup<Data>[] = [];
+  return {
+    async take(wanted) {
+      const leases = await pick(context, wanted);
+      finished = [];
+      for await (const each of rollOut(counted, { leases, offset, reward })) finished.push(each);
+      // a step that is broken off will be made again: the guide must not have seen it
+      if (context.signal?.aborted) return undefined;
+      finished.sort((a, b) => a.index - b.index);
+      offset += finished.length;
+      return finished.map(({ group }) => group);
+    },
+    observe: async () => context.guide.observe(finished),
+    get metrics() {
+      return { ...costs.metrics, ...reward.metrics };
+    },
+  };
+}
+
+/**
+ * The groups of one step, of which at least one attempt was played to its end; else `LostStep` is thrown: pick, roll out, reward, observe and select, again where the filter wants more. Undefined where the run was
+ * stopped meanwhile.
+ */
+export async function gather<Data>(
+  context: StepContext<Data>,
+  source: GroupSource<Data> = onDemand(context),
+): Promise<Gathered<Data> | undefined> {
   const groups: RolloutGroup<Data>[] = [];
   const extra: TrajectoryGroup<Data>[] = [];
   for (let wanted = context.tasksPerStep; ; ) {
-    const leases = await pick(context, wanted);
-    const finished: FinishedGroup<Data>[] = [];
-    for await (const each of rollOut(counted, { leases, offset: groups.length, reward })) finished.push(each);
-    // a step that is broken off will be made again: the guide must not have seen it
-    if (context.signal?.aborted) return undefined;
-    finished.sort((a, b) => a.index - b.index);
-    groups.push(...finished.map(({ group }) => group));
+    const taken = await source.take(wanted);
+    if (taken === undefined) return undefined;
+    groups.push(...taken);
     if (isLost(groups)) throw new LostStep(context, groups);
-    extra.push(...(await context.guide.observe(finished)));
+    extra.push(...(await source.observe()));
     const selection = select(context, groups);
     if (selection.refill === 0) {
       checkExtra(groups, extra);
@@ -54,8 +85,7 @@ export async function gather<Data>(context: StepContext<Data>): Promise<Gathered
         ...selection.metrics,
         ...defined({ [metric.extraGroups]: extra.length || undefined }),
         ...rolloutMetrics(groups, limits.turns),
-        ...costs.metrics,
-        ...reward.metrics,
+        ...source.metrics,
       };
       return { groups, extra, selection, metrics };
     }

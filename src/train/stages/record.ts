@@ -34,14 +34,31 @@ interface RecordContext extends Pick<TrainContext, "guide" | "replay"> {
   readonly recorder: RunRecorder;
   /** Steps that early stopping looks back at. */
   readonly successWindow?: number;
+  /** Where groups are rolled out ahead. */
+  readonly ahead?: AheadRecord;
+}
+
+/** What is recorded of groups that were rolled out ahead. */
+export interface AheadRecord {
+  /** Nobody asks the guide for anything while the work is done. */
+  exclusive<Value>(work: () => Promise<Value>): Promise<Value>;
+  /** What is under way. */
+  state(): unknown;
+  /** Buffered groups that the step took, by a rollout of each. */
+  taken(): readonly string[];
 }
 
 const remembered = 100;
 
 /** Stores a step as a whole: metrics, groups with their advantages, and what must survive a restart. Returns the next state. */
 export async function record(context: RecordContext, input: RecordInput): Promise<RunState> {
+  const { ahead } = context;
+  return ahead === undefined ? write(context, input) : ahead.exclusive(() => write(context, input));
+}
+
+async function write(context: RecordContext, input: RecordInput): Promise<RunState> {
   const { step, metrics, groups, extra = [], rows } = input;
-  const { guide, replay, recorder, successWindow = 0 } = context;
+  const { guide, replay, recorder, ahead, successWindow = 0 } = context;
   const window = Math.max(remembered, successWindow);
   const success = metrics[metric.success];
   const state: RunState = {
@@ -53,10 +70,15 @@ export async function record(context: RecordContext, input: RecordInput): Promis
   const advantages = new Map(
     rows.flatMap((row) => (row.mask_T.includes(1) ? [[row.id, asSampled(row)] as const] : [])),
   );
-  const saved = { guide: guide.state(), replay: replay?.state() ?? null, ...defined({ ...state }) };
+  const saved = {
+    guide: guide.state(),
+    replay: replay?.state() ?? null,
+    ...defined({ ...state, async: ahead?.state() }),
+  };
   const { failures } = input;
   const all = [...groups, ...extra];
-  await recorder.record(step, { metrics, groups: all, advantages, state: saved, ...defined({ failures }) });
+  const unbuffer = ahead?.taken();
+  await recorder.record(step, { metrics, groups: all, advantages, state: saved, ...defined({ failures, unbuffer }) });
   return state;
 }
 

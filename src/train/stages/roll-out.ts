@@ -12,6 +12,8 @@ export interface RollOutInput<Data> {
   /** Groups that the step already has: names and seeds of these begin there. */
   readonly offset: number;
   readonly reward: RewardStage<Data>;
+  /** Tells these groups apart from others of the same step and place. */
+  readonly again?: string;
 }
 
 /** Attempts at one leased task, all played and scored. */
@@ -28,7 +30,7 @@ export interface FinishedGroup<Data = unknown> {
  */
 export async function* rollOut<Data>(
   context: StepContext<Data>,
-  { leases, offset, reward }: RollOutInput<Data>,
+  { leases, offset, reward, again = "" }: RollOutInput<Data>,
 ): AsyncGenerator<FinishedGroup<Data>> {
   const { world, policy, algorithm, step, learningStep, progress, seed, signal, limit } = context;
   const { temperature, ...sampling } = algorithm.sampling;
@@ -37,13 +39,13 @@ export async function* rollOut<Data>(
     context.onRollout?.(rollout);
   };
   const runLease = async (lease: Lease<Data>, index: number): Promise<FinishedGroup<Data>> => {
-    const id = `step-${step}/${index}`;
+    const id = `step-${step}/${index}${again}`;
     const group = await runGroup(world, lease.task, policy, {
       ...context.rollout,
       ...sampling,
       temperature: scheduleAt(temperature, progress),
       id,
-      seed: seedOf(seed, `step-${step}`, index),
+      seed: seedOf(seed, `step-${step}${again}`, index),
       size: algorithm.groupSize,
       concurrency: limit,
       training: { step: learningStep, progress },

@@ -1,4 +1,5 @@
 import type { FilterGroup } from "../../credit/group-filter.ts";
+import { defined } from "../../defined.ts";
 import { createRng } from "../../random.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
@@ -27,7 +28,10 @@ export function select<Data>(context: StepContext<Data>, groups: readonly Rollou
     createRng(seedOf(seed, "filter", step)),
   );
   return {
-    groups: kept.map(({ index, scale }) => ({ ...units[index], scale })),
+    groups: kept.map(({ index, scale }) => {
+      const { isOffPolicy } = units[index].group;
+      return { ...units[index], scale, ...defined({ isOffPolicy }) };
+    }),
     refill: Math.ceil(refill / roles.length),
     metrics,
   };
