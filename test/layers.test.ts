@@ -61,7 +61,7 @@ const contracts = [
 ];
 const longerContracts: Readonly<Record<string, { maxLines: number; reason: string }>> = {
   "engine/engine.ts": {
-    maxLines: 180,
+    maxLines: 190,
     reason: "the narrow waist: sampling, training and their records are one contract with one worked example",
   },
 };

@@ -53,6 +53,14 @@ export function planCharts(metricNames: readonly string[]): { sections: ChartSec
       line("Turns", metric.turns),
     ),
     section(
+      "Rollouts ahead",
+      stack("Age of tokens, in steps", metric.staleness(""), metric.stalenessMean),
+      line("Mean and largest age, in steps", metric.stalenessMean, metric.stalenessMax),
+      share("Waiting: trainer, sampler", metric.trainerWaits, metric.samplerWaits),
+      line("Finished groups that wait", metric.bufferLength),
+      line("Tokens thrown away", metric.droppedTokens),
+    ),
+    section(
       "Health",
       line("Reward std within groups", metric.rewardStd),
       share("Groups with equal rewards", metric.uniform, metric.uniformFail, metric.uniformPass),

@@ -1,6 +1,7 @@
 import "../check-node.ts";
 
 export type { Algorithm, Critic, Optimizer, Sampling } from "./algorithm.ts";
+export type { AsyncOptions, InterruptMode } from "./async/async-options.ts";
 export { type FromPretrainedOptions, fromPretrained, type PretrainedModel } from "./from-pretrained.ts";
 export { type FromRun, type FromRunOptions, fromRun } from "./from-run.ts";
 export { type FromScratchOptions, fromScratch } from "./from-scratch.ts";
@@ -38,6 +39,16 @@ export {
   vspo,
 } from "./presets/grpo.ts";
 export { type GuidedOptions, guided, guidedPairs } from "./presets/guided.ts";
+export {
+  type ArealOptions,
+  areal,
+  type ImpalaOptions,
+  impala,
+  type RetracePpoOptions,
+  retracePpo,
+  type TruncatedImportanceOptions,
+  truncatedImportance,
+} from "./presets/off-policy.ts";
 export {
   type DpoOptions,
   dpo,

@@ -58,3 +58,60 @@ test("requests that come in one turn of the loop are computed together", async (
   await expect.poll(() => finished.size).toBe(4);
   expect(steps.length).toBe(6);
 });
+
+/** New weights while request 0 has drawn some tokens: how many tokens each later step computed. */
+async function changeWeights(caches: "recompute" | "keep") {
+  const counts: number[] = [];
+  let version = 3;
+  let changing: Promise<void> | undefined;
+  const decoder: Decoder = {
+    async run({ tokens, temperatures }) {
+      counts.push(tokens.length);
+      if (counts.length === 5) {
+        changing = sampler.hold().then(() => {
+          version = 4;
+          sampler.resume(["policy"], caches);
+        });
+      }
+      return temperatures.map(() => Float32Array.of(0.25, 0.25, 0.25, 0.25));
+    },
+    changed() {},
+    forget() {},
+  };
+  const finished = new Map<number, Sample | LudusError>();
+  const sampler = new Sampler({
+    shape: kernelShape(config),
+    memory: new KernelMemory(),
+    decoder,
+    decodeGroupBytes: Number.POSITIVE_INFINITY,
+    rotation: rotationOf(config),
+    maxCacheBytes: 2 ** 24,
+    maxRows: 4,
+    tokenBytes: undefined,
+    version: () => version,
+    finish: (id, result) => finished.set(id, result),
+  });
+  const tokens = Array.from({ length: 20 }, () => 1);
+  sampler.add(0, { tokens, maxTokens: 10, seed: 0, rollout: "a" });
+  await expect.poll(() => finished.size).toBe(1);
+  await changing;
+  const before = counts.length;
+  sampler.add(1, { tokens, maxTokens: 1, seed: 1, rollout: "b" });
+  await expect.poll(() => finished.size).toBe(2);
+  return { versions: [...(finished.get(0) as Sample).versions], counts: counts.slice(0, before), next: counts[before] };
+}
+
+test("new weights go in between two tokens, with the KV cache computed anew", async () => {
+  const { versions, counts, next } = await changeWeights("recompute");
+  expect(versions).toEqual([3, 3, 3, 3, 3, 4, 4, 4, 4, 4]);
+  expect(counts).toEqual([20, 1, 1, 1, 1, 25, 1, 1, 1, 1]);
+  // the prompt's cache is of the new weights: another rollout shares it
+  expect(next).toBe(1);
+});
+
+test("or with the KV cache as it is, which no other rollout shares", async () => {
+  const { versions, counts, next } = await changeWeights("keep");
+  expect(versions).toEqual([3, 3, 3, 3, 3, 4, 4, 4, 4, 4]);
+  expect(counts).toEqual([20, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+  expect(next).toBe(20);
+});

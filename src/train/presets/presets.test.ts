@@ -8,6 +8,7 @@ import { fakePolicy } from "../fixtures/fake-policy.ts";
 import { letters } from "../fixtures/letters.ts";
 import { train } from "../train-sync.ts";
 import { cispo, dapo, deepswe, drGrpo, gigpo, grpo, gspo, mGrpo, rloo, vspo } from "./grpo.ts";
+import { areal, impala, retracePpo, truncatedImportance } from "./off-policy.ts";
 import { rejectionTuning } from "./offline.ts";
 import { ppo, vapo } from "./ppo.ts";
 import { reinforcePlusPlus, remax } from "./reinforce.ts";
@@ -37,6 +38,11 @@ const algorithms: readonly Algorithm[] = [
   reinforcePlusPlus({ baseline: true, kl: 0.1, groupSize: 4 }),
   remax(),
   rejectionTuning(),
+  areal(),
+  areal({ decoupled: false, miniBatches: 2 }),
+  truncatedImportance(),
+  impala(),
+  retracePpo({ miniBatches: 2 }),
 ];
 
 describe.each(algorithms.map((algorithm) => [algorithm.name, algorithm] as const))("%s", (_, algorithm) => {
