@@ -166,6 +166,10 @@ export function checkDerivatives(batch: TokenBatch, forward: Forward, derivative
   }
 }
 
+export function noAdapter(engine: string): LudusError {
+  return new LudusError("no-adapter", { got: `the full weights of ${engine}`, expected: "an engine made with `lora`" });
+}
+
 export function checkOptimizer(info: EngineInfo, options: OptimizerOptions): void {
   checkWeights(info, options.weights);
   checkRange("learningRate", options.learningRate, (n) => Number.isFinite(n) && n >= 0, "a number of at least 0");

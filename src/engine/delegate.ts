@@ -12,7 +12,7 @@ export function delegate(engine: Engine, changes: Partial<Omit<Engine, "info">>)
     step: (options) => engine.step(options),
     snapshot: (name, options) => engine.snapshot(name, options),
     release: (kept) => engine.release(kept),
-    save: (directory) => engine.save(directory),
+    save: (directory, options) => engine.save(directory, options),
     load: (directory, options) => engine.load(directory, options),
     close: () => engine.close(),
     ...changes,

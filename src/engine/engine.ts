@@ -31,7 +31,7 @@ export interface Engine {
   /** Frees what is kept under a name: a snapshot's weights or a rollout's KV cache. Unknown names are not an error. */
   release(kept: { weights?: string; rollout?: string }): Promise<void>;
   /** Writes a Hugging Face folder, plus what an exact resume needs. Refused while accumulated gradients wait for a `step`. */
-  save(directory: string): Promise<void>;
+  save(directory: string, options?: SaveOptions): Promise<void>;
   load(directory: string, options?: LoadOptions): Promise<void>;
   close(): Promise<void>;
 }
@@ -170,6 +170,11 @@ export interface StepReport {
   readonly applied: boolean;
   readonly clipped: boolean;
   readonly policyVersion: number;
+}
+
+export interface SaveOptions {
+  /** For a sampler: the policy's weights, or its adapter, without what an exact resume needs. Everything by default. */
+  only?: "weights" | "adapter";
 }
 
 export interface LoadOptions {

@@ -1,6 +1,7 @@
 import "../check-node.ts";
 
 export { type EmbeddedOptions, embedded } from "./embedded/embedded.ts";
+export { type EmbeddedSamplerOptions, embeddedSampler } from "./embedded/embedded-sampler.ts";
 export {
   type Alternatives,
   type Derivatives,
@@ -13,6 +14,7 @@ export {
   type Sample,
   type SampleRequest,
   type SampleStop,
+  type SaveOptions,
   type SnapshotOptions,
   type StepReport,
   type TokenBatch,
@@ -20,5 +22,8 @@ export {
   type Tokens,
 } from "./engine.ts";
 export { type ModelConfig, models, type PresetOptions, parseModelConfig } from "./model/model-config.ts";
+export type { PublishedWeights, Sampler } from "./sampler.ts";
+export { type SamplerNews, type SplitOptions, split } from "./split.ts";
 export { type TorchOptions, torch } from "./torch/torch.ts";
+export { type TorchSamplerOptions, torchSampler } from "./torch/torch-sampler.ts";
 export { vllm } from "./torch/vllm.ts";

@@ -36,7 +36,13 @@ def gathered(weights: WeightSet, parts: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().float().cpu().contiguous() for name, tensor in whole.items()}
 
 
-def save(directory: str, config: dict, tokenizer_files: dict[str, str], sets: list[WeightSet]) -> None:
+def save(
+    directory: str,
+    config: dict,
+    tokenizer_files: dict[str, str],
+    sets: list[WeightSet],
+    with_optimizer: bool = True,
+) -> None:
     for weights in sets:
         if weights.gradients is not None:
             raise LudusError(
@@ -53,7 +59,7 @@ def save(directory: str, config: dict, tokenizer_files: dict[str, str], sets: li
         if is_writer:
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
-        fill(partial if is_writer else None, config, tokenizer_files, sets)
+        fill(partial if is_writer else None, config, tokenizer_files, sets, with_optimizer)
         if is_writer:
             put_in_place(partial, target)
     except OSError as problem:
@@ -63,7 +69,13 @@ def save(directory: str, config: dict, tokenizer_files: dict[str, str], sets: li
     group.barrier()
 
 
-def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], sets: list[WeightSet]) -> None:
+def fill(
+    directory: Path | None,
+    config: dict,
+    tokenizer_files: dict[str, str],
+    sets: list[WeightSet],
+    with_optimizer: bool = True,
+) -> None:
     if directory is not None:
         (directory / training_folder).mkdir()
         # newer folders say "dtype", and would be read in that one
@@ -76,7 +88,8 @@ def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], 
     described = []
     for weights in sets:
         parts = {"weights": weights.masters}
-        if weights.trainable:
+        is_trained = weights.trainable and with_optimizer
+        if is_trained:
             parts |= {"first-moments": weights.moments("exp_avg"), "second-moments": weights.moments("exp_avg_sq")}
         for part, tensors in parts.items():
             whole = gathered(weights, tensors)
@@ -87,7 +100,7 @@ def fill(directory: Path | None, config: dict, tokenizer_files: dict[str, str], 
             else:
                 write_tensors(directory / training_folder / set_file(weights.name, part), whole)
         entry = {"name": weights.name, "version": weights.version}
-        described.append({**entry, "steps": weights.steps} if weights.trainable else entry)
+        described.append({**entry, "steps": weights.steps} if is_trained else entry)
     if directory is not None:
         has_values = sets[0].value is not None
         write_json(directory / training_folder / state_file, {"format": 1, "valueHead": has_values, "sets": described})

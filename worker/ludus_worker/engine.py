@@ -329,10 +329,11 @@ class Engine:
             self._forget(weights)
         self.trainer.release(forwards)
 
-    def save(self, directory: str, adapter_only: bool) -> None:
+    def save(self, directory: str, adapter_only: bool, weights_only: bool = False) -> None:
         sets = list(self.sets.values())
         if not adapter_only:
-            checkpoint.save(directory, self.raw_config, self.options.tokenizer_files, sets)
+            kept = sets[:1] if weights_only else sets
+            checkpoint.save(directory, self.raw_config, self.options.tokenizer_files, kept, not weights_only)
             return
         if self.options.lora is None:
             raise LudusError("no-adapter", "full weights", "an engine made with `lora`")

@@ -314,7 +314,7 @@ class Service:
         return self._state()
 
     async def Save(self, request):
-        await self.compute.call(lambda: self.compute.engine.save(request.directory, request.adapter_only))
+        await self.compute.call(lambda: self.compute.engine.save(request.directory, request.adapter_only, request.weights_only))
         return self._state()
 
     async def Load(self, request):

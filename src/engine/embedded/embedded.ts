@@ -3,7 +3,7 @@ import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
-import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
+import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch, noAdapter } from "../check-request.ts";
 import {
   type Derivatives,
   type Engine,
@@ -15,6 +15,7 @@ import {
   policyWeights,
   type Sample,
   type SampleRequest,
+  type SaveOptions,
   type SnapshotOptions,
   type StepReport,
   type TokenBatch,
@@ -276,13 +277,14 @@ class EmbeddedEngine implements Engine {
     if (weights !== undefined) await this.#pool.exclusive(() => this.#sets.forget(weights));
   }
 
-  async save(directory: string): Promise<void> {
+  async save(directory: string, { only }: SaveOptions = {}): Promise<void> {
+    if (only === "adapter") throw noAdapter(this.info.name);
     const { tokenizer } = this.#options;
     await this.#pool.exclusive(async () => {
       writeModelFolder(directory, {
         config: this.#config,
         valueHead: this.#valueHead,
-        sets: this.#sets.toSave(),
+        sets: this.#sets.toSave(only === "weights"),
         ...defined({ tokenizer }),
       });
     });

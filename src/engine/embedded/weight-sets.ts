@@ -149,10 +149,11 @@ export class WeightSets {
     }));
   }
 
-  /** Everything a checkpoint holds. */
-  toSave(): SavedSet<readonly NamedTensor[]>[] {
+  /** Everything a checkpoint holds, or the policy's weights alone. */
+  toSave(onlyPolicy = false): SavedSet<readonly NamedTensor[]>[] {
     const tensors = (all: Shared) => namedTensors(all, this.#layout);
-    return [...this.#sets].map(([name, { weights, training, version, gradients }]) => {
+    const sets = [...this.#sets].filter(([name]) => !onlyPolicy || name === policyWeights);
+    return sets.map(([name, { weights, training, version, gradients }]) => {
       if (gradients.some((gradient) => gradient !== undefined)) {
         throw new LudusError("gradient-pending", {
           got: `a gradient of "${name}" that no step has used`,
@@ -161,7 +162,7 @@ export class WeightSets {
         });
       }
       const saved: SavedSet<readonly NamedTensor[]> = { name, weights: tensors(weights), version };
-      if (training !== undefined) {
+      if (training !== undefined && !onlyPolicy) {
         const { firstMoments, secondMoments, steps } = training;
         saved.training = { firstMoments: tensors(firstMoments), secondMoments: tensors(secondMoments), steps };
       }

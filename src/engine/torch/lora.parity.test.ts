@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Engine, SampleRequest } from "../engine.ts";
 import { tiny } from "../model/model-config.ts";
-import type { PolicyAdapter, RemoteSampler } from "./remote-sampler.ts";
+import type { PublishedWeights, Sampler } from "../sampler.ts";
 import { torch } from "./torch.ts";
 
 const model = tiny({
@@ -19,12 +19,13 @@ const rows = [{ tokens: [1, 2, 3, 4, 5, 6] }];
 const uphill = { logprobs_B_T: [Float32Array.of(0, -1, -1, -1, -1, -1)] };
 
 /** Answers with token 7 and remembers what it was given. */
-class SevenSampler implements RemoteSampler {
+class SevenSampler implements Sampler {
   readonly name = "seven";
-  readonly adapters: (PolicyAdapter & { files: string[] })[] = [];
+  readonly takes = "adapter";
+  readonly adapters: (PublishedWeights & { files: string[] })[] = [];
   readonly requests: SampleRequest[] = [];
 
-  async use(adapter: PolicyAdapter): Promise<void> {
+  async use(adapter: PublishedWeights): Promise<void> {
     this.adapters.push({ ...adapter, files: readdirSync(adapter.directory).sort() });
   }
 

@@ -6,7 +6,7 @@ import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Tokenizer } from "../../policy/tokenizer.ts";
-import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
+import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch, noAdapter } from "../check-request.ts";
 import {
   type Derivatives,
   type Engine,
@@ -18,17 +18,18 @@ import {
   policyWeights,
   type Sample,
   type SampleRequest,
+  type SaveOptions,
   type SnapshotOptions,
   type StepReport,
   type TokenBatch,
 } from "../engine.ts";
 import { type ModelConfig, toHuggingFaceConfig } from "../model/model-config.ts";
 import { checkRopeLength } from "../model/rope.ts";
+import type { Sampler } from "../sampler.ts";
 import { Connection, type TlsOptions } from "./connection.ts";
 import type { State } from "./engine_pb.ts";
 import { findPython } from "./find-python.ts";
 import { backwardMessage, bytesOf, forwardMessage, stepMessage, toForward } from "./messages.ts";
-import type { RemoteSampler } from "./remote-sampler.ts";
 import { SampleStream } from "./sample-stream.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
@@ -83,7 +84,7 @@ export interface TorchOptions {
   /** Takes the worker's log, line by line; standard error by default. */
   log?: (line: string) => void;
   /** Samples from the policy elsewhere, such as `vllm({ url })`. Needs `lora`. */
-  sampler?: RemoteSampler;
+  sampler?: Sampler;
 }
 
 const knownTorchOptions: KnownOptions<TorchOptions> = {
@@ -296,7 +297,7 @@ class TorchEngine implements Engine {
     const { policyVersion } = this.info;
     const directory = join(this.#adapters, `policy-${policyVersion}`);
     await this.#connection.call("save", (client, options) => client.save({ directory, adapterOnly: true }, options));
-    await sampler.use({ directory, version: policyVersion });
+    await sampler.use({ directory, version: policyVersion, kind: "adapter" });
     rmSync(join(this.#adapters, `policy-${policyVersion - 2}`), { recursive: true, force: true });
   }
 
@@ -323,9 +324,14 @@ class TorchEngine implements Engine {
     }).unref();
   }
 
-  async save(directory: string): Promise<void> {
-    const path = this.#path(directory);
-    await this.#connection.call("save", (client, options) => client.save({ directory: path }, options));
+  async save(directory: string, { only }: SaveOptions = {}): Promise<void> {
+    if (only === "adapter" && this.#options.lora === undefined) throw noAdapter("torch");
+    const request = {
+      directory: this.#path(directory),
+      adapterOnly: only === "adapter",
+      weightsOnly: only === "weights",
+    };
+    await this.#connection.call("save", (client, options) => client.save(request, options));
   }
 
   async load(directory: string, { optimizer = "keep" }: LoadOptions = {}): Promise<void> {

@@ -83,7 +83,7 @@ afterEach(() => server.stop());
 
 test("token ids go in and come out with log-probabilities, version and stop", async () => {
   const sampler = vllm({ url });
-  await sampler.use({ directory: "/adapters/3", version: 3 });
+  await sampler.use({ directory: "/adapters/3", version: 3, kind: "adapter" });
   const request = { tokens: [5, 6], maxTokens: 4, seed: 9, stopTokens: [8], alternatives: 2 };
   const sample = await sampler.sample(request);
   expect([...sample.tokens]).toEqual([7, 8]);
@@ -100,7 +100,7 @@ test("token ids go in and come out with log-probabilities, version and stop", as
 
 test("each version of the policy is loaded, and the one before unloaded once nothing samples from it", async () => {
   const sampler = vllm({ url, name: "run" });
-  await sampler.use({ directory: "/adapters/0", version: 0 });
+  await sampler.use({ directory: "/adapters/0", version: 0, kind: "adapter" });
   let go = () => {};
   server.hold = new Promise((resolve) => {
     go = resolve;
@@ -110,7 +110,7 @@ test("each version of the policy is loaded, and the one before unloaded once not
     const look = () => (server.calls.length > 1 ? resolve() : setImmediate(look));
     look();
   });
-  await sampler.use({ directory: "/adapters/1", version: 1 });
+  await sampler.use({ directory: "/adapters/1", version: 1, kind: "adapter" });
   expect([...server.adapters]).toEqual([
     ["run-0", "/adapters/0"],
     ["run-1", "/adapters/1"],
@@ -119,18 +119,18 @@ test("each version of the policy is loaded, and the one before unloaded once not
   expect([...(await slow).versions]).toEqual([0]);
   expect([...server.adapters.keys()]).toEqual(["run-1"]);
   // the same version again, after a checkpoint was loaded
-  await sampler.use({ directory: "/adapters/other", version: 1 });
+  await sampler.use({ directory: "/adapters/other", version: 1, kind: "adapter" });
   expect(server.adapters.get("run-1")).toBe("/adapters/other");
 });
 
 test("what the server cannot answer in the words of the contract is refused", async () => {
   const sampler = vllm({ url });
-  await sampler.use({ directory: "/adapters/0", version: 0 });
+  await sampler.use({ directory: "/adapters/0", version: 0, kind: "adapter" });
   const request = { tokens: [1], maxTokens: 1, seed: 0 };
   await expect(sampler.sample({ ...request, topK: 3 })).rejects.toMatchObject({ code: "bad-option" });
   await expect(sampler.sample({ ...request, temperature: 0.7 })).rejects.toMatchObject({ code: "bad-option" });
   const processed = vllm({ url, processedLogprobs: true, name: "processed" });
-  await processed.use({ directory: "/adapters/0", version: 0 });
+  await processed.use({ directory: "/adapters/0", version: 0, kind: "adapter" });
   expect((await processed.sample({ ...request, temperature: 0.7 })).tokens.length).toBe(1);
 });
 
@@ -138,10 +138,15 @@ test("faults of the server are named", async () => {
   const sampler = vllm({ url });
   const request = { tokens: [1], maxTokens: 1, seed: 0 };
   await expect(sampler.sample(request)).rejects.toMatchObject({ code: "no-adapter" });
-  await sampler.use({ directory: "/adapters/0", version: 0 });
+  await sampler.use({ directory: "/adapters/0", version: 0, kind: "adapter" });
   server.adapters.clear();
   await expect(sampler.sample(request)).rejects.toMatchObject({ code: "sampler-refused" });
   await expect(sampler.sample(request, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
   server.stop();
   await expect(sampler.sample(request)).rejects.toMatchObject({ code: "sampler-unreachable" });
+});
+
+test("whole weights are refused: they would need vLLM's own transfer", async () => {
+  const sampler = vllm({ url: "http://127.0.0.1:9" });
+  await expect(sampler.use({ directory: "/weights", version: 0, kind: "model" })).rejects.toThrow(/lora/);
 });

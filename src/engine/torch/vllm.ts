@@ -3,7 +3,7 @@ import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Sample, SampleRequest, SampleStop } from "../engine.ts";
-import type { PolicyAdapter, RemoteSampler } from "./remote-sampler.ts";
+import type { PublishedWeights, Sampler } from "../sampler.ts";
 
 export interface VllmOptions {
   /** Of the server, such as "http://127.0.0.1:8000". It must see the folders this program writes adapters to. */
@@ -40,15 +40,16 @@ type Choice = z.infer<typeof Completion>["choices"][0];
  *
  * Seeds are passed on; the same seed repeats a sample only as far as the server promises it.
  */
-export function vllm(options: VllmOptions): RemoteSampler {
+export function vllm(options: VllmOptions): Sampler {
   refuseUnknownOptions("vllm", options, knownVllmOptions);
   return new VllmSampler(options);
 }
 
-class VllmSampler implements RemoteSampler {
+class VllmSampler implements Sampler {
   readonly name = "vllm";
+  readonly takes = "adapter";
   readonly #options: VllmOptions;
-  #adapter: (PolicyAdapter & { model: string }) | undefined;
+  #adapter: (PublishedWeights & { model: string }) | undefined;
   /** Samples still running on each adapter. */
   readonly #running = new Map<string, number>();
 
@@ -56,7 +57,8 @@ class VllmSampler implements RemoteSampler {
     this.#options = options;
   }
 
-  async use(adapter: PolicyAdapter): Promise<void> {
+  async use(adapter: PublishedWeights): Promise<void> {
+    if (adapter.kind !== "adapter") throw wholeWeights();
     const old = this.#adapter;
     const model = `${this.#options.name ?? "ludus"}-${adapter.version}`;
     if (old?.model === model) await this.#unload(model);
@@ -141,6 +143,14 @@ class VllmSampler implements RemoteSampler {
       }),
     });
   }
+}
+
+function wholeWeights(): LudusError {
+  return new LudusError("bad-option", {
+    got: "whole weights for vLLM",
+    expected: "an adapter: the trainer must be made with `lora`",
+    hint: "vLLM's own transfer of whole weights needs GPUs and is not written yet.",
+  });
 }
 
 function completionRequest(request: SampleRequest): Record<string, unknown> {
