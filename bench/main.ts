@@ -4,6 +4,8 @@
 
 import { join } from "node:path";
 import { LudusError } from "../src/errors.ts";
+import { arealBenchmark } from "./areal/areal.ts";
+import { asyncBenchmark } from "./async/async.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { boxesBenchmark } from "./boxes/boxes.ts";
 import { browserBenchmark } from "./browser/browser.ts";
@@ -25,6 +27,8 @@ const benchmarks: readonly Benchmark[] = [
   turnsBenchmark,
   scalingBenchmark,
   rolloutsBenchmark,
+  asyncBenchmark,
+  arealBenchmark,
   promptsBenchmark,
   quickstartBenchmark,
   boxesBenchmark,
