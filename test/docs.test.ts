@@ -8,6 +8,7 @@ import * as ludus from "../src/index.ts";
 import { callFormats } from "../src/policy/formats/call-formats.ts";
 import { infrastructureStops, policyStops } from "../src/schema/stop-reason.ts";
 import * as grpoPresets from "../src/train/presets/grpo.ts";
+import * as offPolicyPresets from "../src/train/presets/off-policy.ts";
 import * as offlinePresets from "../src/train/presets/offline.ts";
 import * as ppoPresets from "../src/train/presets/ppo.ts";
 import * as reinforcePresets from "../src/train/presets/reinforce.ts";
@@ -110,7 +111,7 @@ describe("lists on the pages are whole", () => {
 
   test("presets", () => {
     const online = [...firstCells(readPage("docs/how-to/training.md"), "## Which preset")].sort();
-    const presets = [grpoPresets, ppoPresets, reinforcePresets, starpoPresets].flatMap(functionsOf);
+    const presets = [grpoPresets, offPolicyPresets, ppoPresets, reinforcePresets, starpoPresets].flatMap(functionsOf);
     expect(online).toEqual([...presets, "rejectionTuning"].sort());
     expect([...firstCells(readPage("docs/how-to/offline.md"), "## Which algorithm")].sort()).toEqual(
       functionsOf(offlinePresets),

@@ -87,7 +87,7 @@ export interface TorchOptions {
   sampler?: Sampler;
 }
 
-const knownTorchOptions: KnownOptions<TorchOptions> = {
+export const knownTorchOptions: KnownOptions<TorchOptions> = {
   model: true,
   folder: true,
   tokenizer: true,
