@@ -38,6 +38,7 @@ export const arms: readonly Arm[] = [
 
 export const settings = {
   digits: 2,
+  base: 5,
   steps: 60,
   tasksPerStep: 8,
   groupSize: 8,
@@ -46,7 +47,7 @@ export const settings = {
   heldOut: 200,
 };
 
-const env = () => lock({ digits: settings.digits });
+const env = () => lock({ digits: settings.digits, base: settings.base });
 const policy = () => fromScratch({ size: "tiny" });
 
 /** All arms of one seed, from one warm start. */
@@ -54,7 +55,7 @@ export async function* runArms(seed: number, signal: AbortSignal): AsyncGenerato
   const folder = mkdtempSync(join(tmpdir(), "ludus-areal-"));
   const run = join(folder, "start");
   try {
-    const warmStart = imitate({ demonstrations: 500, noise: 0.6, steps: 150, batchSize: 32, learningRate: 3e-3 });
+    const warmStart = imitate({ demonstrations: 4000, noise: 0.6, steps: 400, batchSize: 64, learningRate: 3e-3 });
     const start = {
       env: env(),
       policy: policy(),

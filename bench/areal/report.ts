@@ -35,10 +35,10 @@ export function arealMarkdown({ about, settings, records }: ArealResults): strin
     const row = of((each) => each.staleness === 4 && each.method === "decoupled" && each.interrupt === interrupt);
     return `| ${interrupt} | ${success(row)} | ${rate(row)} |`;
   });
-  const { digits, steps, tasksPerStep, groupSize, learningRate, miniBatches, heldOut } = settings;
+  const { digits, base, steps, tasksPerStep, groupSize, learningRate, miniBatches, heldOut } = settings;
   return `# AReaL's table, small
 
-Made by \`npm run bench -- areal\` from \`bench/results/areal.json\`. A lock of ${digits} digits, a policy of 0.3M parameters that imitated an expert who errs in 60 of 100 digits,
+Made by \`npm run bench -- areal\` from \`bench/results/areal.json\`. A lock of ${digits} digits of base ${base}, a policy of 0.3M parameters that imitated an expert who errs in 60 of 100 digits,
 then ${steps} steps of ${tasksPerStep} tasks with ${groupSize} attempts each at a rate of ${learningRate}, ${miniBatches} mini-batches a step. Success on ${heldOut} held-out tasks: mean over seeds ${seeds.join(" and ")}, and each of them.
 Before: ${mean(records, "before").toFixed(2)}. *Naive* clips the ratio to the policy that sampled; *decoupled* clips the one to the policy before the update and weighs by the rest.
 Trainer and sampler share the processor and nothing waits for a tool, so that rates say little about machines where they do not.

@@ -23,7 +23,7 @@ export {
 } from "./engine.ts";
 export { type ModelConfig, models, type PresetOptions, parseModelConfig } from "./model/model-config.ts";
 export type { PublishedWeights, Sampler } from "./sampler.ts";
-export { type SamplerNews, type SplitOptions, split } from "./split.ts";
+export { type SamplerNews, type SplitOptions, splitEngine } from "./split-engine.ts";
 export { type TorchOptions, torch } from "./torch/torch.ts";
 export { type TorchSamplerOptions, torchSampler } from "./torch/torch-sampler.ts";
 export { vllm } from "./torch/vllm.ts";

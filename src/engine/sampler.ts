@@ -1,7 +1,7 @@
 import type { Sample, SampleRequest } from "./engine.ts";
 
 /**
- * Where tokens are sampled while the weights are trained elsewhere: another process, another GPU, a server. `split` makes an engine
+ * Where tokens are sampled while the weights are trained elsewhere: another process, another GPU, a server. `splitEngine` makes an engine
  * of a trainer and samplers.
  *
  *     await sampler.use({ directory: "/shared/policy-7", version: 7, kind: "model" });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { embeddedSampler } from "../engine/embedded/embedded-sampler.ts";
-import { type SamplerNews, split } from "../engine/split.ts";
+import { type SamplerNews, splitEngine } from "../engine/split-engine.ts";
 import type { RunEvent } from "../schema/run-event.ts";
 import { remains } from "./fixtures/kill-and-resume.ts";
 import { letters } from "./fixtures/letters.ts";
@@ -40,7 +40,7 @@ function apart(pids: number[], news: SamplerNews[]): MakePolicy {
         onStart: (pid) => void pids.push(pid),
         ...(tokenizer === undefined ? {} : { tokenizer }),
       });
-    const engine = split({
+    const engine = splitEngine({
       trainer: made.engine,
       samplers: [sampler(), sampler()],
       retryMs: 1,

@@ -28,7 +28,7 @@ const known: KnownOptions<EmbeddedSamplerOptions> = {
   onStart: true,
 };
 
-/** The embedded engine in another process, which samples for a trainer: `split({ trainer, samplers: [embeddedSampler({ tokenizer })] })`. */
+/** The embedded engine in another process, which samples for a trainer: `splitEngine({ trainer, samplers: [embeddedSampler({ tokenizer })] })`. */
 export function embeddedSampler(options: EmbeddedSamplerOptions = {}): Sampler {
   refuseUnknownOptions("embeddedSampler", options, known);
   return engineSampler("embedded", (weights) => SamplerProcess.open(options, weights));

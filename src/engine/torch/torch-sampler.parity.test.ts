@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tiny } from "../model/model-config.ts";
-import { split } from "../split.ts";
+import { splitEngine } from "../split-engine.ts";
 import { torch } from "./torch.ts";
 import { torchSampler } from "./torch-sampler.ts";
 
@@ -20,7 +20,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("two PyTorch workers", () => {
     const trainer = await torch({ model, seed: 3, ...quiet });
     const states: string[] = [];
     const samplers = [torchSampler(quiet)];
-    const engine = split({ trainer, samplers, onSampler: ({ state }) => void states.push(state) });
+    const engine = splitEngine({ trainer, samplers, onSampler: ({ state }) => void states.push(state) });
     try {
       const request = { tokens: [1, 2, 3], maxTokens: 8, seed: 7 };
       const before = await engine.sample(request);

@@ -44,10 +44,10 @@ const known: KnownOptions<SplitOptions> = {
  * begin alike to the same one. A sampler that dies is left out and its requests go to another, or to the trainer where none is left;
  * once it is back it is brought up to date.
  *
- *     const engine = split({ trainer, samplers: [embeddedSampler({ tokenizer }), embeddedSampler({ tokenizer })] });
+ *     const engine = splitEngine({ trainer, samplers: [embeddedSampler({ tokenizer }), embeddedSampler({ tokenizer })] });
  */
-export function split(options: SplitOptions): Engine {
-  refuseUnknownOptions("split", options, known);
+export function splitEngine(options: SplitOptions): Engine {
+  refuseUnknownOptions("splitEngine", options, known);
   if (options.samplers.length === 0) {
     throw new LudusError("bad-option", {
       got: "no samplers",

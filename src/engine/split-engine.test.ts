@@ -11,7 +11,7 @@ import type { Engine, SampleRequest } from "./engine.ts";
 import { fakeEngine } from "./fake-engine.ts";
 import { tiny } from "./model/model-config.ts";
 import type { PublishedWeights, Sampler } from "./sampler.ts";
-import { type SamplerNews, split } from "./split.ts";
+import { type SamplerNews, splitEngine } from "./split-engine.ts";
 
 const model = tiny({
   vocabularySize: 24,
@@ -25,7 +25,7 @@ const model = tiny({
 
 engineContract("a trainer and samplers in other processes", {
   make: async () =>
-    split({
+    splitEngine({
       trainer: await embedded({ model, valueHead: true, seed: 3, threads: 1 }),
       samplers: [embeddedSampler({ threads: 1 }), embeddedSampler({ threads: 1 })],
     }),
@@ -73,7 +73,7 @@ async function step(engine: Engine): Promise<void> {
 describe("samplers", () => {
   test("get the weights before the first sample and after every step", async () => {
     const { sampler, used } = numbered(5);
-    const engine = split({ trainer: trainer(), samplers: [sampler] });
+    const engine = splitEngine({ trainer: trainer(), samplers: [sampler] });
     expect((await engine.sample(ask([1]))).tokens).toEqual(Int32Array.of(5));
     await step(engine);
     expect([...(await engine.sample(ask([1]))).versions]).toEqual([1]);
@@ -85,7 +85,7 @@ describe("samplers", () => {
     let isDown = false;
     const news: SamplerNews[] = [];
     const [first, second] = [numbered(1, () => isDown), numbered(2)];
-    const engine = split({
+    const engine = splitEngine({
       trainer: trainer(),
       samplers: [first.sampler, second.sampler],
       onSampler: (each) => void news.push(each),
@@ -106,7 +106,7 @@ describe("samplers", () => {
   test("that come back are brought up to date", async () => {
     let isDown = false;
     const { sampler, used } = numbered(1, () => isDown);
-    const engine = split({ trainer: trainer(), samplers: [sampler] });
+    const engine = splitEngine({ trainer: trainer(), samplers: [sampler] });
     await engine.sample(ask([1]));
     isDown = true;
     await step(engine);
@@ -121,7 +121,7 @@ describe("samplers", () => {
 
   test("have turns of one rollout and prompts that begin alike together", async () => {
     const [first, second] = [numbered(1), numbered(2)];
-    const engine = split({ trainer: trainer(), samplers: [first.sampler, second.sampler] });
+    const engine = splitEngine({ trainer: trainer(), samplers: [first.sampler, second.sampler] });
     const alike = Promise.all([0, 1, 2].map((i) => engine.sample(ask([1, 1, 1, i], `a${i}`))));
     const other = Promise.all([0, 1, 2].map((i) => engine.sample(ask([2, 2, 2, i], `b${i}`))));
     const chosen = [...(await alike), ...(await other)].map(({ tokens }) => tokens[0]);
@@ -133,7 +133,7 @@ describe("samplers", () => {
 
   test("are not asked for snapshots, which the trainer has", async () => {
     const { sampler, requests } = numbered(3);
-    const engine = split({ trainer: trainer(), samplers: [sampler] });
+    const engine = splitEngine({ trainer: trainer(), samplers: [sampler] });
     await engine.snapshot("reference");
     await engine.sample({ ...ask([1]), weights: "reference" });
     expect(requests).toEqual([]);
@@ -145,7 +145,7 @@ describe("samplers", () => {
       ...numbered(1).sampler,
       sample: () => Promise.reject(new LudusError("bad-option", { got: "topP", expected: "none" })),
     };
-    const engine = split({ trainer: trainer(), samplers: [sampler] });
+    const engine = splitEngine({ trainer: trainer(), samplers: [sampler] });
     await expect(engine.sample(ask([1]))).rejects.toThrow("bad-option");
     await engine.close();
   });
@@ -155,7 +155,7 @@ test("weights are removed once all samplers have newer ones, and at the end", as
   const folder = mkdtempSync(join(tmpdir(), "ludus-split-"));
   try {
     const made = await embedded({ model, threads: 1 });
-    const engine = split({ trainer: made, samplers: [numbered(1).sampler], directory: folder });
+    const engine = splitEngine({ trainer: made, samplers: [numbered(1).sampler], directory: folder });
     await engine.sample(ask([1]));
     for (let i = 0; i < 3; i++) await step(engine);
     const [own] = readdirSync(folder);
@@ -170,14 +170,14 @@ test("weights are removed once all samplers have newer ones, and at the end", as
 
 test("a disk without room for weights is the step's error", async () => {
   const full = delegate(trainer(), { save: () => Promise.reject(new Error("ENOSPC")) });
-  const engine = split({ trainer: full, samplers: [numbered(1).sampler] });
+  const engine = splitEngine({ trainer: full, samplers: [numbered(1).sampler] });
   await expect(engine.sample(ask([1]))).rejects.toThrow("ENOSPC");
   await engine.close();
 });
 
 test("options are checked", () => {
-  expect(() => split({ trainer: trainer(), samplers: [] })).toThrow(/no samplers/);
-  expect(() => split({ trainer: trainer(), sampler: [] } as never)).toThrow(/did you mean "samplers"/);
+  expect(() => splitEngine({ trainer: trainer(), samplers: [] })).toThrow(/no samplers/);
+  expect(() => splitEngine({ trainer: trainer(), sampler: [] } as never)).toThrow(/did you mean "samplers"/);
   expect(() => embeddedSampler({ thread: 1 } as never)).toThrow(/did you mean "threads"/);
 });
 
@@ -186,7 +186,7 @@ test("a process that is killed while it samples is replaced, and the sample is t
   const news: SamplerNews[] = [];
   const made = await embedded({ model, threads: 1, seed: 3 });
   const samplers = [embeddedSampler({ threads: 1, onStart: (pid) => void pids.push(pid) })];
-  const engine = split({ trainer: made, samplers, onSampler: (each) => void news.push(each) });
+  const engine = splitEngine({ trainer: made, samplers, onSampler: (each) => void news.push(each) });
   try {
     const request = { tokens: [1, 2, 3], maxTokens: 40, seed: 7 };
     const alone = await made.sample(request);
