@@ -16,8 +16,8 @@ Example:
   npm run bench -- async --json
 `;
 
-const rounds = 3;
-const steps = 20;
+const rounds = 2;
+const steps = 14;
 
 interface Round {
   readonly turns: number;

@@ -12,7 +12,7 @@ import type { TrainConfig } from "../../src/train/train.ts";
 import { train } from "../../src/train/train-sync.ts";
 
 /** Of the tool: log-normal, as Verl-Tool found it. The slowest of 128 calls takes about twelve times the median. */
-export const latency = { medianMs: 100, sigma: 1 } as const;
+export const latency = { medianMs: 300, sigma: 1 } as const;
 export const staleness = 4;
 export const [tasksPerStep, groupSize, turnTokens] = [16, 8, 24] as const;
 
@@ -58,7 +58,7 @@ export async function measure(turns: number, isAsync: boolean, steps: number, si
     env: waitingEnv(turns),
     policy: fromScratch({
       tokenizer: "bytes",
-      size: (vocabularySize) => tiny({ vocabularySize, width: 160, contextLength: 160 }),
+      size: (vocabularySize) => tiny({ vocabularySize, width: 96, contextLength: 160 }),
     }),
     algorithm: areal({ groupSize, learningRate: 1e-4 }),
     tasksPerStep,
