@@ -278,3 +278,33 @@ test("a run that is stopped resumes with the groups that had finished", async ()
   for (const rollout of waiting) expect(used).toContain(rollout);
   expect(new Set(used).size).toBe(8 * 16);
 });
+
+test.each([
+  ["synchronous", {}],
+  ["asynchronous", { async: { staleness: 1 } }],
+])("%s: an attempt is scored while others of its step are still being sampled", async (_, more) => {
+  const scoring = Promise.withResolvers<void>();
+  const plain = letters({ turns: 2 });
+  const env: typeof plain = {
+    ...plain,
+    async attempt(task, policy, options) {
+      const played = await plain.attempt(task, policy, options);
+      if (options.id !== "step-0/0/0") return played;
+      return {
+        ...played,
+        score() {
+          scoring.resolve();
+          return played.score();
+        },
+      };
+    },
+  };
+  // the other attempts do not get on before the first is being scored
+  const policy = fakePolicy(0.5, {
+    beforeSample: async ({ rollout }) => {
+      if (rollout?.startsWith("step-0/0/0") !== true) await scoring.promise;
+    },
+  });
+  const { reason } = await train({ ...easy, env, policy, steps: 1, ...more });
+  expect(reason).toBe("finished");
+});
