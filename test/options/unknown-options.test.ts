@@ -23,6 +23,7 @@ const notOptions: Readonly<Record<string, string>> = {
 /** Functions whose last parameter has another shape than fields of its own. */
 const exceptions: Readonly<Record<string, string>> = {
   storedFailures: "what it reads from is a store that a user may have made",
+  webArenaScore: "how an episode ended",
   LudusError: "whoever reports an error should not get another",
 };
 
