@@ -1,10 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { parseJsonOption } from "../json-option.ts";
+import { writePages, writeRecord } from "../pages.ts";
 import { type ArmRecord, runArms, settings } from "./arms.ts";
-import { type ArealResults, arealMarkdown } from "./report.ts";
+import { type ArealResults, arealMarkdown, arealPages } from "./report.ts";
 
 const help = `AReaL's table on a small world: held-out success and rollouts a second by staleness, with and without decoupled PPO, and with
 sequences that are interrupted, kept or waited for. Takes minutes. Writes bench/results/areal.json and docs/results/areal.md.
@@ -17,7 +16,7 @@ Example:
   npm run bench -- areal
 `;
 
-const seeds = [1, 2];
+const seeds = [0, 1, 2, 3, 4];
 
 export const arealBenchmark: Benchmark = {
   name: "areal",
@@ -37,10 +36,10 @@ export const arealBenchmark: Benchmark = {
         progress(`seed ${seed}, ${staleness ?? "∞"} ${method} ${interrupt}: ${before} -> ${after}, ${rate}`);
       }
     }
-    const results: ArealResults = { about, settings, records };
-    for (const folder of ["bench/results", "docs/results"]) mkdirSync(join(root, folder), { recursive: true });
-    writeFileSync(join(root, "bench/results/areal.json"), `${JSON.stringify(results, null, 1)}\n`);
-    writeFileSync(join(root, "docs/results/areal.md"), arealMarkdown(results));
+    const versions = { node: process.versions.node };
+    const results: ArealResults = { about, versions, settings, records };
+    writeRecord(root, "areal", results);
+    writePages(root, arealPages(root));
     console.log(json ? JSON.stringify(results) : arealMarkdown(results));
   },
 };

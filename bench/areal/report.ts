@@ -1,14 +1,21 @@
 import { type AboutRun, aboutLine } from "../about-run.ts";
+import { type Pages, readRecord } from "../pages.ts";
 import { type ArmRecord, stalenesses } from "./arms.ts";
 
 export interface ArealResults {
   readonly about: AboutRun;
+  readonly versions: Readonly<Record<string, string>>;
   readonly settings: Readonly<Record<string, number>>;
   readonly records: readonly ArmRecord[];
 }
 
+export function arealPages(root: string): Pages {
+  const results = readRecord<ArealResults>(root, "areal");
+  return results === undefined ? {} : { "docs/results/areal.md": arealMarkdown(results) };
+}
+
 /** The page: nothing on it but what the records say. */
-export function arealMarkdown({ about, settings, records }: ArealResults): string {
+export function arealMarkdown({ about, versions, settings, records }: ArealResults): string {
   const seeds = [...new Set(records.map(({ seed }) => seed))];
   const of = (matches: (record: ArmRecord) => boolean) => records.filter(matches);
   const success = (rows: readonly ArmRecord[]) =>
@@ -39,7 +46,7 @@ export function arealMarkdown({ about, settings, records }: ArealResults): strin
   return `# AReaL's table, small
 
 Made by \`npm run bench -- areal\` from \`bench/results/areal.json\`. A lock of ${digits} digits of base ${base}, a policy of 0.3M parameters that imitated an expert who errs in 60 of 100 digits,
-then ${steps} steps of ${tasksPerStep} tasks with ${groupSize} attempts each at a rate of ${learningRate}, ${miniBatches} mini-batches a step. Success on ${heldOut} held-out tasks: mean over seeds ${seeds.join(" and ")}, and each of them.
+then ${steps} steps of ${tasksPerStep} tasks with ${groupSize} attempts each at a rate of ${learningRate}, ${miniBatches} mini-batches a step. Success on ${heldOut} held-out tasks: mean over seeds ${seeds.join(", ")}, and each of them.
 Before: ${mean(records, "before").toFixed(2)}. *Naive* clips the ratio to the policy that sampled; *decoupled* clips the one to the policy before the update and weighs by the rest.
 Trainer and sampler share the processor and nothing waits for a tool, so that rates say little about machines where they do not.
 
@@ -53,9 +60,7 @@ What an update does to a sequence that is being sampled, decoupled, staleness 4:
 |---|--:|--:|
 ${modes.join("\n")}
 
-With ${seeds.length} seeds, differences of less than about 0.1 between cells are no finding.
-
-${aboutLine(about, { node: process.versions.node.split(".")[0] }, 0)}
+${aboutLine(about, versions, 0)}
 `;
 }
 

@@ -1,12 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { parseJsonOption } from "../json-option.ts";
+import { writeRecord } from "../pages.ts";
 import { groupSize, latency, type Measured, measure, staleness, tasksPerStep, turnTokens } from "./workload.ts";
 
 const help = `Asynchronous against synchronous training, with a tool whose latency is log-normal, after one and after three turns: steps a
-second, and how long the trainer waits. Takes about four minutes. Writes bench/results/async.json.
+second, and how long the trainer waits. Takes about six minutes. Writes bench/results/async.json.
 
 Usage: npm run bench -- async [options]
 
@@ -17,7 +16,8 @@ Example:
 `;
 
 const rounds = 2;
-const steps = 14;
+/** The middle of it counts: as many again as the buffer takes to fill and to empty. */
+const steps = 3 * staleness;
 
 interface Round {
   readonly turns: number;
@@ -39,7 +39,7 @@ export const asyncBenchmark: Benchmark = {
   async run(args, context) {
     const { json } = parseJsonOption("async", args);
     const results = await measureAll(args, context);
-    writeResults(results, context.root);
+    writeRecord(context.root, "async", results);
     if (json) console.log(JSON.stringify(results.summary));
     else {
       const lines = Object.entries(results.summary).map(([name, value]) => `${name.padEnd(24)} ${value.toFixed(2)}`);
@@ -84,13 +84,4 @@ function summarise(measured: readonly Round[]): Record<string, number> {
 
 function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-}
-
-/** What other benchmarks have written into the same file stays. */
-function writeResults(results: AsyncResults, root: string): void {
-  const path = join(root, "bench/results/async.json");
-  mkdirSync(join(root, "bench/results"), { recursive: true });
-  const before: Partial<AsyncResults> = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
-  const merged = { ...before, ...results, summary: { ...before.summary, ...results.summary } };
-  writeFileSync(path, `${JSON.stringify(merged, null, 1)}\n`);
 }

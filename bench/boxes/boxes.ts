@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { LudusError } from "../../src/errors.ts";
 import { bubblewrapSandbox } from "../../src/tool/sandbox/bubblewrap-sandbox.ts";
@@ -9,6 +8,7 @@ import type { Box, Sandbox } from "../../src/tool/sandbox/sandbox.ts";
 import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { parseJsonOption } from "../json-option.ts";
+import { writeRecord } from "../pages.ts";
 import { median } from "../statistics.ts";
 import { formatNumber, type Table, textTable } from "../table.ts";
 
@@ -57,7 +57,7 @@ export const boxesBenchmark: Benchmark = {
   async run(args, context) {
     const { json } = parseJsonOption("boxes", args);
     const results = await measureAll(args, context);
-    writeFileSync(join(context.root, "bench/results/boxes.json"), `${JSON.stringify(results, null, 2)}\n`);
+    writeRecord(context.root, "boxes", results);
     const { start_ms_p50, calls_per_s, held, host_rss_mb_per_box } = results.python;
     if (json) console.log(JSON.stringify({ start_ms_p50, calls_per_s, held, host_rss_mb_per_box }));
     else console.log(`\n${textTable(tableOf(results))}\n\n${aboutLine(results.about, { node: process.version }, 0)}`);

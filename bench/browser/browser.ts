@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { type BrowserEnvOptions, browserEnv } from "../../src/env/browser/browser-env.ts";
 import { chromiumPages } from "../../src/env/browser/page-source.ts";
 import { walkBoth } from "../../src/env/browser/testing/walk-both.ts";
@@ -8,6 +6,7 @@ import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
 import { parseJsonOption } from "../json-option.ts";
+import { writeRecord } from "../pages.ts";
 
 const help = `Episodes of the environment \`browser\`: how many are held at once in Chromium, steps a second there and without a
 browser, and the share of snapshots that are the same in both. A step is an action of the scripted expert and the view that
@@ -59,8 +58,7 @@ export const browserBenchmark: Benchmark = {
     const others = before && after ? coresOfOthers(before, after, seconds) : 0;
     const versions = { node: process.versions.node };
     const results = { about, versions, coresOfOthers: others, summary, dom, chromium, same };
-    mkdirSync(join(root, "bench/results"), { recursive: true });
-    writeFileSync(join(root, "bench/results/browser.json"), `${JSON.stringify(results, null, 1)}\n`);
+    writeRecord(root, "browser", results);
     if (!json) progress(aboutLine(about, versions, others));
     console.log(JSON.stringify(summary));
   },

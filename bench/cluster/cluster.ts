@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { LudusError } from "../../src/errors.ts";
@@ -11,6 +10,7 @@ import { findPostgres, startPostgres } from "../../src/store/testing/local-postg
 import { type AboutRun, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { parseJsonOption } from "../json-option.ts";
+import { writeRecord } from "../pages.ts";
 
 const help = `Groups a second through one PostgreSQL server, with 100 workers: each leases a group, waits as long as a short episode takes,
 and writes eight trajectories of four turns; a trainer offers, collects and decodes all of them. Server, workers and trainer share
@@ -45,8 +45,7 @@ export const clusterBenchmark: Benchmark = {
   async run(args, context) {
     const { json } = parseJsonOption("cluster", args);
     const results = await measure(args, context);
-    mkdirSync(join(context.root, "bench/results"), { recursive: true });
-    writeFileSync(join(context.root, "bench/results/cluster.json"), `${JSON.stringify(results, null, 1)}\n`);
+    writeRecord(context.root, "cluster", results);
     const { summary, measured } = results;
     if (json) console.log(JSON.stringify(summary));
     else
