@@ -2,7 +2,7 @@ import { rateBySize } from "../../src/schema/rate-by-size.ts";
 import type { Pages } from "../pages.ts";
 import { markdownTable, type Table } from "../table.ts";
 import { benchWorlds } from "./envs.ts";
-import { learnsFile, readRuns, type WorldRun } from "./results.ts";
+import { learnsFile, readRuns, validationFile, type WorldRun } from "./results.ts";
 import type { RunSpec } from "./spec.ts";
 
 const sizes: readonly RunSpec["size"][] = ["0.3M", "0.8M", "5M", "25M", "100M"];
@@ -23,6 +23,23 @@ export function ceilingsTable(runs: readonly WorldRun[]): Table {
     ["world", "demonstrations", ...shown],
     ...worlds.map((world) => [world, count(world).toLocaleString("en-US"), ...shown.map((size) => cell(world, size))]),
   ];
+}
+
+/** One line for each run that chose settings, in the order they were made. */
+function trialsTable(runs: readonly WorldRun[]): Table {
+  const number = (value: number) => value.toLocaleString("en-US");
+  const rows = runs.map(({ spec, outcome }) => {
+    const { world, size, tokenizer, warmStart, learn } = spec;
+    const { noise, demonstrations, steps, batchSize, learningRate } = warmStart;
+    return [
+      ...[world, size, `${tokenizer}`, typeof noise === "number" ? `${noise}` : noise.join(" ")],
+      ...[number(demonstrations), `${number(steps)} x ${batchSize}`, learningRate.toExponential(1)],
+      ...[`${learn?.steps ?? 0} x ${learn?.tasksPerStep ?? 0}`, outcome.before.mean.toFixed(3)],
+      ...[outcome.after?.mean.toFixed(3) ?? "–", (outcome.afterReward ?? outcome.beforeReward).toFixed(3)],
+    ];
+  });
+  const shown = ["world", "size", "tokens", "noise", "demonstrations", "imitation", "rate", "steps x tasks"];
+  return [[...shown, "before", "after", "score"], ...rows];
 }
 
 export function ratesTable(runs: readonly WorldRun[]): Table {
@@ -67,7 +84,14 @@ ${markdownTable(ratesTable(runs))}
 
 The rule was chosen from these runs and is not checked on sizes that it was not chosen with. Runs on the GPU were made by a program before this one, with the same settings, and their intervals are Wilson's.
 
-Every run with its settings is in [what-learns.json](../../bench/results/what-learns.json).
+## Settings that were tried
+
+Runs on other held-out tasks than those of [every world learned](worlds.md), by which its settings were chosen: seed 100, temperature 1. "Noise" is the share of random turns in a demonstration, or of each
+demonstration in turn. Trials before 16 November 2026, 21:00 were not kept.
+
+${markdownTable(trialsTable(readRuns(root, validationFile)))}
+
+Every run with its settings is in [what-learns.json](../../bench/results/what-learns.json) and [validation.json](../../bench/results/validation.json).
 `;
   return { "docs/results/what-learns.md": page };
 }

@@ -16,6 +16,8 @@ export interface WorldRun {
 
 export const worldsFile = "bench/results/worlds.json";
 export const learnsFile = "bench/results/what-learns.json";
+/** Runs on other held-out tasks than the reported ones, by which settings were chosen. */
+export const validationFile = "bench/results/validation.json";
 
 export function readRuns(root: string, file: string): readonly WorldRun[] {
   try {

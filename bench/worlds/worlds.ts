@@ -5,10 +5,11 @@ import { aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { writePages } from "../pages.ts";
 import { textTable } from "../table.ts";
+import { learnsPages } from "./learns-report.ts";
 import { type Method, methods, plans, specOf } from "./plans.ts";
 import { parseEngine, parseJobs, playRuns, type WantedRun } from "./play-run.ts";
 import { tableOf, worldsPages } from "./report.ts";
-import { isSameSpec, keepRun, readRuns, rowOf, type WorldRun, worldsFile } from "./results.ts";
+import { isSameSpec, keepRun, readRuns, rowOf, validationFile, type WorldRun, worldsFile } from "./results.ts";
 import type { RunOutcome } from "./spec.ts";
 
 const help = `Every shipped environment learned: a transformer from random weights imitates demonstrations with random turns, then learns from
@@ -22,7 +23,7 @@ Usage: npm run worlds -- [options]
   --methods <names>  of these: ${methods.join(", ")}; recommended by default, all for every one
   --engine <name>    embedded or cuda: only worlds whose runs are made there
   --jobs <n>         runs at once, 1 by default; the embedded engine uses two threads in each
-  --validate         on other held-out tasks than the reported ones, to choose settings; nothing is kept
+  --validate         on other held-out tasks than the reported ones, to choose settings; kept in bench/results/validation.json
   --again            also runs that are kept already
   --page             nothing is run; the page is written from what is kept
   --json             one JSON object as the last line
@@ -48,11 +49,15 @@ export const worldsBenchmark: Benchmark = {
     const keep = ({ method, spec }: WantedRun, outcome: RunOutcome) => {
       const isSame = (other: WorldRun) =>
         other.method === method && other.spec.world === spec.world && other.spec.seed === spec.seed;
-      if (options.isValidation) return;
-      keepRun(context.root, worldsFile, { method, spec, outcome, about, jobs: options.jobs }, isSame);
+      const run = { method, spec, outcome, about, jobs: options.jobs };
+      if (options.isValidation) keepRun(context.root, validationFile, run, (other) => isSameSpec(other.spec, spec));
+      else keepRun(context.root, worldsFile, run, isSame);
     };
     await playRuns(wanted, { jobs: options.jobs, keep }, context);
-    if (options.isValidation) return;
+    if (options.isValidation) {
+      writePages(context.root, learnsPages(context.root));
+      return;
+    }
     const runs = readRuns(context.root, worldsFile);
     writePages(context.root, worldsPages(context.root));
     console.log(options.json ? JSON.stringify({ worlds: summary(runs) }) : textTable(tableOf(runs)));
