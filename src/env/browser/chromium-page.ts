@@ -162,7 +162,7 @@ export class ChromiumPage implements PageDriver {
       actionMs,
       this.#page.evaluate(frame).catch(() => {}),
     );
-    await this.#page.waitForLoadState("load", { timeout: actionMs });
+    await this.#page.waitForLoadState("load", { timeout: actionMs }).catch(told("the page did not load to its end"));
     if (this.#loading.size > 0) await this.#page.waitForEvent("load", { timeout: actionMs }).catch(() => {});
     this.#loading.clear();
   }
