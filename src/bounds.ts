@@ -81,6 +81,14 @@ export const bounds = {
   /** Tokens of a vocabulary. */
   vocabulary: 2 ** 22,
 
+  // AGENTS.md and skills
+  /** Bytes of all AGENTS.md files that are read for one path. */
+  agentsFileBytes: 64 * 1024,
+  /** Bytes of one file of a skill. */
+  skillFileBytes: 1024 * 1024,
+  /** Files of one skill. */
+  skillFiles: 1_000,
+
   // dashboard
   /** Episodes that the dashboard puts in the order of their rewards: the newest so many. */
   sortedEpisodes: 20_000,

@@ -1,5 +1,8 @@
 import "../check-node.ts";
 
+export { withContext } from "./agents/with-context.ts";
+export { withPermissions } from "./agents/with-permissions.ts";
+export { withSkills } from "./agents/with-skills.ts";
 export type { EnvFinding, EnvFindingCode } from "./check/findings.ts";
 export { type CheckEnvOptions, checkEnv, type EnvReport } from "./check-env.ts";
 export { defaultLimits, defineEnv, type EnvDefinition, type ToolMaker } from "./define-env.ts";

@@ -17,6 +17,7 @@ export { jsonLine, type LineReader, type Lines, type ReadLinesOptions, textLines
 export type { JsonReal } from "./json-real.ts";
 export { fromLosslessJson, toLosslessJson } from "./lossless-json.ts";
 export type { Message, Role, ToolCall, ToolSpec } from "./message.ts";
+export { type PermissionCounts, permissionCounts } from "./permission-counts.ts";
 export type { ParentRun, RunEndReason, RunEvent } from "./run-event.ts";
 export { runEventFromJson } from "./run-event-json.ts";
 export { makeScore, type Score } from "./score.ts";
@@ -44,4 +45,4 @@ export { decodeTrajectory, encodeTrajectory } from "./trajectory-binary.ts";
 export { learnable, makeTrajectoryGroup, type TrajectoryGroup } from "./trajectory-group.ts";
 export { type TrajectoryJson, type TurnJson, trajectoryFromJson, trajectoryToJson } from "./trajectory-json.ts";
 export { readTrajectoryJsonl, writeTrajectoryJsonl } from "./trajectory-jsonl.ts";
-export type { CallOutcome, CallRecord, Span, Turn } from "./turn.ts";
+export type { CallOutcome, CallPermission, CallRecord, Span, Turn } from "./turn.ts";

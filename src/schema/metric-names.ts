@@ -20,6 +20,9 @@ export const metric = {
   toolCalls: "tool/calls",
   toolUnknown: "tool/unknown-share",
   toolErrors: "tool/error-share",
+  asks: "permission/asks",
+  denials: "permission/denials",
+  violations: "permission/violations",
   /** Turns that say what the turn before said, as a share of turns that have one before. */
   repeats: "rollout/repeat-share",
   /** Mean over groups of the standard deviation of their rewards. */

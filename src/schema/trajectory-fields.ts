@@ -21,8 +21,17 @@ const TurnFields = z.object({
     z.object({
       name: z.string(),
       arguments: jsonObject,
-      outcome: z.enum(["ok", "error", "malformed", "unknown-tool", "bad-arguments"]),
+      outcome: z.enum(["ok", "error", "malformed", "unknown-tool", "bad-arguments", "denied"]),
       observation: z.string(),
+      permission: z
+        .object({
+          allowed: z.boolean(),
+          by: z.enum(["rule", "hook", "person", "default", "fault"]),
+          asked: z.boolean(),
+          reason: z.string().exactOptional(),
+          rewritten: jsonObject.exactOptional(),
+        })
+        .exactOptional(),
     }),
   ),
   reward: Real,

@@ -7,7 +7,19 @@ export interface Span {
 }
 
 /** How a tool call fared. Only `ok` ran to its end. */
-export type CallOutcome = "ok" | "error" | "malformed" | "unknown-tool" | "bad-arguments";
+export type CallOutcome = "ok" | "error" | "malformed" | "unknown-tool" | "bad-arguments" | "denied";
+
+/** What was decided about a call of a tool under permissions. */
+export interface CallPermission {
+  readonly allowed: boolean;
+  /** Who decided. `fault`: a hook, a rule's function or the person failed, which denies. */
+  readonly by: "rule" | "hook" | "person" | "default" | "fault";
+  /** Whether the person was asked. */
+  readonly asked: boolean;
+  readonly reason?: string;
+  /** What the tool was given instead of the policy's arguments. */
+  readonly rewritten?: Readonly<Record<string, unknown>>;
+}
 
 export interface CallRecord {
   readonly name: string;
@@ -15,6 +27,8 @@ export interface CallRecord {
   readonly outcome: CallOutcome;
   /** What the policy was told, after any cut. */
   readonly observation: string;
+  /** Where the tool is under permissions. */
+  readonly permission?: CallPermission;
 }
 
 /** One time the policy spoke. */

@@ -1,8 +1,10 @@
 import { cutText } from "../cut-text.ts";
+import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import type { ToolCall } from "../schema/message.ts";
 import type { CallRecord } from "../schema/turn.ts";
+import { runGuarded } from "./permission/run-guarded.ts";
 import { type LazySignal, lazySignal, runWithin } from "./run-within.ts";
 import type { FunctionRunner } from "./sandbox/sandbox.ts";
 import { checkState, replaceState } from "./state-copy.ts";
@@ -51,9 +53,10 @@ export async function callTool<State>(
     const verdict =
       call.kind === "malformed" ? told("malformed", call.problem) : await judge(tools, call, context, limits);
     if ("stop" in verdict) return { kind: "stopped", ...verdict };
-    const { outcome, text } = verdict;
+    const { outcome, text, permission } = verdict;
     const observation = cutText(text, limits.observationChars);
-    return { kind: "observed", record: { name: asked.name, arguments: asked.arguments, outcome, observation } };
+    const record = { name: asked.name, arguments: asked.arguments, outcome, observation, ...defined({ permission }) };
+    return { kind: "observed", record };
   } catch (error) {
     return { kind: "stopped", ...crashed(error, asked) };
   }
@@ -77,13 +80,25 @@ async function judge<State>(
   const input = checked.value as CheckedInput;
   if (!input.ok) return told("bad-arguments", `wrong arguments for "${name}": ${input.problem}`);
 
-  if (tool.isolated !== undefined) return await runIsolated(tool, tool.isolated, input.value, context, facts);
+  const run = (value: unknown) => runTool(tool, value, context, facts);
+  if (tool.guards === undefined) return await run(input.value);
+  return await runGuarded(tool.guards, { args, value: input.value, context, facts, run });
+}
+
+async function runTool<State>(
+  tool: Tool<State>,
+  input: unknown,
+  context: ToolContext<State>,
+  facts: CallFacts,
+): Promise<Verdict> {
+  if (tool.isolated !== undefined) return await runIsolated(tool, tool.isolated, input, context, facts);
+  const within = { parent: context.signal, own: lazySignal(), timeoutMs: facts.timeoutMs };
   const guarded = guardContext(context, within.own);
   let heldMs = 0;
   const run = () => {
     const began = performance.now();
     try {
-      return runWatched(`Tool "${name}"`, () => tool.run(input.value, guarded.context));
+      return runWatched(`Tool "${facts.name}"`, () => tool.run(input, guarded.context));
     } finally {
       heldMs = performance.now() - began;
     }

@@ -1,10 +1,14 @@
 import "../check-node.ts";
 
 export { cutText } from "../cut-text.ts";
+export { type AgentsFile, type AgentsFileOptions, agentsFile } from "./agents-file.ts";
 export { type CallLimits, type CallResult, callTool, type SaidToolCall } from "./call-tool.ts";
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
 export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
+export type { CallEnd, GuardDecision, GuardedCall, ToolGuard } from "./permission/guard.ts";
+export type { AfterHook, BeforeHook, HookDecision, PermissionOptions, Person } from "./permission/permissions.ts";
+export type { ArgumentTest, CallPattern, Permission, PermissionRule, ScriptedAnswer } from "./permission/rules.ts";
 export { type BubblewrapSandboxOptions, bubblewrapSandbox } from "./sandbox/bubblewrap-sandbox.ts";
 export { type ContainerSandboxOptions, containerSandbox } from "./sandbox/container-sandbox.ts";
 export { processSandbox } from "./sandbox/process-sandbox.ts";
@@ -20,5 +24,7 @@ export {
   type SandboxLevel,
   sandboxLevels,
 } from "./sandbox/sandbox.ts";
+export { loadSkills, type Skill } from "./skill/load-skills.ts";
+export { skillsContext, skillTools } from "./skill/skill-tools.ts";
 export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
 export { type CheckedInput, type Tool, type ToolContext, ToolError } from "./tool.ts";

@@ -1,5 +1,6 @@
 import type { Rng } from "../random.ts";
 import type { ToolSpec } from "../schema/message.ts";
+import type { ToolGuard } from "./permission/guard.ts";
 import type { Box, BoxSpec, FunctionRunner } from "./sandbox/sandbox.ts";
 
 /**
@@ -31,6 +32,8 @@ export interface Tool<State = unknown, Input = unknown> {
   readonly whenKilled?: "observe" | "stop";
   /** Overrides the environment's `toolMs`. */
   readonly timeoutMs?: number;
+  /** What decides about each call before it is made, the outermost first. `withPermissions` adds one. */
+  readonly guards?: readonly ToolGuard<State>[];
   /** Never there: the type of the arguments, so that an expert's calls are checked. */
   readonly "~input"?: Input;
 }

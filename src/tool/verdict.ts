@@ -1,6 +1,6 @@
 import { redact } from "../redact.ts";
 import type { InfrastructureStop } from "../schema/stop-reason.ts";
-import type { CallOutcome } from "../schema/turn.ts";
+import type { CallOutcome, CallPermission } from "../schema/turn.ts";
 import { toObservation } from "./observation.ts";
 import type { Ended } from "./run-within.ts";
 import { describeEnd } from "./sandbox/describe-end.ts";
@@ -17,7 +17,13 @@ export interface Stopped {
 }
 
 /** What a call means: something to tell the policy, or the end of the episode. */
-export type Verdict = { readonly outcome: CallOutcome; readonly text: string } | Stopped;
+export type Verdict = Told | Stopped;
+
+export interface Told {
+  readonly outcome: CallOutcome;
+  readonly text: string;
+  readonly permission?: CallPermission;
+}
 
 /** A tool's name, the rollout's signal and the call's time: what verdicts speak of. */
 export interface CallFacts {
@@ -27,7 +33,7 @@ export interface CallFacts {
 }
 
 /** Tells the policy what it did wrong. */
-export function told(outcome: CallOutcome, problem: string): Verdict {
+export function told(outcome: CallOutcome, problem: string): Told {
   return { outcome, text: problem.startsWith("Error:") ? problem : `Error: ${problem}` };
 }
 

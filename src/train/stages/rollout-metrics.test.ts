@@ -106,3 +106,20 @@ test("costs are of every attempt, whatever became of it", () => {
   for (const { trajectories } of rolled(attempt("a", [[2]], 1), crashed).rollouts) costs.add({ trajectories });
   expect(costs.metrics).toEqual({ [metric.rollouts]: 2, [metric.sampledTokens]: 4 });
 });
+
+test("asks, denials and violations are counted a rollout, where tools are under permissions", () => {
+  const plain = attempt("a", [[2]], 0);
+  const call = { name: "pay", arguments: {}, outcome: "denied", observation: "" } as const;
+  const calls = [
+    { ...call, permission: { allowed: false, by: "rule", asked: false } },
+    { ...call, permission: { allowed: false, by: "person", asked: true } },
+    { ...call, outcome: "ok", permission: { allowed: true, by: "default", asked: false } },
+  ] as const;
+  const decided = { ...plain, turns: plain.turns.map((turn) => ({ ...turn, calls })) };
+  expect(rolloutMetrics([rolled(decided, attempt("b", [[2]], 0))], 4)).toMatchObject({
+    [metric.asks]: 0.5,
+    [metric.denials]: 1,
+    [metric.violations]: 0.5,
+  });
+  expect(rolloutMetrics([rolled(calling("c", "ok"))], 4)).not.toHaveProperty([metric.denials]);
+});

@@ -1,6 +1,7 @@
 import type { Rollout } from "../../rollout/rollout.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
 import { metric } from "../../schema/metric-names.ts";
+import { permissionCounts } from "../../schema/permission-counts.ts";
 import { isInfrastructureStop } from "../../schema/stop-reason.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import { mean, sum } from "../../statistics.ts";
@@ -25,6 +26,7 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: numbe
     ...Object.fromEntries([...stops].map(([stop, { length }]) => [metric.stop(stop), length / rollouts.length])),
     ...rewardParts(trajectories),
     ...toolMetrics(trajectories),
+    ...permissionMetrics(trajectories),
   };
 }
 
@@ -76,6 +78,18 @@ function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number
           [metric.toolUnknown]: share(["unknown-tool"]),
           [metric.toolErrors]: share(["error", "malformed", "bad-arguments", "unknown-tool"]),
         }),
+  };
+}
+
+/** Per rollout; nothing where no tool is under permissions. */
+function permissionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+  const { calls, asks, denials, violations } = permissionCounts(trajectories.flatMap(({ turns }) => turns));
+  if (calls === 0) return {};
+  const rollouts = new Set(trajectories.map(({ rollout }) => rollout)).size;
+  return {
+    [metric.asks]: asks / rollouts,
+    [metric.denials]: denials / rollouts,
+    [metric.violations]: violations / rollouts,
   };
 }
 
