@@ -61,16 +61,20 @@ async function inFolder(path: string, givenRoot: string | undefined): Promise<Ag
 }
 
 async function inBox(path: string, box: Box): Promise<AgentsFile["sources"]> {
+  const way = path.split("/");
+  if (path.startsWith("/") || way.includes("..")) {
+    throw new LudusError("bad-agents-file", { got: path, expected: "a path inside the box, relative to its root" });
+  }
   const read = async (file: string) => textOf(file, await box.read(file));
-  // the path itself may be a folder: a box does not say
-  return await readAll(path.split("/"), read, "box-file-missing");
+  // refused is what is looked for below a file, as a box does not say what is a folder, and a link that leads out of the box
+  return await readAll(way, read, "box-file-missing", "box-path-refused");
 }
 
 /** The files of the root and of each folder on the way from it. */
 async function readAll(
   way: readonly string[],
   read: (file: string) => Promise<string>,
-  missing: string,
+  ...missing: readonly string[]
 ): Promise<AgentsFile["sources"]> {
   const folders = way.filter((name) => name !== "" && name !== ".");
   const sources: { path: string; text: string }[] = [];
@@ -79,7 +83,7 @@ async function readAll(
     try {
       sources.push({ path, text: await read(path) });
     } catch (error) {
-      if (!(error instanceof LudusError && error.code === missing)) throw error;
+      if (!(error instanceof LudusError && missing.includes(error.code))) throw error;
     }
   }
   return sources;

@@ -14,7 +14,8 @@ export async function readInside(folder: string, path: string, maxBytes: number)
     throw missing(path, error);
   });
   try {
-    const { size, ...about } = await file.stat();
+    const about = await file.stat();
+    const { size } = about;
     if (!about.isFile()) throw missing(path);
     const bytes = size > maxBytes ? undefined : await file.readFile();
     if (bytes === undefined || bytes.length > maxBytes) {

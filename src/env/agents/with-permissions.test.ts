@@ -240,7 +240,7 @@ test("tools that run elsewhere are not started when they are denied", async () =
     close: async () => {},
     run: async () => {
       runs++;
-      return { kind: "returned", value: "ran", output: "" };
+      return { kind: "returned", value: "ran", output: "" } as const;
     },
   } as const;
   const env = make({ tools: { code: { ...lookUp, isolated } } });

@@ -36,7 +36,7 @@ export async function loadSkills(folder: string): Promise<Skill[]> {
   const skills: Skill[] = [];
   for (const name of names.toSorted()) {
     const at = join(root, name);
-    if (name.startsWith(".") || !(await stat(at)).isDirectory()) continue;
+    if (name.startsWith(".") || !(await isFolder(at))) continue;
     const inside = await namesIn(at);
     const misspelt = inside.find((each) => each !== skillFile && each.toLowerCase() === skillFile.toLowerCase());
     if (inside.includes(skillFile)) skills.push(await loadSkill(at));
@@ -44,6 +44,12 @@ export async function loadSkills(folder: string): Promise<Skill[]> {
   }
   if (skills.length > 0) return skills;
   throw badSkill(root, "no skill", `a folder with a ${skillFile}, or a folder of such folders`);
+}
+
+/** Links are followed; one that leads nowhere is none. */
+async function isFolder(path: string): Promise<boolean> {
+  const about = await stat(path).catch(() => undefined);
+  return about?.isDirectory() === true;
 }
 
 async function namesIn(folder: string): Promise<string[]> {
