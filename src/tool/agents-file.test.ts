@@ -57,6 +57,7 @@ describe("a folder", () => {
     expect(found.sources.map(({ path }) => path)).toEqual(["AGENTS.md"]);
     expect(found.text).toBe("Instructions of this project.\n\n# AGENTS.md\n\nUse spaces.");
     expect(await agentsFile(join(root, "packages/api"))).toEqual({ text: "", sources: [] });
+    expect(await agentsFile(join(root, "none/at/all.ts"))).toEqual({ text: "", sources: [] });
   });
 
   test("an empty file says nothing, and hides none above it", async () => {
@@ -77,6 +78,7 @@ describe("a folder", () => {
   test("what cannot be read as meant is refused", async () => {
     write(project);
     await expect(agentsFile(tmpdir(), { root })).rejects.toThrow("bad-agents-file");
+    await expect(agentsFile(root, { root: join(root, "none") })).rejects.toThrow("bad-agents-file");
     await expect(agentsFile(root, { root, take: "first" as "all" })).rejects.toThrow("take");
     await expect(agentsFile(root, { rot: "." } as object)).rejects.toThrow('did you mean "root"?');
     write({ "AGENTS.md": new Uint8Array([0xff, 0xfe, 0xff]) });

@@ -50,8 +50,10 @@ export async function agentsFile(path: string, options: AgentsFileOptions = {}):
 
 async function inFolder(path: string, givenRoot: string | undefined): Promise<AgentsFile["sources"]> {
   const at = resolve(path);
-  const isFolder = statSync(at, { throwIfNoEntry: false })?.isDirectory() === true;
-  const folder = isFolder ? at : dirname(at);
+  const folder = isFolder(at) ? at : dirname(at);
+  if (givenRoot !== undefined && !isFolder(givenRoot)) {
+    throw new LudusError("bad-agents-file", { got: `no folder at ${givenRoot}`, expected: "`root`: a folder" });
+  }
   const root = givenRoot === undefined ? repositoryOf(folder) : resolve(givenRoot);
   const way = relative(root, folder);
   if (way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) {
@@ -88,6 +90,8 @@ async function readAll(
   }
   return sources;
 }
+
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 function repositoryOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {

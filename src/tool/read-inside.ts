@@ -33,10 +33,11 @@ export async function readInside(folder: string, path: string, maxBytes: number)
 /** Where a path leads, links followed. */
 export async function pathInside(folder: string, path: string): Promise<string> {
   if (path === "" || path.includes("\0") || isAbsolute(path) || path.split(/[/\\]/).includes("..")) throw refused(path);
-  const root = await realpath(folder);
-  const real = await realpath(join(root, path)).catch((error) => {
+  const fail = (error: unknown) => {
     throw missing(path, error);
-  });
+  };
+  const root = await realpath(folder).catch(fail);
+  const real = await realpath(join(root, path)).catch(fail);
   const way = relative(root, real);
   if (way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) throw refused(path);
   return real;
