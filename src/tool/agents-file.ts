@@ -45,7 +45,7 @@ export async function agentsFile(path: string, options: AgentsFileOptions = {}):
   const sources = take === "nearest" ? said.slice(-1) : said;
   const bytes = sources.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   if (bytes > bounds.agentsFileBytes) throw tooLong(sources.map((source) => source.path).join(", "), bytes);
-  return { text: textFor(sources), sources };
+  return { text: agentsText(sources), sources };
 }
 
 async function inFolder(path: string, givenRoot: string | undefined): Promise<AgentsFile["sources"]> {
@@ -100,7 +100,8 @@ function repositoryOf(folder: string): string {
   }
 }
 
-function textFor(sources: AgentsFile["sources"]): string {
+/** What a prompt says of files, the nearest last. */
+export function agentsText(sources: AgentsFile["sources"]): string {
   if (sources.length === 0) return "";
   const order =
     "Where they contradict each other, the last one counts; what the user says counts more than all of them.";

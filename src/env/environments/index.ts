@@ -61,6 +61,7 @@ export {
 } from "./lock.ts";
 export { type MiniFormsOptions, miniForms } from "./mini-forms.ts";
 export type { Style } from "./moves.ts";
+export { type ProjectRulesOptions, type ProjectRulesTask, projectRules } from "./project-rules.ts";
 export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-desk.ts";
 export type { ScreenTask } from "./screen-tasks.ts";
 export { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";

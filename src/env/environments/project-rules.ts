@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { defined } from "../../defined.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
+import { generated } from "../../task/generated.ts";
+import { agentsText } from "../../tool/agents-file.ts";
+import { defineEnv } from "../define-env.ts";
+import type { Env } from "../env.ts";
+
+export interface ProjectRulesOptions {
+  /** Whether the policy is told what the AGENTS.md files say; `hidden` is for comparison. */
+  rules: "told" | "hidden";
+  seed: number;
+}
+
+const knownOptions: KnownOptions<ProjectRulesOptions> = { rules: true, seed: true };
+
+export interface ProjectRulesTask {
+  readonly folder: string;
+  readonly module: string;
+  /** How the project's AGENTS.md says that test files end. */
+  readonly projectEnding: string;
+  /** How that of the package does, where it has one: the nearest counts. */
+  readonly packageEnding?: string;
+}
+
+interface ProjectRulesState {
+  created: string | undefined;
+}
+
+const endings = [".test.ts", ".spec.ts", "_test.ts", ".check.ts"] as const;
+const folders = ["packages/web", "packages/api", "packages/cli"];
+/** The test split has modules that training never shows. */
+const modules: Readonly<Record<string, readonly string[]>> = {
+  train: ["cart", "login", "search", "mail", "queue", "price"],
+  test: ["clock", "upload", "token", "menu"],
+};
+
+/**
+ * A test file is to be created, and its name is a matter of the project's rules: one of four endings, in the AGENTS.md of the project
+ * and, in half of the tasks, another one in that of the package. Success is the name that the nearest file asks for.
+ */
+export function projectRules(options: Partial<ProjectRulesOptions> = {}): Env<ProjectRulesTask, ProjectRulesState> {
+  refuseUnknownOptions("projectRules", options, knownOptions);
+  const { rules = "told", seed = 0 } = options;
+  refuseOtherValue("projectRules: rules", rules, ["told", "hidden"]);
+  const tasks = generated<ProjectRulesTask>(
+    (rng, split) => {
+      const first = rng.integer(endings.length);
+      const other = (first + 1 + rng.integer(endings.length - 1)) % endings.length;
+      const isNested = rng.next() < 0.5;
+      return {
+        folder: folders[rng.integer(folders.length)],
+        module: modules[split][rng.integer(modules[split].length)],
+        projectEnding: endings[first],
+        ...defined({ packageEnding: isNested ? endings[other] : undefined }),
+      };
+    },
+    { name: "project-rules", seed },
+  );
+  return defineEnv({
+    name: "project-rules",
+    description: "Create a test file, named as the nearest AGENTS.md asks for",
+    tasks,
+    ...defined({ system: rules === "told" ? rulesOf : undefined }),
+    start: ({ task }) => ({
+      state: { created: undefined } as ProjectRulesState,
+      say: `Create an empty test file for ${task.folder}/${task.module}.ts beside it.`,
+    }),
+    tools: (tool) => ({
+      create_file: tool({
+        description: "Creates a file",
+        input: z.object({ path: z.string() }),
+        run({ path }, { state, finish }) {
+          state.created = path;
+          finish(path);
+          return "created";
+        },
+      }),
+    }),
+    score: ({ task, state }) => (state.created === pathFor(task, endingOf(task)) ? 1 : 0),
+    expert: ({ task, call }) => call.create_file({ path: pathFor(task, endingOf(task)) }),
+    actions: ({ task, call }) => endings.map((ending) => call.create_file({ path: pathFor(task, ending) })),
+    limits: { turns: 2, turnTokens: 64 },
+  });
+}
+
+const endingOf = ({ projectEnding, packageEnding }: ProjectRulesTask) => packageEnding ?? projectEnding;
+const pathFor = ({ folder, module }: ProjectRulesTask, ending: string) => `${folder}/${module}${ending}`;
+
+function rulesOf({ folder, projectEnding, packageEnding }: ProjectRulesTask): string {
+  const rule = (ending: string) => `Test files end in ${ending}`;
+  return agentsText([
+    { path: "AGENTS.md", text: rule(projectEnding) },
+    ...(packageEnding === undefined ? [] : [{ path: `${folder}/AGENTS.md`, text: rule(packageEnding) }]),
+  ]);
+}
