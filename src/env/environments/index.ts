@@ -10,6 +10,7 @@ import { keyDoor } from "./key-door.ts";
 import { lock } from "./lock.ts";
 import { miniForms } from "./mini-forms.ts";
 import type { Style } from "./moves.ts";
+import { repositories } from "./repositories.ts";
 import { retailDesk } from "./retail-desk.ts";
 import { searchQa } from "./search-qa.ts";
 import { sokoban } from "./sokoban.ts";
@@ -62,6 +63,8 @@ export {
 export { type MiniFormsOptions, miniForms } from "./mini-forms.ts";
 export type { Style } from "./moves.ts";
 export { type ProjectRulesOptions, type ProjectRulesTask, projectRules } from "./project-rules.ts";
+export { type RepositoriesOptions, type RepositoryState, repositories } from "./repositories.ts";
+export type { RepositoryTask } from "./repository-tasks.ts";
 export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-desk.ts";
 export type { ScreenTask } from "./screen-tasks.ts";
 export { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
@@ -94,6 +97,7 @@ export const shippedEnvs: Readonly<Record<string, ShippedEnv>> = {
   "key-door": shipped(keyDoor),
   lock: shipped(lock),
   "mini-forms": shipped(miniForms),
+  repositories: shipped(repositories),
   "retail-desk": shipped(retailDesk),
   "screen-grounding": shipped(virtualScreen),
   "search-qa": shipped(searchQa),
