@@ -16,7 +16,7 @@ import type { Style } from "./moves.ts";
 import { fixBug, listActions, type RepositoryProgress } from "./repository-expert.ts";
 import { type BugKind, bugKinds } from "./repository-mutations.ts";
 import { drawRepository, type RepositoryTask } from "./repository-tasks.ts";
-import { hiddenShare, pythonFiles, visibleTestsProgram } from "./repository-tests.ts";
+import { passesHidden, pythonFiles, visibleTestsProgram } from "./repository-tests.ts";
 
 export interface RepositoriesOptions {
   style: Style;
@@ -52,7 +52,7 @@ const defaults: RepositoriesOptions = {
   levels: [1, 2, 3],
   kinds: bugKinds,
   explained: true,
-  turns: 20,
+  turns: 12,
   stepMs: 90_000,
   rewardMs: 300_000,
   seed: 0,
@@ -120,8 +120,8 @@ function checkOptions({ levels, kinds, turns, stepMs, rewardMs }: RepositoriesOp
     rewardMs: [rewardMs, 1, 3_600_000],
     "levels.length": [levels.length, 1, 100],
     "kinds.length": [kinds.length, 1, 100],
-    ...Object.fromEntries(levels.map((level) => ["levels", [level, 1, 3]])),
   });
+  for (const level of levels) checkWholeOptions("repositories", { levels: [level, 1, 3] });
   const unknown = kinds.find((kind) => !bugKinds.includes(kind));
   if (unknown === undefined) return;
   throw new LudusError("bad-option", { got: `kinds = ${unknown} of repositories`, expected: bugKinds.join(", ") });
@@ -154,7 +154,7 @@ async function score(
   const files = state.shellBox === undefined ? state.files : await pythonFiles(state.shellBox, signal);
   // the bug is there: hidden tests failed with these files when the task was made
   if (isSame(files, task.files)) return 0;
-  return (await hiddenShare(files, task.hidden, { sandbox, signal })) === 1 ? 1 : 0;
+  return (await passesHidden(files, task.hidden, { sandbox, signal })) ? 1 : 0;
 }
 
 function isSame(files: Readonly<Record<string, string>>, given: Readonly<Record<string, string>>): boolean {

@@ -1,19 +1,19 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
+import { refuseUnknownOptions } from "../../known-options.ts";
 import { type MakeTool, tool } from "../define-tool.ts";
 import type { Box } from "../sandbox/sandbox.ts";
 import { type ToolContext, ToolError } from "../tool.ts";
 import { insertAfter, numbered, replaceOnce } from "./edit-text.ts";
 import { shellArgs } from "./shell.ts";
-import { aroundStepMs, type CodeToolsOptions, defaultStepMs, printed, Workspace } from "./workspace.ts";
-
-const knownCodeToolsOptions: KnownOptions<CodeToolsOptions<unknown>> = {
-  files: true,
-  tests: true,
-  stepMs: true,
-  note: true,
-};
+import {
+  aroundStepMs,
+  type CodeToolsOptions,
+  defaultStepMs,
+  knownCodeToolsOptions,
+  printed,
+  Workspace,
+} from "./workspace.ts";
 
 /** What a file was before each edit, the last one at the end. A box belongs to one episode. */
 const histories = new WeakMap<Box, Map<string, string[]>>();
@@ -38,7 +38,7 @@ type EditorInput = z.infer<typeof editorInput>;
  *     tools: codeTools<State>({ files: (state) => state.files, tests: { command: "python3", args: ["-m", "unittest"] } }),
  */
 export function codeTools<State>(options: CodeToolsOptions<State>) {
-  refuseUnknownOptions("codeTools", options, knownCodeToolsOptions as KnownOptions<CodeToolsOptions<State>>);
+  refuseUnknownOptions("codeTools", options, knownCodeToolsOptions);
   const make: MakeTool<State> = tool;
   const open = (context: ToolContext<State>) => Workspace.open(context, options);
   const timeoutMs = (options.stepMs ?? defaultStepMs) + aroundStepMs;

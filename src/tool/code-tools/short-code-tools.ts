@@ -1,16 +1,18 @@
 import { posix } from "node:path";
 import { z } from "zod";
+import { refuseUnknownOptions } from "../../known-options.ts";
 import { type MakeTool, tool } from "../define-tool.ts";
 import { type ToolContext, ToolError } from "../tool.ts";
 import { runTests, searchText } from "./code-tools.ts";
 import { linesOf, replaceLine } from "./edit-text.ts";
-import { aroundStepMs, type CodeToolsOptions, defaultStepMs, Workspace } from "./workspace.ts";
+import { aroundStepMs, type CodeToolsOptions, defaultStepMs, knownCodeToolsOptions, Workspace } from "./workspace.ts";
 
 /**
  * The same for models that have few tokens: `test`, `view file`, `edit file line text`, `find text` and `done`. `file` may leave out
  * `.py`; an edited line keeps its indentation.
  */
 export function shortCodeTools<State>(options: CodeToolsOptions<State>) {
+  refuseUnknownOptions("shortCodeTools", options, knownCodeToolsOptions);
   const make: MakeTool<State> = tool;
   const open = (context: ToolContext<State>) => Workspace.open(context, options);
   const timeoutMs = (options.stepMs ?? defaultStepMs) + aroundStepMs;

@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { cutText } from "../../cut-text.ts";
 import { LudusError } from "../../errors.ts";
+import type { KnownOptions } from "../../known-options.ts";
 import { describeEnd } from "../sandbox/describe-end.ts";
 import type { Box, Ended } from "../sandbox/sandbox.ts";
 import { type ToolContext, ToolError } from "../tool.ts";
@@ -25,6 +26,13 @@ export interface CodeToolsOptions<State> {
   /** Called after each call that did something, with the box that it was done in. */
   note?: (state: State, event: CodeEvent, box: Box) => void;
 }
+
+export const knownCodeToolsOptions: KnownOptions<CodeToolsOptions<never>> = {
+  files: true,
+  tests: true,
+  stepMs: true,
+  note: true,
+};
 
 export const defaultStepMs = 90_000;
 /** Opening the box, and what a tool does around its command. */
