@@ -6,7 +6,6 @@ import { callOf, type RepositoryCase } from "./repository-tasks.ts";
 /** Runs the functions of `tests.py` and says which failed: for the tool of the tests, in the episode's box. */
 export const visibleTestsProgram = `
 import linecache, sys
-sys.path.insert(0, ".")
 try:
     import tests
 except BaseException as error:
@@ -80,7 +79,7 @@ const maxFileBytes = 1 << 16;
 
 /** The Python files of a box in which a shell was used, and which may hold anything. */
 export async function pythonFiles(box: Box, signal: AbortSignal): Promise<Record<string, string>> {
-  const args = [".", "-name", "*.py", "-type", "f", "-size", `-${maxFileBytes}c`, "-print0"];
+  const args = ["-name", "*.py", "-type", "f", "-size", `-${maxFileBytes}c`, "-print0"];
   const ended = await box.exec("find", { args, signal });
   const paths = ended.stdout.split("\0").filter(Boolean).sort().slice(0, maxFiles);
   const files: Record<string, string> = {};
