@@ -23,13 +23,13 @@ export function jsonl<Data = unknown>(
   options: Partial<JsonlOptions<Data>> = {},
 ): TaskSource<Data> {
   refuseUnknownOptions("jsonl", options, knownJsonlOptions);
-  const parse = options.parse ?? ((row: unknown) => row as Data);
+  const { parse = (row: unknown) => row as Data, ...listing } = options;
   const rows =
     typeof files === "string"
       ? readRows(files, parse)
       : Object.fromEntries(Object.entries(files).map(([split, file]) => [split, readRows(file, parse)]));
-  const name = options.name ?? (typeof files === "string" ? files : Object.values(files).join(", "));
-  return listed(rows, { ...options, name });
+  const name = listing.name ?? (typeof files === "string" ? files : Object.values(files).join(", "));
+  return listed(rows, { ...listing, name });
 }
 
 function readRows<Data>(file: string, parse: (row: unknown) => Data): Data[] {

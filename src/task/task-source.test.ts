@@ -78,6 +78,13 @@ test("a bad line is named", () => {
   expect(() => jsonl("/nowhere/tasks.jsonl")).toThrow(/no-tasks-file/);
 });
 
+test("rows of a file are what `parse` makes of them", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "ludus-")), "tasks.jsonl");
+  writeFileSync(file, "1\n2\n");
+  const doubled = jsonl({ train: file }, { parse: (row) => 2 * Number(row) });
+  expect(await Promise.all([0, 1].map(async (index) => (await doubled.at("train", index)).data))).toEqual([2, 4]);
+});
+
 test("an unknown split is named, with those there are", () => {
   expect(() => numbers.at("validation", 0)).toThrow(/train, test/);
   expect(() => words.at("validation", 0)).toThrow(/train \(/);

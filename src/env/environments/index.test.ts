@@ -11,7 +11,7 @@ const inBoxes = ["repositories"];
 const isPlayed = (name: string) => noBubblewrap === undefined || !inBoxes.includes(name);
 
 describe.each(Object.entries(shippedEnvs))("%s", (name, { make, description }) => {
-  const [tasks, demonstrations] = inBoxes.includes(name) ? [1, 4] : [2, 20];
+  const [tasks, demonstrations, timeoutMs] = inBoxes.includes(name) ? [1, 4, 120_000] : [2, 20, 30_000];
 
   test("is known by its own name, and described", () => {
     expect(make().name).toBe(name);
@@ -26,6 +26,7 @@ describe.each(Object.entries(shippedEnvs))("%s", (name, { make, description }) =
       expect(findings).toEqual([]);
       expect(episodes).toBeGreaterThan(50);
     },
+    timeoutMs,
   );
 
   test.runIf(isPlayed(name)).each(["compact", "tags"] as const)(
@@ -44,6 +45,7 @@ describe.each(Object.entries(shippedEnvs))("%s", (name, { make, description }) =
       };
       expect(await successes(1)).toBeLessThan(await successes(0));
     },
+    timeoutMs,
   );
 
   test("another seed, other tasks", async () => {

@@ -69,6 +69,7 @@ export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-d
 export type { ScreenTask } from "./screen-tasks.ts";
 export { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
 export { type SokobanOptions, type SokobanState, type SokobanTask, sokoban } from "./sokoban.ts";
+export { type SweBenchTask, sweBenchTasks } from "./swe-bench-tasks.ts";
 export { type VirtualScreenOptions, type VirtualScreenState, virtualScreen } from "./virtual-screen.ts";
 export { type WebShopOptions, type WebShopState, type WebShopTask, webShop } from "./web-shop.ts";
 
