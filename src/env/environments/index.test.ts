@@ -6,12 +6,12 @@ import { noBubblewrap } from "../../tool/sandbox/testing/bubblewrap-here.ts";
 import { checkEnv } from "../check-env.ts";
 import { shippedEnvs } from "./index.ts";
 
-// they start processes at every turn: fewer episodes, and none where there are no boxes
+// they start processes at every turn: fewer and shorter episodes, and none where there are no boxes
 const inBoxes = ["repositories"];
 const isPlayed = (name: string) => noBubblewrap === undefined || !inBoxes.includes(name);
 
 describe.each(Object.entries(shippedEnvs))("%s", (name, { make, description }) => {
-  const [tasks, demonstrations, timeoutMs] = inBoxes.includes(name) ? [1, 4, 120_000] : [2, 20, 30_000];
+  const [tasks, turns, demonstrations, timeoutMs] = inBoxes.includes(name) ? [1, 6, 4, 120_000] : [2, 40, 20, 30_000];
 
   test("is known by its own name, and described", () => {
     expect(make().name).toBe(name);
@@ -22,7 +22,7 @@ describe.each(Object.entries(shippedEnvs))("%s", (name, { make, description }) =
   test.runIf(isPlayed(name)).each(["compact", "tags"] as const)(
     "keeps its promises in %s style, without a warning",
     async (style) => {
-      const { findings, episodes } = await checkEnv(make({ style }), { tasks, timeoutMs: 10_000 });
+      const { findings, episodes } = await checkEnv(make({ style }), { tasks, turns, timeoutMs: 10_000 });
       expect(findings).toEqual([]);
       expect(episodes).toBeGreaterThan(50);
     },
