@@ -142,14 +142,16 @@ const number = (value: number): Expression => ({ kind: "number", value });
 const name = (text: string): Expression => ({ kind: "name", name: text });
 const binary = (op: Operator, left: Expression, right: Expression): Expression => ({ kind: "binary", op, left, right });
 
+const parameterNames = [
+  ["a", "b"],
+  ["x", "y"],
+  ["n", "k"],
+  ["p", "q"],
+] as const;
+
 /** Two parameters, no calls of other functions. */
 function drawLeaf(rng: Rng, functionName: string): ProgramFunction {
-  const params = pick(rng, [
-    ["a", "b"],
-    ["x", "y"],
-    ["n", "k"],
-    ["p", "q"],
-  ] as const);
+  const params = pick(rng, parameterNames);
   const [one, two] = draw(rng, params.map(name)) as [Expression, Expression];
   const constant = () => number(2 + rng.integer(7));
   // a constant on the right of a division is never 0
@@ -187,12 +189,7 @@ function loop(rng: Rng, bound: Expression, value: Expression): Statement {
 
 /** Two parameters, and a call of another function whose result counts. */
 function drawCaller(rng: Rng, functionName: string, called: ProgramFunction): ProgramFunction {
-  const params = pick(rng, [
-    ["a", "b"],
-    ["x", "y"],
-    ["n", "k"],
-    ["p", "q"],
-  ] as const);
+  const params = pick(rng, parameterNames);
   const [one, two] = draw(rng, params.map(name)) as [Expression, Expression];
   const constant = () => number(2 + rng.integer(4));
   const call = (...args: Expression[]): Expression => ({ kind: "call", name: called.name, args });

@@ -36,8 +36,14 @@ export function remoteEngine(samplers: readonly SamplerAddress[], contextLength:
     }
   };
   const info: EngineInfo = {
-    ...{ name: "remote", device: "elsewhere", vocabularySize: 0, parameters: 0, hasValues: false },
-    ...{ contextLength, policyVersion: 0, weights: [] },
+    name: "remote",
+    device: "elsewhere",
+    vocabularySize: 0,
+    parameters: 0,
+    hasValues: false,
+    contextLength,
+    policyVersion: 0,
+    weights: [],
   };
   return {
     engine: {

@@ -41,8 +41,13 @@ export async function whyNotWith(path: string): Promise<string | undefined> {
     return `no program \`${program}\` (package ${packageName})`;
   }
   const { group, release } = startWrapped({
-    ...{ file: "true", args: [], cwd: boxRoot, env: { PATH: "/usr/bin:/bin" } },
-    ...{ enter: dropTo(65_534), view: ["--dir", boxRoot], limits: {} },
+    file: "true",
+    args: [],
+    cwd: boxRoot,
+    env: { PATH: "/usr/bin:/bin" },
+    enter: dropTo(65_534),
+    view: ["--dir", boxRoot],
+    limits: {},
   });
   group.child.stdin?.end();
   const ended = await withinLimits(group, defaultCommandLimits, undefined);

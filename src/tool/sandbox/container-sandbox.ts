@@ -66,7 +66,9 @@ export function containerSandbox(options: ContainerSandboxOptions): Sandbox {
     const volumes = ["--volume", `${files}:${root}`, "--volume", `${tmp}:${temporary}`, "--user", `${uid}:${uid}`];
     const before = [...(options.programArgs ?? []), "run", ...boundary, ...volumes, ...(options.runArgs ?? [])];
     return {
-      ...{ files, root, temporary },
+      files,
+      root,
+      temporary,
       ...(owner !== undefined && { owner }),
       run: (command, signal) =>
         runInContainer(command, { program, programArgs: options.programArgs ?? [], before, what }, signal),

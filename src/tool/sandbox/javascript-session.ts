@@ -68,8 +68,14 @@ const shown = () => ({
 
 function startBoxed({ heapMb }: JavaScriptTestLimits, { enter, view }: HeldMount): Wrapped {
   return startWrapped({
-    ...{ file: nodeInside, args: nodeArgs(heapMb, codeInside), cwd: "/", env: {} },
-    ...{ enter, view, limits: { memoryMb: heapMb + overheadMb, processes: 64 }, pipes: 4 },
+    file: nodeInside,
+    args: nodeArgs(heapMb, codeInside),
+    cwd: "/",
+    env: {},
+    enter,
+    view,
+    limits: { memoryMb: heapMb + overheadMb, processes: 64 },
+    pipes: 4,
   });
 }
 

@@ -29,7 +29,9 @@ export class PythonZygote {
   constructor(held: HeldMount, limits: CommandLimits) {
     this.#limits = limits;
     this.#wrapped = startWrapped({
-      ...{ file: "/usr/bin/python3", args: ["-I", "-c", pythonZygoteProgram, `${limits.processes ?? 256}`], cwd: "/" },
+      file: "/usr/bin/python3",
+      args: ["-I", "-c", pythonZygoteProgram, `${limits.processes ?? 256}`],
+      cwd: "/",
       ...{
         env: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8" },
         enter: held.enter,
