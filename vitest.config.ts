@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 
 // unit       needs nothing but this folder
@@ -54,4 +55,7 @@ function chosenProjects(): TestProjectConfiguration[] {
   return [unit, dashboard, packed, ...(python ? [parity] : []), ...(chromium ? [browser] : [])];
 }
 
-export default defineConfig({ test: { projects: chosenProjects() } });
+// vitest leaves one core to itself: of two that is half, while many suites wait for Python or a browser
+const maxWorkers = Math.max(2, availableParallelism() - 1);
+
+export default defineConfig({ test: { projects: chosenProjects(), maxWorkers } });
