@@ -4,7 +4,7 @@ import type { Env } from "../../env.ts";
 
 const folder = join(import.meta.dirname, "../../environments");
 
-/** Every environment of the folder in both styles, found by their files: a new one is among them at once. */
+/** Every environment of the folder in both styles, where it has them, found by their files: a new one is among them at once. */
 export async function shippedEnvironments(): Promise<[name: string, env: Env][]> {
   const files = globSync(join(folder, "*.ts")).sort();
   const makers = files.filter(
@@ -14,6 +14,8 @@ export async function shippedEnvironments(): Promise<[name: string, env: Env][]>
     const name = basename(file, ".ts").replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
     const { [name]: make }: Record<string, unknown> = await import(file);
     if (typeof make !== "function") throw new TypeError(`${file} does not export ${name}`);
+    const hasStyles = /\bstyle: true\b/.test(readFileSync(file, "utf8"));
+    if (!hasStyles) return [[name, make()]];
     return ["compact", "tags"].map((style) => [`${name} (${style})`, make({ style })]);
   });
   return (await Promise.all(made)).flat();
