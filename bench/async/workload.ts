@@ -12,11 +12,11 @@ import type { TrainConfig } from "../../src/train/train.ts";
 import { train } from "../../src/train/train-sync.ts";
 
 /**
- * Of the tool: log-normal, as Verl-Tool found it. The slowest of 128 calls takes about twelve times the median, which is that of a search over
- * the network. Ratios depend on it: with 100 ms and a model of twice the parameters they were 2.4 after one turn and 1.2 after three.
+ * Of the tool: log-normal. The slowest of 128 calls takes about twelve times the median. Ratios depend on it: the workload was changed twice after
+ * trials on a busy machine; with 100 ms and a wider model they were 2.4 after one turn and 1.2 after three.
  */
 export const latency = { medianMs: 300, sigma: 1 } as const;
-/** The largest that AReaL found to cost no success. */
+/** Raised from 4 after a trial in which the trainer waited for a seventh of its time or more. */
 export const staleness = 8;
 export const [tasksPerStep, groupSize, turnTokens] = [16, 8, 24] as const;
 

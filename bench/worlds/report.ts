@@ -110,9 +110,9 @@ export function worldsPages(root: string): Pages {
     ),
   );
   const about = Object.entries(benchWorlds).map(([name, world]) => `- \`${name}\`: ${world.about}`);
-  const page = `# Every shipped environment, learned
+  const page = `# Shipped environments, learned
 
-${headline(runs)}
+${headline(runs)} \`browser\`, \`repositories\` and \`projectRules\` are not in the table: nothing has been trained on them yet.
 
 Written by \`npm run worlds\`. A transformer with random weights imitates demonstrations in which some turns are random ("before"), then learns from its own
 attempts ("after"). Success is on 500 held-out tasks at temperature 1: tasks of the \`test\` split, which training never sees. Seconds are of the whole run:
