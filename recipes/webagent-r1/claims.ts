@@ -1,0 +1,68 @@
+import type { Claim } from "ludus/recipe";
+
+/** Written down before they are measured; see CONTRIBUTING.md, "Claims". */
+export const webAgentR1Claims: readonly Claim[] = [
+  {
+    statement: "M-GRPO improves the agent that behaviour cloning made.",
+    source: "WebAgent-R1, arXiv 2505.16421",
+    method: "BC + M-GRPO",
+    baseline: "BC",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "Without behaviour cloning, M-GRPO comes to less.",
+    source: "WebAgent-R1, arXiv 2505.16421",
+    method: "BC + M-GRPO",
+    baseline: "zero + M-GRPO",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "Behaviour cloning with thoughts is better than without.",
+    source: "WebAgent-R1, arXiv 2505.16421",
+    method: "BC with thoughts",
+    baseline: "BC",
+    measure: "success",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "M-GRPO improves the agent that was cloned with thoughts.",
+    source: "WebAgent-R1, arXiv 2505.16421",
+    method: "BC with thoughts + M-GRPO",
+    baseline: "BC with thoughts",
+    measure: "success",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "After M-GRPO, the agent that was cloned without thoughts is the better one.",
+    source: "WebAgent-R1, arXiv 2505.16421",
+    method: "BC + M-GRPO",
+    baseline: "BC with thoughts + M-GRPO",
+    measure: "success",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "More interactions with the page lead to more successes.",
+    source: "WebAgent-R1, arXiv 2505.16421",
+    method: "BC + M-GRPO",
+    baseline: "BC + M-GRPO, 6 interactions",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "Compression of earlier pages halves the longest prompt of an episode.",
+    source: "WebAgent-R1, arXiv 2505.16421",
+    method: "BC + M-GRPO, compressed",
+    baseline: "BC + M-GRPO",
+    measure: "promptShare",
+    want: "less",
+    smallest: 0.5,
+  },
+];
