@@ -147,15 +147,18 @@ class Trainer:
 
     def _from_kept(self, record: ForwardRecord, kept: KeptPass, derivatives: dict) -> None:
         if kept.recorded is not None:
-            names = ("logprobs", "entropies", "values")[: len(kept.recorded.d)]
-            parts = [derivatives.get(name) for name in names]
-            nothing = np.zeros(len(kept.pack.where), np.float32)
-            kept.recorded.backward(np.stack([nothing if flat is None else flat[kept.pack.where] for flat in parts]))
+            _backward_recorded(kept.recorded, kept.pack, derivatives)
             return
         record.weights.activate()
         self._apply(record, kept.pack, kept.states, derivatives)
 
     def _backward_pack(self, record: ForwardRecord, pack: Pack | None, derivatives: dict) -> None:
+        if pack is not None and self.graphs is not None and self._has_room(pack):
+            recorded = self.graphs.find(record.weights, pack, record.temperature)
+            if recorded is not None:
+                recorded.forward(pack)
+                _backward_recorded(recorded, pack, derivatives)
+                return
         with torch.enable_grad():
             states = self._states(record.weights, pack)
         if pack is None:
@@ -274,6 +277,12 @@ class Trainer:
         if self.graphs is not None:
             self.graphs.forget(weights)
         self.records = {id: record for id, record in self.records.items() if record.weights is not weights}
+
+
+def _backward_recorded(recorded: Recorded, pack: Pack, derivatives: dict[str, np.ndarray | None]) -> None:
+    parts = [derivatives.get(name) for name in ("logprobs", "entropies", "values")[: len(recorded.d)]]
+    nothing = np.zeros(len(pack.where), np.float32)
+    recorded.backward(np.stack([nothing if flat is None else flat[pack.where] for flat in parts]))
 
 
 def _check_derivatives(rows: TokenBatch, derivatives: dict[str, np.ndarray | None]) -> None:

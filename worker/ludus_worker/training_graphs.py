@@ -21,11 +21,14 @@ from .weight_set import WeightSet, value_head_name
 
 log = logging.getLogger("ludus")
 
-#: Larger passes keep the device busy without this.
-most_tokens = 1 << 13
+#: Larger passes keep the device busy without this: the smaller the model, the more tokens that takes.
 most_parameters = 150_000_000
-#: Sizes that are kept; each holds the activations of a pass.
-most_sizes = 24
+#: Of all sizes that are kept; each holds the activations of a pass.
+most_kept_tokens = 24 << 13
+
+
+def most_tokens(parameters: int) -> int:
+    return min(1 << 16, max(1 << 13, 200_000_000_000 // max(1, parameters)))
 
 
 def rounded(count: int, least: int, parts: int) -> int:
@@ -142,8 +145,7 @@ class Recorded:
         host.numpy()[:, : derivatives.shape[1]] = derivatives
         self.d.copy_(host, non_blocking=True)
         self.replay_backward()
-        for parts in self.gradients:
-            self.weights.fold_copies(parts)
+        self.weights.fold_copies(*self.gradients)
 
 
 def padded_lengths(lengths: list[int], tokens: int) -> list[int]:
@@ -164,10 +166,10 @@ class Graphs:
 
     def size_of(self, weights: WeightSet, pack: Pack, temperature: float) -> Size | None:
         """None where a pass is not to be recorded."""
-        used = sum(pack.lengths)
-        if not self.works or used > most_tokens or pack.candidates is not None or not weights.trainable:
+        if not self.works or pack.candidates is not None or not weights.trainable or weights.adapter is not None:
             return None
-        if sum(master.numel() for master in weights.masters.values()) > most_parameters or weights.adapter is not None:
+        used, parameters = sum(pack.lengths), sum(master.numel() for master in weights.masters.values())
+        if parameters > most_parameters or used > most_tokens(parameters):
             return None
         tokens = rounded(used, 256, 4)
         blocks = sum(-(-length // attention_kernels.block_tokens) for length in padded_lengths(pack.lengths, tokens))
@@ -184,7 +186,7 @@ class Graphs:
             if known is None:
                 return None
         self.sizes[key] = known  # the last used comes last
-        while len(self.sizes) > most_sizes:
+        while len(self.sizes) > 1 and sum(size.tokens for _, size in self.sizes) > most_kept_tokens:
             self.sizes.pop(next(iter(self.sizes)))
         self.tickets += 1
         known.ticket = self.tickets

@@ -80,22 +80,32 @@ class WeightSet:
     @torch.no_grad()
     def fold(self, extra: dict[str, Tensor]) -> None:
         """Adds the gradient of one pack, which is complete, to what has accumulated: sums are float32."""
-        self._add(extra)
-        self._add(self._taken())
+        self._add(self._merged(extra, self._taken()))
 
     @torch.no_grad()
-    def fold_copies(self, parts: dict[str, Tensor]) -> None:
+    def fold_copies(self, of_head: dict[str, Tensor], of_body: dict[str, Tensor]) -> None:
         """The same with tensors that are somebody else's and will be written again."""
-        known = self.gradients or {}
+        parts, known = self._merged(of_head, of_body), self.gradients or {}
         new = {name: tensor for name, tensor in parts.items() if name not in known}
         copies = [torch.empty_like(tensor) for tensor in new.values()]
         if copies:
             torch._foreach_copy_(copies, list(new.values()))
         self._add(parts | dict(zip(new, copies)))
 
+    @property
+    def _arithmetic(self) -> multi_tensor.Kernels | multi_tensor.Plain:
+        return multi_tensor.Kernels() if self.fused else multi_tensor.Plain()
+
+    def _merged(self, of_head: dict[str, Tensor], of_body: dict[str, Tensor]) -> dict[str, Tensor]:
+        """A head that is also the embedding has a part in both. Sums take the place of the head's."""
+        shared = [name for name in of_head if name in of_body]
+        sums = self._arithmetic.add([of_head[name] for name in shared], [of_body[name] for name in shared]) if shared else []
+        return of_head | of_body | dict(zip(shared, sums))
+
     def _add(self, parts: dict[str, Tensor]) -> None:
+        """All at once: memory is taken before anything is added, so that a pack that does not fit leaves no part of it."""
         gradients = self.gradients if self.gradients is not None else {}
-        arithmetic = multi_tensor.Kernels() if self.fused else multi_tensor.Plain()
+        arithmetic = self._arithmetic
         known = [name for name in parts if name in gradients]
         sums = arithmetic.add([gradients[name] for name in known], [parts[name] for name in known])
         self.gradients = gradients | parts | dict(zip(known, sums))

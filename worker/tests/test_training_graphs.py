@@ -6,7 +6,7 @@ from common import make_engine, random_derivatives, random_rows
 
 from ludus_worker.engine import StepOptions
 from ludus_worker.packing import TokenBatch
-from ludus_worker.training_graphs import Graphs, Recorded, padded_lengths, rounded
+from ludus_worker.training_graphs import Graphs, Recorded, most_tokens, padded_lengths, rounded
 
 on_gpu = unittest.skipUnless(torch.cuda.is_available(), "needs a CUDA GPU")
 
@@ -22,6 +22,9 @@ class SizesTest(unittest.TestCase):
         self.assertEqual(padded_lengths([100, 28], 512), [100, 28, 128, 128, 128])
         self.assertEqual(padded_lengths([100], 256), [100, 128, 28])
         self.assertEqual(padded_lengths([256], 256), [256])
+
+    def test_small_models_are_recorded_with_more_tokens(self):
+        self.assertEqual([most_tokens(count) for count in (300_000, 5_000_000, 25_000_000, 100_000_000)], [65536, 40000, 8192, 8192])
 
 
 class Repeated(Recorded):
@@ -67,7 +70,9 @@ class PaddedPassesTest(unittest.TestCase):
                 names = ["logprobs", *(["values"] if value_head else []), *(["entropies"] if case % 3 == 0 else [])]
                 derivatives = {name: np.where(rng.random(total) < 0.7, rng.normal(size=total), 0) * rows.wanted for name in names}
                 derivatives = {name: flat.astype(np.float32) for name, flat in derivatives.items()}
-                outs = [engine.forward(case, rows, "policy", 0.9, 0, False) for engine in (padded, plain)]
+                # deferred: the forward pass is part of the backward pass
+                deferred = case % 5 == 4
+                outs = [engine.forward(case, rows, "policy", 0.9, 0, deferred) for engine in (padded, plain)]
                 for name in ("logprobs", "entropies", *(["values"] if value_head else [])):
                     np.testing.assert_allclose(*(getattr(out, name) for out in outs), atol=1e-4, err_msg=f"{case} {name}")
                 for engine in (padded, plain):
@@ -135,6 +140,16 @@ class RecordedPassesTest(unittest.TestCase):
             self.assertTrue(recorded.trainer.graphs.works)
             self.assertGreater(len(recorded.trainer.graphs.sizes), 0)
 
+    def test_deferred_passes_are_recorded(self):
+        recorded, plain = self.engines()
+        for seed in range(3):
+            rows = self.rows(seed)
+            for engine in (recorded, plain):
+                engine.forward(seed, rows, "policy", 1.0, 0, True)
+                engine.backward(seed, random_derivatives(seed, rows))
+            self.assert_same_gradients(recorded, plain)
+        self.assertGreater(len(recorded.trainer.graphs.sizes), 0)
+
     def test_a_pass_whose_activations_were_overwritten_is_computed_anew(self):
         recorded, plain = self.engines()
         first, second = self.rows(1), self.rows(1)
@@ -147,7 +162,8 @@ class RecordedPassesTest(unittest.TestCase):
 
     def test_what_is_too_large_is_not_recorded(self):
         recorded, _ = self.engines()
-        rows = random_rows(0, [60] * 200)
+        recorded.trainer.budget = 1 << 20
+        rows = random_rows(0, [60] * 1200)
         recorded.forward(1, rows, "policy", 1.0, 0, False)
         self.assertEqual(len(recorded.trainer.graphs.sizes), 0)
 

@@ -25,7 +25,13 @@ export interface ConnectionOptions {
   /** Plain text beyond loopback. */
   insecure: boolean;
   /** The worker process, if this engine started it: tells an exit from a broken connection. */
-  process?: { hasEnded(): Promise<boolean>; exitError(during: string): LudusError } | undefined;
+  process?: StartedWorker | undefined;
+}
+
+interface StartedWorker {
+  readonly hasRanks?: boolean;
+  hasEnded(withinMs?: number): Promise<boolean>;
+  exitError(during: string): LudusError;
 }
 
 export interface TlsOptions {
@@ -115,11 +121,12 @@ export class Connection {
     if (!(error instanceof ConnectError)) return error;
     const details = error.metadata.get("ludus-error-bin");
     if (details !== null) {
-      return workerError(new TextDecoder().decode(decodeBinaryHeader(details)));
+      return this.told(new TextDecoder().decode(decodeBinaryHeader(details)), name);
     }
     if (this.#closed) return closedError(name);
     const worker = this.#options.process;
-    if (worker !== undefined && (await worker.hasEnded())) return worker.exitError(`${name}()`);
+    const patience = worker?.hasRanks === true ? rankPatienceMs : undefined;
+    if (worker !== undefined && (await worker.hasEnded(patience))) return worker.exitError(`${name}()`);
     const isGone = [Code.Unavailable, Code.Aborted, Code.Canceled, Code.Internal, Code.Unknown].includes(error.code);
     return new LudusError(isGone ? "connection-lost" : "worker-error", {
       got: error.rawMessage,
@@ -127,6 +134,14 @@ export class Connection {
       hint: "Is the worker running, at that port, with or without TLS as asked? What it has not saved is lost if it ended.",
       cause: error,
     });
+  }
+
+  /** An error as the worker wrote it. Where a rank died, that is the error: the others saw a connection break, and torchrun ends them. */
+  async told(json: string, name: string): Promise<LudusError> {
+    const error = workerError(json);
+    const worker = this.#options.process;
+    if (worker?.hasRanks !== true || error.code !== "worker-error" || !ofRanks.test(error.details.got)) return error;
+    return (await worker.hasEnded(rankPatienceMs)) ? worker.exitError(`${name}()`) : error;
   }
 
   /** Both sides must speak the same protocol. */
@@ -147,8 +162,11 @@ export class Connection {
   }
 }
 
-/** An error as the worker wrote it. */
-export function workerError(json: string): LudusError {
+const ofRanks = /gloo|nccl|process ?group|connection (reset|closed|refused)|broken pipe|store/i;
+/** torchrun looks every few seconds, and gives the ranks that are left some time. */
+const rankPatienceMs = 40_000;
+
+function workerError(json: string): LudusError {
   const { code, got, expected, hint } = WorkerError.parse(JSON.parse(json));
   return new LudusError(code, { got, expected, ...defined({ hint: hint == null ? undefined : hint }) });
 }

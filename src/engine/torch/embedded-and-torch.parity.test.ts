@@ -125,7 +125,7 @@ describe.runIf(process.env.LUDUS_PYTHON).each(models)("the embedded and the PyTo
     await theirs.load(at("by-embedded"));
     expect(theirs.info).toMatchObject({ policyVersion: 1, weights: ["policy", "reference"] });
     const reports = await Promise.all(engines.map(train));
-    expect(reports[1].gradientNorm / reports[0].gradientNorm).toBeCloseTo(1, 4);
+    expect(reports[1].gradientNorm! / reports[0].gradientNorm!).toBeCloseTo(1, 4);
     await Promise.all([ours.save(at("two-0")), theirs.save(at("two-1"))]);
     const moved = checkpointDifference(at("by-embedded"), at("two-0"));
     for (const [name, values] of checkpointDifference(at("two-0"), at("two-1"))) {

@@ -67,7 +67,7 @@ describe.runIf(process.env.LUDUS_PYTHON)("two processes give what one gives", ()
         if (step === 0) await engine.load(at(`start-${i}`));
         return report;
       });
-      expect(reports[1].gradientNorm / reports[0].gradientNorm).toBeCloseTo(1, 5);
+      expect(reports[1].gradientNorm! / reports[0].gradientNorm!).toBeCloseTo(1, 5);
       const scale = step === 0 ? worst(checkpointDifference(at("start-0"), at("0-0"))) : 1;
       expect(worst(checkpointDifference(at(`${step}-0`), at(`${step}-1`)))).toBeLessThan(1e-5 * scale);
     }

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Sample, SampleRequest } from "../engine.ts";
-import { type Connection, workerError } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { type SampleBatch, SampleBatchSchema, SampleGroupSchema } from "./engine_pb.ts";
 import { bytesOf, concatenated, optionsKey, sampleOptions, samplesOf, toSample } from "./messages.ts";
 
@@ -86,7 +86,8 @@ export class SampleStream {
         for (const [number, sample] of samplesOf(reply)) this.#take(number)?.resolve(sample);
         for (const { number, reply: other, errorJson } of reply.others) {
           const waiting = this.#take(number);
-          if (other === undefined) waiting?.reject(workerError(errorJson));
+          if (other === undefined)
+            void this.#connection.told(errorJson, "sample").then((error) => waiting?.reject(error));
           else waiting?.resolve(toSample(other, waiting.request));
         }
       }

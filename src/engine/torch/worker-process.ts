@@ -12,7 +12,7 @@ export interface WorkerOptions {
   log: (line: string) => void;
 }
 
-const keptLines = 30;
+const keptLines = 40;
 const patienceMs = 5000;
 
 /** A worker this program has started. It ends with `close`, and by itself when this program ends: its standard input closes. */
@@ -20,9 +20,11 @@ export class WorkerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #lines: string[] = [];
   readonly #exited: Promise<string>;
+  readonly #processes: number;
   #end: string | undefined;
 
   constructor({ python, token, processes, log }: WorkerOptions) {
+    this.#processes = processes;
     const launcher = ["-m", "torch.distributed.run", "--standalone", `--nproc-per-node=${processes}`];
     const args = [...(processes > 1 ? launcher : []), "-m", "ludus_worker", "--parent"];
     const own = { PYTHONUNBUFFERED: "1", TOKENIZERS_PARALLELISM: "false", LUDUS_WORKER_TOKEN: token };
@@ -62,11 +64,16 @@ export class WorkerProcess {
     return first;
   }
 
-  /** Whether the process exits within a second: a broken connection often means that it has. */
-  async hasEnded(): Promise<boolean> {
+  /** Whether it is several processes under torchrun. */
+  get hasRanks(): boolean {
+    return this.#processes > 1;
+  }
+
+  /** Whether the process exits soon: a broken connection often means that it has. */
+  async hasEnded(withinMs = 1000): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, 1000);
+      timer = setTimeout(resolve, withinMs);
     });
     await Promise.race([this.#exited, timeout]);
     clearTimeout(timer);
@@ -75,10 +82,11 @@ export class WorkerProcess {
 
   exitError(during: string): LudusError {
     const last = this.#lines.filter((line) => line.trim() !== "").slice(-8);
+    const rank = this.#processes > 1 ? firstFailure(this.#lines, this.#processes) : "";
     return new LudusError("worker-died", {
-      got: `a worker that ${this.#end ?? "is gone"} during ${during}`,
+      got: `a worker that ${this.#end ?? "is gone"} during ${during}${rank}`,
       expected: "one that runs until close()",
-      hint: `Make a new engine and load the last checkpoint.${last.length > 0 ? ` The last lines of its log:\n${last.join("\n")}` : ""}`,
+      hint: `Make a new engine and load the last checkpoint: a run with \`run\` does when it is started again.${last.length > 0 ? ` The last lines of its log:\n${last.join("\n")}` : ""}`,
     });
   }
 
@@ -91,4 +99,14 @@ export class WorkerProcess {
     await closed;
     clearTimeout(timer);
   }
+}
+
+/** Which rank ended first, as torchrun's report says at its end; it ended the others then. */
+function firstFailure(lines: readonly string[], processes: number): string {
+  const root = lines.slice(lines.findLastIndex((line) => line.includes("Root Cause")));
+  const rank = root.map((line) => /\brank\s*: (\d+)/.exec(line)?.[1]).find((found) => found !== undefined);
+  const exit = root.map((line) => /exitcode\s*: (-?\d+)(?:.*\((SIG\w+)\))?/.exec(line)).find((found) => found !== null);
+  if (rank === undefined || exit === undefined) return "";
+  const how = exit[2] === undefined ? `ended with ${exit[1]}` : `was ended by ${exit[2]}`;
+  return `: rank ${rank} of ${processes} ${how}`;
 }
