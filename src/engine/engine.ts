@@ -1,3 +1,5 @@
+import type { EngineLack } from "./engine-lack.ts";
+
 /**
  * The narrow waist: everything learnable is behind this contract. An engine knows tokens, log-probabilities, entropies and
  * values. It does not know what an agent, a reward, an advantage or an algorithm is.
@@ -51,6 +53,8 @@ export interface EngineInfo {
   readonly hasAdapters?: boolean;
   /** Whether `step` can leave KV caches as they are. */
   readonly keepsCaches?: boolean;
+  /** What of this contract it cannot do: refused by name. */
+  readonly lacks?: readonly EngineLack[];
   /** Raised by every applied `step` of the policy; each sampled token carries the version it came from. */
   readonly policyVersion: number;
   readonly weights: readonly string[];
@@ -63,9 +67,8 @@ export interface SampleRequest {
   tokens: Tokens;
   maxTokens: number;
   /**
-   * The same seed, tokens and weights give the same continuation, whatever else is being sampled: on the embedded engine to the bit.
-   * On PyTorch rounding depends on the batch, by some 1e-6 of a log-probability in float32: tokens differ only where a draw falls
-   * that close to the border between two.
+   * The same seed, tokens and weights give the same continuation, whatever else is sampled: on the embedded engine to the bit, on
+   * PyTorch up to rounding, some 1e-6 of a log-probability in float32: tokens differ only where a draw falls between two.
    */
   seed: number;
   /** 1 by default. 0 takes the most probable token and reports its log-probability at temperature 1. */
@@ -119,10 +122,7 @@ export interface ForwardOptions {
   weights?: string;
   /** 1 by default; must be that of the sampling for log-probabilities to be comparable. Above 0. */
   temperature?: number;
-  /**
-   * Log-probabilities known from sampling with these very weights. They are returned as they are, entropies are 0, and
-   * nothing is computed twice: `backward` does the forward pass anyway. Refused when the policy has moved on since.
-   */
+  /** Known from sampling with these very weights: returned as they are, entropies 0, nothing computed twice. Refused when the policy moved on. */
   sampled?: { logprobs_B_T: readonly Float32Array[]; policyVersion: number };
   /** Return this many most probable tokens per position. */
   alternatives?: number;
@@ -165,7 +165,7 @@ export interface OptimizerOptions {
 
 export interface StepReport {
   /** Global norm before clipping. */
-  readonly gradientNorm: number;
+  readonly gradientNorm?: number;
   /** False when the gradient was not finite: nothing was changed. */
   readonly applied: boolean;
   readonly clipped: boolean;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { createRng } from "../../random.ts";
 import type { Derivatives, Engine, ForwardOptions, Sample, TokenBatch } from "../engine.ts";
+import type { EngineLack } from "../engine-lack.ts";
 import { checkpointDifference } from "./checkpoint-arithmetic.ts";
 
 /** AdamW without memory and with a huge epsilon is plain descent: with this learning rate, weights minus gradient. */
@@ -77,6 +78,22 @@ export class ContractContext {
     });
   }
 
+  /** Whether the engine says that it cannot do this. */
+  lacks(part: EngineLack): boolean {
+    return this.engine.info.lacks?.includes(part) ?? false;
+  }
+
+  /** Skips a test of what the engine says it cannot do. */
+  needs(skip: (note: string) => never, ...parts: readonly EngineLack[]): void {
+    for (const part of parts) if (this.lacks(part)) skip(`the engine lacks ${part}`);
+  }
+
+  /** The same number: to the bit, or up to rounding where sums are cut by the size of the batch. */
+  expectSame(value: number, expected: number): void {
+    if (this.rounding === "fixed") expect(value).toBe(expected);
+    else this.expectNear(value, expected);
+  }
+
   /** Skips a test where the engine computes in bfloat16. */
   needsFloat32(skip: (note: string) => never, why: string): void {
     if (this.precision === "bfloat16") skip(`in bfloat16 ${why}`);
@@ -92,6 +109,32 @@ export class ContractContext {
     await target.load(before);
     return checkpointDifference(before, after);
   }
+}
+
+/** Log-probabilities of a batch, of all rows one after the other. */
+async function logprobsOf(target: Engine, batch: TokenBatch): Promise<number[]> {
+  const { logprobs_B_T } = await target.forward(batch);
+  return logprobs_B_T.flatMap((logprobs_T) => [...logprobs_T]);
+}
+
+/**
+ * What a gradient does, for engines whose weights cannot be looked at: how a step of plain descent along it changes the
+ * log-probabilities of some rows. The engine is left as it was found.
+ */
+export async function effectOf(
+  context: ContractContext,
+  run: (engine: Engine) => Promise<void>,
+  { of: rows, size }: { of: TokenBatch; size: number },
+): Promise<Map<string, Float64Array>> {
+  const target = context.engine;
+  const before = join(context.folder, "before-effect");
+  await target.save(before);
+  const start = await logprobsOf(target, rows);
+  await run(target);
+  await target.step({ ...plainGradient, learningRate: size * plainGradient.learningRate });
+  const end = await logprobsOf(target, rows);
+  await target.load(before);
+  return new Map([["logprobs", Float64Array.from(end, (logprob, i) => (logprob - start[i]) / size)]]);
 }
 
 export function backward(batch: TokenBatch, derivatives: Derivatives, options?: ForwardOptions) {

@@ -35,13 +35,13 @@ export function weightsContract(context: ContractContext): void {
       const start = await likelihood(other);
       for (let i = 0; i < 20; i++) await train(other);
       expect(await likelihood(other)).toBeGreaterThan(start + 1);
-      expect(await likelihood(other, "reference")).toBe(start);
-      expect(await likelihood(other, "opponent")).toBe(start);
+      context.expectSame(await likelihood(other, "reference"), start);
+      context.expectSame(await likelihood(other, "opponent"), start);
       expect(other.info.policyVersion).toBe(20);
       const policy = await likelihood(other);
       for (let i = 0; i < 5; i++) await train(other, "opponent");
       expect(await likelihood(other, "opponent")).toBeGreaterThan(start + 0.2);
-      expect(await likelihood(other)).toBe(policy);
+      context.expectSame(await likelihood(other), policy);
       await expect(train(other, "reference")).rejects.toMatchObject({ code: "frozen-weights" });
       const frozen = await other.sample({ tokens: [1, 2], maxTokens: 4, seed: 3, weights: "reference" });
       const fresh = await context.make();
@@ -89,6 +89,14 @@ export function weightsContract(context: ContractContext): void {
       expect(two.info.policyVersion).toBe(3);
       expect(two.info.weights).toEqual(["policy", "reference"]);
       for (let i = 0; i < 3; i++) await train(two);
+      if (context.lacks("weight-files")) {
+        const [going, start] = [await likelihood(one), await likelihood(one, "reference")];
+        // Adam makes much of little: rounding of a gradient near 0 shows
+        expect(Math.abs((await likelihood(two)) - going)).toBeLessThan(1e-3 * Math.abs(going - start));
+        context.expectNear(await likelihood(two, "reference"), start);
+        await one.close();
+        return two.close();
+      }
       await two.save(resumed);
       const files = filesIn(straight);
       expect(filesIn(resumed)).toEqual(files);
@@ -98,7 +106,10 @@ export function weightsContract(context: ContractContext): void {
       await two.close();
     });
 
-    test("loaded with a fresh optimizer are as they were saved, and learn without what it remembered", async () => {
+    test("loaded with a fresh optimizer are as they were saved, and learn without what it remembered", async ({
+      skip,
+    }) => {
+      context.needs(skip, "weight-files", "fresh-optimizer");
       const [trained, again] = ["trained", "again"].map((part) => join(context.folder, `optimizer-${part}`));
       const one = await context.make();
       await one.snapshot("reference");
@@ -141,7 +152,8 @@ export function weightsContract(context: ContractContext): void {
       expect([...source.tensors.keys()].filter((name) => !known(name))).toEqual([]);
       source.close();
       expect(readdirSync(folder).filter((name) => name.startsWith("ludus"))).toEqual([]);
-      expect(readdirSync(join(folder, "training")).filter(isTensors).length).toBeGreaterThan(0);
+      if (!context.lacks("weight-files"))
+        expect(readdirSync(join(folder, "training")).filter(isTensors).length).toBeGreaterThan(0);
       await other.close();
     });
 
