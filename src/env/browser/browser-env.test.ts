@@ -14,21 +14,24 @@ async function playExpert(env: ReturnType<typeof browserEnv>, split: string, ind
   return { task: task.data, ...(await episode.finish(next)) };
 }
 
-test.each(["playwright", "do"] as const)("an expert solves every kind of task with actions of %s", async (actions) => {
-  for (const view of ["full", "compact", "changes"] as const) {
-    const env = browserEnv({ actions, view });
-    const seen = new Map<string, number>();
-    for (const split of ["train", "test", "new-kinds"]) {
-      for (let index = 0; index < 60; index++) {
-        const { task, stop, scores, failure } = await playExpert(env, split, index);
-        expect([task.kind, stop, scores.agent.success, failure]).toEqual([task.kind, "completed", true, undefined]);
-        expect(taskKinds.find(({ name }) => name === task.kind)?.isHeldOut ?? false).toBe(split === "new-kinds");
-        seen.set(task.kind, (seen.get(task.kind) ?? 0) + 1);
+test.each(["playwright", "do", "names"] as const)(
+  "an expert solves every kind of task with actions of %s",
+  async (actions) => {
+    for (const view of ["full", "compact", "changes", "brief"] as const) {
+      const env = browserEnv({ actions, view });
+      const seen = new Map<string, number>();
+      for (const split of ["train", "test", "new-kinds"]) {
+        for (let index = 0; index < 60; index++) {
+          const { task, stop, scores, failure } = await playExpert(env, split, index);
+          expect([task.kind, stop, scores.agent.success, failure]).toEqual([task.kind, "completed", true, undefined]);
+          expect(taskKinds.find(({ name }) => name === task.kind)?.isHeldOut ?? false).toBe(split === "new-kinds");
+          seen.set(task.kind, (seen.get(task.kind) ?? 0) + 1);
+        }
       }
+      expect(seen.size).toBe(taskKinds.length);
     }
-    expect(seen.size).toBe(taskKinds.length);
-  }
-});
+  },
+);
 
 test("each kind has hundreds of different tasks", async () => {
   const env = browserEnv();
@@ -55,7 +58,7 @@ test("what was not done is not rewarded", async () => {
 });
 
 test("keeps its promises", async () => {
-  for (const actions of ["do", "playwright"] as const)
+  for (const actions of ["do", "names", "playwright"] as const)
     await checkEnv(browserEnv({ view: "compact", actions }), { tasks: 4 });
 }, 60_000);
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
@@ -20,27 +21,37 @@ import { browserTools } from "./browser-tools.ts";
 import type { ChromiumOptions } from "./chromium-options.ts";
 import { byCoordinates } from "./computer-actions.ts";
 import { type DoAction, doIntroduction, readDo, writeDo } from "./do-actions.ts";
+import { changesBetween, frameFacts } from "./film.ts";
+import { nameIntroduction, readNamed, writeNamed } from "./name-actions.ts";
 import type { PageAction, PageDriver, PageView } from "./page-driver.ts";
 import { chromiumPages, domPages, mcpPages, type PageSource } from "./page-source.ts";
 import { possibleActions } from "./possible-actions.ts";
 import { SiteBackend } from "./site-backend.ts";
-import { type SiteName, siteNames, sites } from "./sites/index.ts";
-import { prefixOf, showView, type ViewStyle } from "./snapshot-text.ts";
+import { type Sites, shippedSites } from "./sites/index.ts";
+import { hasShortRefs, prefixOf, showView, type ViewStyle } from "./snapshot-text.ts";
 import { taskKinds } from "./task-kinds.ts";
 
 export interface BrowserEnvOptions {
   /** The sites without a browser, in Chromium, or in the browser of a server of `@playwright/mcp`, started for each episode. */
   pages: "dom" | "chromium" | { readonly mcp: McpServer };
   chromium: Partial<ChromiumOptions>;
-  /** Tools of `@playwright/mcp`, WebAgent-R1's `do(...)` in words, or Computer Use's actions by coordinates, in Chromium only. */
-  actions: "playwright" | "do" | "computer-use";
+  /**
+   * Tools of `@playwright/mcp`; WebAgent-R1's `do(...)` in words; a few words that call elements by their names, for small models; or Computer
+   * Use's actions by coordinates, in Chromium only.
+   */
+  actions: "playwright" | "do" | "names" | "computer-use";
   view: ViewStyle;
   /** Tokens of a view at most, at four characters for each. */
   viewTokens: number;
-  sites: readonly SiteName[];
+  /** The sites and what is asked for on them: three that are shipped, or your own. */
+  web: Web;
+  /** Names of sites that tasks are about; all by default. */
+  sites: readonly string[] | undefined;
   /** 1: one page. 2: a form or a login. 3: several pages and forms. */
   levels: readonly (1 | 2 | 3)[];
   turns: number;
+  /** Whether turns keep a small picture of the page before them, for the dashboard. In Chromium, with actions in words. */
+  film: boolean;
   /** For each action in a browser. */
   actionMs: number;
   seed: number;
@@ -52,9 +63,11 @@ const knownBrowserEnvOptions: KnownOptions<BrowserEnvOptions> = {
   actions: true,
   view: true,
   viewTokens: true,
+  web: true,
   sites: true,
   levels: true,
   turns: true,
+  film: true,
   actionMs: true,
   seed: true,
 };
@@ -65,12 +78,20 @@ const defaults: BrowserEnvOptions = {
   actions: "playwright",
   view: "full",
   viewTokens: 2000,
-  sites: siteNames,
+  web: { sites: shippedSites, kinds: taskKinds },
+  sites: undefined,
   levels: [1, 2, 3],
   turns: 20,
+  film: false,
   actionMs: 5000,
   seed: 0,
 };
+
+/** Sites by name, and kinds of tasks, each of which names its site. */
+export interface Web {
+  readonly sites: Sites;
+  readonly kinds: readonly TaskKind[];
+}
 
 export interface BrowserEnvTask extends BrowserTask {
   /** Seed that the kind draws from: with `world` it gives the task again. */
@@ -98,10 +119,14 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
     viewTokens: [chosen.viewTokens, 50, 1_000_000],
     actionMs: [chosen.actionMs, 1, 600_000],
   });
-  const kinds = taskKinds.filter(({ site, level }) => chosen.sites.includes(site) && chosen.levels.includes(level));
+  checkFilm(chosen);
+  const { web } = chosen;
+  const named = checkedSites(web, chosen.sites);
+  const kinds = web.kinds.filter(({ site, level }) => named.includes(site) && chosen.levels.includes(level));
   const source = sourceOf(chosen);
+  const shown = { style: chosen.view, viewTokens: chosen.viewTokens, refs: actions !== "names" };
   const tell = (state: BrowserEnvState, view: PageView) => {
-    const text = showView(view, state.view, { style: chosen.view, viewTokens: chosen.viewTokens });
+    const text = showView(view, state.view, shown);
     state.view = view;
     return text;
   };
@@ -110,19 +135,19 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
   const common: Omit<EnvDefinition<BrowserEnvTask, BrowserEnvState>, "tools" | "act" | "expert" | "actions"> = {
     name: "browser",
     description: "Find, write and change things on three small web sites with logins",
-    tasks: generated((rng, split) => makeTask(rng, chosenKinds(kinds, split)), {
+    tasks: generated((rng, split) => makeTask(rng, chosenKinds(kinds, split), web), {
       name: "browser",
       seed,
       splits: ["train", "test", "new-kinds"],
       key: ({ instruction, world }) => `${world % 64} ${instruction}`,
     }),
     async start({ task, signal }) {
-      const backend = prepare(task);
+      const backend = prepare(task, web);
       const page = await source.open(backend);
       try {
         const view = await page.act({ tool: "browser_navigate", url: task.start }, signal);
-        const shown = showView(view, undefined, { style: chosen.view, viewTokens: chosen.viewTokens });
-        return { state: { backend, page, view }, say: `${task.instruction}\n\n${shown}` };
+        const text = showView(view, undefined, shown);
+        return { state: { backend, page, view }, say: `${task.instruction}\n\n${text}` };
       } catch (error) {
         await page.close();
         throw error;
@@ -133,7 +158,11 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
       const met = task.rules.filter((rule) => isMet(rule, end)).length;
       return makeScore({ outcome: met === task.rules.length ? 1 : 0 });
     },
-    stateKey: ({ view, backend }) => `${view.url}|${view.snapshot}|${JSON.stringify(backend.data)}`,
+    // every turn keeps it: pages and data are too long for that
+    stateKey: ({ view, backend }) =>
+      createHash("sha256")
+        .update(`${view.url}|${view.snapshot}|${JSON.stringify(backend.data)}`)
+        .digest("base64url"),
     close: ({ page }) => page.close(),
     limits: {
       turns,
@@ -144,7 +173,7 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
       observationChars: chosen.viewTokens * 4 + 2000,
     },
   };
-  if (actions === "do") return doEnv(common, chosen, perform);
+  if (actions === "do" || actions === "names") return wordsEnv(common, chosen, perform);
   if (actions === "computer-use") return computerEnv(common, chosen, tell);
   return defineEnv({
     ...common,
@@ -160,30 +189,60 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
 type Common = Omit<EnvDefinition<BrowserEnvTask, BrowserEnvState>, "tools" | "act" | "expert" | "actions">;
 type Perform = (state: BrowserEnvState, action: PageAction, signal: AbortSignal) => Promise<string>;
 
-function doEnv(common: Common, { view }: BrowserEnvOptions, perform: Perform): Env<BrowserEnvTask, BrowserEnvState> {
+function filmed({ page, view }: BrowserEnvState, action: DoAction | undefined): Promise<Record<string, string>> {
+  const whole = action === undefined || "answer" in action ? action : withPrefix(action, view.snapshot);
+  return frameFacts(page, view, whole);
+}
+
+/** How actions are said. */
+interface Language {
+  read(text: string, view: PageView): DoAction | undefined;
+  write(action: DoAction, view: PageView): string | undefined;
+  readonly introduction: string;
+}
+
+function languageOf({ actions, view: style }: BrowserEnvOptions): Language {
+  if (actions === "names") {
+    return {
+      read: (text, { snapshot }) => readNamed(text, snapshot),
+      write: (action, { snapshot }) => writeNamed(action, snapshot),
+      introduction: nameIntroduction,
+    };
+  }
+  return { read: readDo, write: (action) => writeDo(withoutPrefix(action, style)), introduction: doIntroduction };
+}
+
+function wordsEnv(common: Common, options: BrowserEnvOptions, perform: Perform): Env<BrowserEnvTask, BrowserEnvState> {
+  const language = languageOf(options);
+  const isShort = hasShortRefs(options.view);
   const act = async ({ state, answer, signal }: ActContext<BrowserEnvTask, BrowserEnvState>): Promise<Acted> => {
-    const action = readDo(answer);
-    if (action === undefined) return { say: "Error: invalid action", info: { isValid: false } };
-    if ("answer" in action) return { done: true, info: { isValid: true } };
+    const action = language.read(answer, state.view);
+    const frame = options.film ? await filmed(state, action) : {};
+    if (action === undefined) return { say: "Error: invalid action", info: { isValid: false, ...frame } };
+    if ("answer" in action) return { done: true, info: { isValid: true, ...frame } };
     try {
-      return { say: await perform(state, action, signal), info: { isValid: true } };
+      const before = state.view;
+      const say = await perform(state, action, signal);
+      const changes = options.film ? { changes: changesBetween(before, state.view) } : {};
+      return { say, info: { isValid: true, ...frame, ...changes } };
     } catch (error) {
-      if (error instanceof ToolError) return { say: error.message, info: { isValid: false } };
+      if (error instanceof ToolError) return { say: error.message, info: { isValid: false, ...frame } };
       throw error;
     }
   };
   return defineEnv<BrowserEnvTask, BrowserEnvState>({
     ...common,
-    ...defined({ system: view === "compact" ? undefined : doIntroduction }),
+    ...defined({ system: isShort ? undefined : language.introduction }),
     act,
     score: (episode) => {
-      const said = readDo(episode.answer);
+      const said = language.read(episode.answer, episode.state.view);
       const answer = said !== undefined && "answer" in said ? said.answer : "";
       return common.score!({ ...episode, answer });
     },
-    expert: ({ task, state }) => writeDo(withoutPrefix(nextAction(task, state), view)),
-    actions: ({ task, state }) => possibleActions(task, state).map((action) => writeDo(withoutPrefix(action, view))),
-    format: view === "compact" ? plain() : thinkAnswer(),
+    expert: ({ task, state }) => language.write(nextAction(task, state), state.view),
+    actions: ({ task, state }) =>
+      possibleActions(task, state).flatMap((action) => language.write(action, state.view) ?? []),
+    format: isShort ? plain() : thinkAnswer(),
   });
 }
 
@@ -224,28 +283,43 @@ function computerEnv(
 
 const screenHeight = 720;
 
+function checkFilm({ film, pages, actions }: BrowserEnvOptions): void {
+  if (!film || (pages === "chromium" && (actions === "do" || actions === "names"))) return;
+  throw new LudusError("bad-option", {
+    got: `film with actions "${actions}"${pages === "chromium" ? "" : " and pages without Chromium"}`,
+    expected: 'pages "chromium" with actions "do" or "names"',
+  });
+}
+
+function checkedSites({ sites, kinds }: Web, chosen: readonly string[] = Object.keys(sites)): readonly string[] {
+  const known = Object.keys(sites);
+  const unknown = [...chosen, ...kinds.map(({ site }) => site)].find((name) => !known.includes(name));
+  if (unknown === undefined) return chosen;
+  throw new LudusError("bad-option", { got: `the site "${unknown}"`, expected: `one of ${known.join(", ")}` });
+}
+
 function chosenKinds(kinds: readonly TaskKind[], split: string): readonly TaskKind[] {
   const fitting = kinds.filter(({ isHeldOut = false }) => isHeldOut === (split === "new-kinds"));
   if (fitting.length > 0) return fitting;
   throw new LudusError("bad-option", {
     got: `no kind of task for the split "${split}" with these sites and levels`,
     expected: "at least one",
-    hint: `Kinds: ${taskKinds.map(({ name, level }) => `${name} (${level})`).join(", ")}`,
+    hint: `Kinds with them: ${kinds.map(({ name, level }) => `${name} (${level})`).join(", ") || "none"}`,
   });
 }
 
-function makeTask(rng: Rng, kinds: readonly TaskKind[]): BrowserEnvTask {
+function makeTask(rng: Rng, kinds: readonly TaskKind[], { sites }: Web): BrowserEnvTask {
   const { name, site, level, make } = pick(rng, kinds);
   const [world, draw] = [rng.integer(worlds), rng.integer(worlds)];
-  const made = make(createRng(draw), new SiteBackend(world));
+  const made = make(createRng(draw), new SiteBackend(world, sites));
   const start = `http://${sites[site].host}/`;
   return { world, draw, site, kind: name, level, start, answer: "done", ...made };
 }
 
 /** The sites as the task was made for them. */
-function prepare({ world, draw, kind }: BrowserEnvTask): SiteBackend {
-  const backend = new SiteBackend(world);
-  taskKinds.find(({ name }) => name === kind)?.make(createRng(draw), backend);
+function prepare({ world, draw, kind }: BrowserEnvTask, { sites, kinds }: Web): SiteBackend {
+  const backend = new SiteBackend(world, sites);
+  kinds.find(({ name }) => name === kind)?.make(createRng(draw), backend);
   return backend;
 }
 
@@ -263,7 +337,7 @@ function withPrefix(action: PageAction, snapshot: string): PageAction {
 }
 
 function withoutPrefix<Action extends DoAction>(action: Action, view: ViewStyle): Action {
-  if (view !== "compact" || !("target" in action)) return action;
+  if (!hasShortRefs(view) || !("target" in action)) return action;
   return { ...action, target: action.target.replace(/^f\d+/, "") };
 }
 

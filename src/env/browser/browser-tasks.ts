@@ -1,9 +1,8 @@
 import type { Rng } from "../../random.ts";
 import type { SiteBackend } from "./site-backend.ts";
-import type { SiteName } from "./sites/index.ts";
 
 /** A rule that the end of an episode is judged by, in the manner of WebArena's evaluators. All rules of a task must hold. */
-export type Rule =
+export type TaskRule =
   | { readonly on: "url"; readonly is: string }
   | { readonly on: "answer"; readonly includes: string }
   /** Names and indices into the site's data, and what must be there. */
@@ -15,34 +14,39 @@ export interface Milestone {
   /** Names of fields, and what they must hold. */
   readonly write: Readonly<Record<string, string>>;
   readonly press: string;
-  readonly until: readonly Rule[];
+  readonly until: readonly TaskRule[];
 }
 
 export interface BrowserTask {
   /** Seed of the sites' data. */
   readonly world: number;
-  readonly site: SiteName;
+  readonly site: string;
   readonly kind: string;
   /** 1: one page. 2: a form or a login. 3: several pages and forms. */
   readonly level: 1 | 2 | 3;
   readonly instruction: string;
   readonly start: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly TaskRule[];
   readonly milestones: readonly Milestone[];
   /** What to say in the end. */
   readonly answer: string;
+  /** Path of a page that says it, where one has to look. */
+  readonly readAt?: string;
 }
 
 export interface TaskKind {
   readonly name: string;
-  readonly site: SiteName;
+  readonly site: string;
   readonly level: 1 | 2 | 3;
   /** Not among the tasks of training. */
   readonly isHeldOut?: boolean;
-  make(rng: Rng, backend: SiteBackend): Pick<BrowserTask, "instruction" | "rules" | "milestones"> & { answer?: string };
+  make(
+    rng: Rng,
+    backend: SiteBackend,
+  ): Pick<BrowserTask, "instruction" | "rules" | "milestones" | "readAt"> & { answer?: string };
 }
 
-export function isMet(rule: Rule, end: { url: string; answer: string; data: unknown }): boolean {
+export function isMet(rule: TaskRule, end: { url: string; answer: string; data: unknown }): boolean {
   switch (rule.on) {
     case "url":
       return end.url === rule.is;

@@ -8,4 +8,9 @@ export interface ChromiumOptions {
   /** Megabytes of JavaScript that one page may hold before it is ended. */
   pageMemoryMb: number;
   headless: boolean;
+  /**
+   * `proxy`: a context's only network is a proxy on loopback, which has the sites. `none`: the browser is in a network namespace of its own
+   * in which there is nothing, and its requests are answered before they become any. Linux only.
+   */
+  network: "proxy" | "none";
 }

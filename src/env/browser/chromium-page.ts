@@ -1,10 +1,23 @@
-import type { BrowserContext, Locator, Page, Request } from "playwright-core";
+import type { BrowserContext, CDPSession, Locator, Page, Request } from "playwright-core";
 import { LudusError } from "../../errors.ts";
 import { ToolError } from "../../tool/tool.ts";
 import type { ScreenAction } from "../environments/screen-actions.ts";
+import { answerInside } from "./answer-inside.ts";
 import { performOn } from "./computer-actions.ts";
+import { isTextControl } from "./dom-form.ts";
 import { addressOf } from "./dom-page.ts";
-import { missingRef, type PageAction, type PageDriver, type PageView } from "./page-driver.ts";
+import { missingRef, type PageAction, type PageDriver, type PageFrame, type PageView } from "./page-driver.ts";
+import {
+  boxScript,
+  chooseScript,
+  hasOption,
+  PlainDocument,
+  parseRead,
+  pointScript,
+  readScript,
+  selectTextScript,
+} from "./plain-document.ts";
+import type { SiteAnswer, SiteAsked } from "./site-server.ts";
 
 export interface ChromiumPageOptions {
   /** For each action and each snapshot. */
@@ -13,7 +26,19 @@ export interface ChromiumPageOptions {
   readonly maxSnapshotChars: number;
   /** Whether snapshots have the boxes of elements. */
   readonly boxes?: boolean;
+  /** Who reads documents without scripts and styles of their own: `ludus`, which is fast and the default, or Playwright, which reads all others. */
+  readonly reader?: "ludus" | "playwright";
 }
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** 1280 by 720 pixels become 512 by 288: some ten kilobytes. */
+const filmScale = 0.4;
 
 /** A page in Chromium, with what could reach beyond its episode turned off. */
 export class ChromiumPage implements PageDriver {
@@ -23,12 +48,31 @@ export class ChromiumPage implements PageDriver {
   readonly #loading = new Set<Request>();
   #failure: string | undefined;
   #cursor: readonly [number, number] = [0, 0];
+  /** Whether all documents so far were like those of the sites. */
+  #isPlain: boolean;
+  #document: PlainDocument | undefined;
+  #isReadByPlaywright = false;
+  #documents = 0;
+  #url = "";
+  #filming: CDPSession | undefined;
 
   private constructor(context: BrowserContext, page: Page, options: ChromiumPageOptions) {
     this.#context = context;
     this.#page = page;
     this.#options = options;
+    this.#isPlain = options.reader !== "playwright" && options.boxes !== true;
     page.setDefaultTimeout(options.actionMs);
+    // as Playwright numbers documents in refs
+    page.on("framenavigated", (frame) => {
+      if (frame !== page.mainFrame()) return;
+      if (this.#url !== "" && this.#url !== "about:blank") this.#documents++;
+      this.#url = frame.url();
+      this.#document = undefined;
+      this.#isReadByPlaywright = false;
+    });
+    page.on("frameattached", () => {
+      this.#isPlain = false;
+    });
     page.on("dialog", (dialog) => void dialog.dismiss().catch(() => {}));
     page.on("download", (download) => void download.cancel().catch(() => {}));
     page.on("crash", () => this.#fail("the page crashed"));
@@ -51,8 +95,15 @@ export class ChromiumPage implements PageDriver {
     page.on("requestfailed", done);
   }
 
-  static async open(context: BrowserContext, options: ChromiumPageOptions): Promise<ChromiumPage> {
-    return new ChromiumPage(context, await context.newPage(), options);
+  /** `answer` is for a browser without a network. */
+  static async open(
+    context: BrowserContext,
+    options: ChromiumPageOptions,
+    answer?: (request: SiteAsked) => SiteAnswer,
+  ): Promise<ChromiumPage> {
+    const page = await context.newPage();
+    if (answer !== undefined) await answerInside(context, page, answer);
+    return new ChromiumPage(context, page, options);
   }
 
   #fail(why: string): void {
@@ -62,8 +113,10 @@ export class ChromiumPage implements PageDriver {
   async act(action: PageAction, signal: AbortSignal): Promise<PageView> {
     this.#check();
     try {
-      await this.#do(action, signal);
-      await this.#settle();
+      if (!(await this.#doPlainly(action))) {
+        await this.#do(action, signal);
+        await this.#settle();
+      }
       return await this.#view();
     } catch (error) {
       if (error instanceof ToolError) throw error;
@@ -95,12 +148,71 @@ export class ChromiumPage implements PageDriver {
 
   async #view(): Promise<PageView> {
     const { actionMs, maxSnapshotChars } = this.#options;
+    const plain = this.#isPlain && this.#url !== "about:blank" ? await this.#read() : undefined;
+    if (plain !== undefined) return { ...plain, snapshot: plain.snapshot.slice(0, maxSnapshotChars) };
+    this.#isReadByPlaywright = true;
     const snapshot = await within(
       actionMs,
       this.#page.ariaSnapshot({ mode: "ai", timeout: actionMs, boxes: this.#options.boxes ?? false }),
     );
     const title = await within(actionMs, this.#page.title());
     return { url: this.#page.url(), title, snapshot: snapshot.slice(0, maxSnapshotChars) };
+  }
+
+  /** The view of a document that is like those of the sites. */
+  async #read(): Promise<PageView | undefined> {
+    // a document that is left while it is read is left to Playwright, which waits for the next
+    const text = this.#page.evaluate(readScript).catch(() => undefined);
+    const read = parseRead(await within(this.#options.actionMs, text));
+    if (read?.body !== undefined) {
+      this.#document = new PlainDocument(read.body, this.#documents === 0 ? "" : `f${this.#documents}`);
+    }
+    if (read?.focus === undefined || this.#document === undefined) {
+      this.#isPlain = false;
+      return undefined;
+    }
+    return { url: read.url, title: read.title, snapshot: this.#document.snapshot(read) };
+  }
+
+  /** In a document without scripts it is known what an action leads to. False where it is better left to Playwright. */
+  async #doPlainly(action: PageAction): Promise<boolean> {
+    if (!this.#isPlain || this.#document === undefined || !("target" in action)) return false;
+    const found = this.#document.find(action.target);
+    if (found === undefined) throw new ToolError(missingRef(action.target.slice(0, 100)));
+    const { at, element } = found;
+    const ask = (script: string) => within(this.#options.actionMs, this.#page.evaluate(script));
+    switch (action.tool) {
+      case "browser_click": {
+        if (action.doubleClick || (action.button ?? "left") !== "left") return false;
+        const [x, y, leads] = ((await ask(pointScript(at))) ?? []) as [number?, number?, boolean?];
+        if (x === undefined || y === undefined) return false;
+        await (leads ? this.#leave(() => this.#page.mouse.click(x, y)) : this.#page.mouse.click(x, y));
+        return true;
+      }
+      case "browser_type": {
+        if (action.submit || !isTextControl(element) || !(await ask(selectTextScript(at)))) return false;
+        const { keyboard } = this.#page;
+        await (action.text === "" ? keyboard.press("Delete") : keyboard.insertText(action.text));
+        return true;
+      }
+      case "browser_select_option": {
+        const [value, ...more] = action.values;
+        if (element.tag !== "select" || more.length > 0 || value === undefined || !hasOption(element, value))
+          return false;
+        return (await ask(chooseScript(at, value))) === true;
+      }
+      case "browser_hover":
+        return false;
+      default:
+        return action satisfies never;
+    }
+  }
+
+  /** Until the document that an action leads to is loaded. */
+  async #leave(act: () => Promise<void>): Promise<void> {
+    const loaded = this.#page.waitForEvent("load", { timeout: this.#options.actionMs });
+    await Promise.all([loaded.catch(told("the page did not load to its end")), act()]);
+    this.#loading.clear();
   }
 
   async #do(action: PageAction, signal: AbortSignal): Promise<void> {
@@ -147,6 +259,9 @@ export class ChromiumPage implements PageDriver {
 
   async #find(ref: string): Promise<Locator> {
     if (!/^(f\d+)?e\d{1,9}$/.test(ref)) throw new ToolError(missingRef(ref.slice(0, 100)));
+    // Playwright knows the refs of its own snapshots
+    if (!this.#isReadByPlaywright) await this.#page.ariaSnapshot({ mode: "ai", timeout: this.#options.actionMs });
+    this.#isReadByPlaywright = true;
     const element = this.#page.locator(`aria-ref=${ref}`);
     if ((await within(this.#options.actionMs, element.count())) === 0) throw new ToolError(missingRef(ref));
     return element;
@@ -175,6 +290,24 @@ export class ChromiumPage implements PageDriver {
 
   async screenshot(): Promise<Uint8Array> {
     return this.#page.screenshot({ timeout: this.#options.actionMs });
+  }
+
+  async film(target: string | undefined): Promise<PageFrame> {
+    const { actionMs } = this.#options;
+    const box = target === undefined ? null : await within(actionMs, this.#boxOf(target));
+    const [width, height] = [this.#page.viewportSize()?.width ?? 1, this.#page.viewportSize()?.height ?? 1];
+    this.#filming ??= await this.#context.newCDPSession(this.#page);
+    const clip = { x: 0, y: 0, width, height, scale: filmScale };
+    const shot = this.#filming.send("Page.captureScreenshot", { format: "jpeg", quality: 50, clip });
+    const image = `data:image/jpeg;base64,${(await within(actionMs, shot)).data}`;
+    if (box === null) return { image };
+    return { image, box: [box.x / width, box.y / height, box.width / width, box.height / height] };
+  }
+
+  async #boxOf(target: string): Promise<Box | null> {
+    const found = this.#isPlain ? this.#document?.find(target) : undefined;
+    if (found === undefined) return (await this.#find(target)).boundingBox();
+    return (await this.#page.evaluate(boxScript(found.at))) as Box | null;
   }
 
   async close(): Promise<void> {

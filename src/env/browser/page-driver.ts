@@ -28,7 +28,17 @@ export interface PageDriver {
   evaluate?(expression: string): Promise<unknown>;
   /** Pixels of the page as they are now, where there are any. */
   screenshot?(): Promise<Uint8Array>;
+  /** A small picture of the page, and where the element of a ref is on it. */
+  film?(target: string | undefined): Promise<PageFrame>;
   close(): Promise<void> | void;
+}
+
+/** A small picture of a page; and where on it an element is, in shares of its width and height. */
+export interface PageFrame {
+  /** A `data:` address. */
+  readonly image: string;
+  /** Left, top, width, height. */
+  readonly box?: readonly [number, number, number, number];
 }
 
 export interface PageView {

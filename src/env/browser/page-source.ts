@@ -8,7 +8,7 @@ import { type ChromiumPool, chromiumPool } from "./chromium-pool.ts";
 import { DomPage } from "./dom-page.ts";
 import { type PageAction, type PageDriver, type PageView, readViewText } from "./page-driver.ts";
 import type { SiteBackend } from "./site-backend.ts";
-import { type ExtraPages, serveSites } from "./site-server.ts";
+import { answerRequest, type ExtraPages, type SiteAsked, serveSites } from "./site-server.ts";
 
 /** Where the pages of episodes are. */
 export interface PageSource {
@@ -49,18 +49,20 @@ async function openChromium(
   extra: ExtraPages | undefined,
   release: () => void,
 ): Promise<PageDriver> {
-  const server = await serveSites(backend, extra);
+  const server = pool.hasNoNetwork ? undefined : await serveSites(backend, extra);
   try {
-    const page = await ChromiumPage.open(await pool.open(server.proxy), options);
+    const context = await pool.open(server?.proxy);
+    const answer = (request: SiteAsked) => answerRequest({ backend, extra, refuse() {} }, request);
+    const page = await ChromiumPage.open(context, options, server === undefined ? answer : undefined);
     const close = page.close.bind(page);
     page.close = async () => {
       await close();
-      await server.close();
+      await server?.close();
       release();
     };
     return page;
   } catch (error) {
-    await server.close();
+    await server?.close();
     throw error;
   }
 }

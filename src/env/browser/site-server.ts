@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toHtml } from "./element.ts";
 import type { SiteBackend } from "./site-backend.ts";
@@ -29,7 +29,15 @@ export async function serveSites(backend: SiteBackend, extra?: ExtraPages): Prom
     if (refused.length < maxRefused) refused.push(address.slice(0, 500));
   };
   const server = createServer((request, response) => {
-    answer(backend, extra, request, response, refuse).catch(() => response.destroy());
+    const answer = async () => {
+      const form = request.method === "POST" ? await bodyOf(request) : "";
+      const { status, headers, body } = answerRequest(
+        { backend, extra, refuse },
+        { method: request.method ?? "GET", address: request.url ?? "", form },
+      );
+      response.writeHead(status, headers).end(body);
+    };
+    answer().catch(() => response.destroy());
   });
   server.on("connect", (request, socket) => {
     refuse(request.url ?? "");
@@ -55,33 +63,40 @@ export async function serveSites(backend: SiteBackend, extra?: ExtraPages): Prom
   };
 }
 
-async function answer(
-  backend: SiteBackend,
-  extra: ExtraPages | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-  refuse: (address: string) => void,
-): Promise<void> {
+export interface SiteAsked {
+  readonly method: string;
+  readonly address: string;
+  /** What a form sends. */
+  readonly form: string;
+}
+
+export interface SiteAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+/** What the sites say to a request. `refuse` is told of addresses that are none of theirs. */
+export function answerRequest(
+  { backend, extra, refuse }: { backend: SiteBackend; extra: ExtraPages | undefined; refuse(address: string): void },
+  request: SiteAsked,
+): SiteAnswer {
   // `no-store`, so that going back asks again
   const headers = { "cache-control": "no-store" };
-  const url = URL.parse(request.url ?? "");
+  const url = URL.parse(request.address);
   const method = request.method === "POST" ? "POST" : "GET";
-  const form = new URLSearchParams(method === "POST" ? await bodyOf(request) : "");
   const given = url === null ? undefined : extra?.(url);
-  if (given !== undefined) {
-    response.writeHead(200, { ...headers, "content-type": given.type }).end(given.body);
-    return;
-  }
+  if (given !== undefined)
+    return { status: 200, headers: { ...headers, "content-type": given.type }, body: given.body };
+  const form = new URLSearchParams(method === "POST" ? request.form : "");
   const answered = url === null ? undefined : backend.answer(method, url, form);
   if (answered === undefined) {
-    refuse(request.url ?? "");
-    response.writeHead(403, headers).end("This address is outside of the sites.");
-  } else if (answered.kind === "redirect") {
-    response.writeHead(303, { ...headers, location: answered.to }).end();
-  } else {
-    response.writeHead(200, { ...headers, "content-type": "text/html; charset=utf-8" });
-    response.end(toHtml(answered.document, siteStyle));
+    refuse(request.address);
+    return { status: 403, headers, body: "This address is outside of the sites." };
   }
+  if (answered.kind === "redirect") return { status: 303, headers: { ...headers, location: answered.to }, body: "" };
+  const type = { "content-type": "text/html; charset=utf-8" };
+  return { status: 200, headers: { ...headers, ...type }, body: toHtml(answered.document, siteStyle) };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -3,23 +3,35 @@ import { readSnapshot } from "./snapshot-view.ts";
 
 /**
  * How a page is told. `full`: as the server of `@playwright/mcp` does. `changes`: the same, but a page that is still there is told by the
- * lines that are new. `compact`: a line for each element that can be used and each text, with short refs, for small models.
+ * lines that are new. `compact`: a line for each element that can be used and each text, with short refs, for small models. `brief`: of those
+ * lines the ones that the view before did not have.
  */
-export type ViewStyle = "full" | "changes" | "compact";
+export type ViewStyle = "full" | "changes" | "compact" | "brief";
 
 export interface ShownView {
   readonly style: ViewStyle;
   /** Tokens of a view at most, at four characters for each. */
   readonly viewTokens: number;
+  /** Whether `compact` and `brief` lines begin with refs; by default they do. */
+  readonly refs?: boolean;
 }
 
 const charsPerToken = 4;
 const usable = new Set(["link", "button", "textbox", "combobox", "checkbox", "radio"]);
 const spoken = new Set(["text", "paragraph", "heading", "cell", "generic", "listitem"]);
 
-export function showView(view: PageView, last: PageView | undefined, { style, viewTokens }: ShownView): string {
+export function showView(
+  view: PageView,
+  last: PageView | undefined,
+  { style, viewTokens, refs = true }: ShownView,
+): string {
   const room = viewTokens * charsPerToken;
-  if (style === "compact") return cutLines([pathOf(view.url), ...compactLines(view.snapshot)], room).join("\n");
+  if (style === "compact") return cutLines([pathOf(view.url), ...compactLines(view.snapshot, refs)], room).join("\n");
+  if (style === "brief") {
+    const told = new Set(last === undefined ? [] : cutLines(briefLines(last.snapshot, refs), room));
+    const fresh = briefLines(view.snapshot, refs).filter((line) => !told.has(line));
+    return cutLines([pathOf(view.url), ...fresh], room).join("\n");
+  }
   if (style === "changes" && last !== undefined && prefixOf(last.snapshot) === prefixOf(view.snapshot)) {
     const known = new Set(last.snapshot.split("\n"));
     const fresh = view.snapshot.split("\n").filter((line) => !known.has(line));
@@ -27,6 +39,11 @@ export function showView(view: PageView, last: PageView | undefined, { style, vi
     return ["### Changes", ...cutLines(lines, room)].join("\n");
   }
   return viewText({ ...view, snapshot: cutSnapshot(view.snapshot, room) });
+}
+
+/** Whether refs are told without the document's prefix. */
+export function hasShortRefs(style: ViewStyle): boolean {
+  return style === "compact" || style === "brief";
 }
 
 /** What is before the refs of a page: each document of an episode has its own. */
@@ -39,12 +56,21 @@ function pathOf(url: string): string {
   return read === null || read.host === "" ? url : `${read.host}${read.pathname}${read.search}`;
 }
 
-/** Without the links on top of every page where they were there before; refs without the document's prefix. */
-function compactLines(snapshot: string): string[] {
+/** A label is told once, by its field. */
+function briefLines(snapshot: string, refs: boolean): string[] {
+  const named = new Set(readSnapshot(snapshot).flatMap(({ role, name }) => (usable.has(role) ? [name] : [])));
+  return compactLines(snapshot, refs).filter((line) => !named.has(line));
+}
+
+/** Refs are without the document's prefix. */
+export function compactLines(snapshot: string, refs: boolean): string[] {
   return readSnapshot(snapshot).flatMap(({ role, name, ref, value, isChecked, isActive }) => {
     const mark = `${isChecked ? "+" : ""}${isActive && usable.has(role) ? "*" : ""}`;
     const written = value === "" ? "" : `=${value}`;
-    if (usable.has(role) && ref !== undefined) return [`${ref.replace(/^f\d+/, "")} ${role} ${name}${written}${mark}`];
+    if (usable.has(role) && ref !== undefined) {
+      const start = refs ? `${ref.replace(/^f\d+/, "")} ` : "";
+      return [`${start}${role} ${name}${written}${mark}`];
+    }
     const text = name || value;
     return spoken.has(role) && text !== "" ? [text] : [];
   });

@@ -1,6 +1,6 @@
 import type { Rng } from "../../random.ts";
 import { pick } from "../environments/draw.ts";
-import type { Milestone, Rule, TaskKind } from "./browser-tasks.ts";
+import type { Milestone, TaskKind, TaskRule } from "./browser-tasks.ts";
 import type { SiteBackend } from "./site-backend.ts";
 import { type ForumData, type Thread, votesOf } from "./sites/forum.ts";
 import type { ShopData } from "./sites/shop.ts";
@@ -12,7 +12,7 @@ const shopOf = ({ data }: SiteBackend) => data.shop as ShopData;
 const forumOf = ({ data }: SiteBackend) => data.forum as ForumData;
 const trackerOf = ({ data }: SiteBackend) => data.tracker as TrackerData;
 
-const state = (path: readonly (string | number)[], is: unknown): Rule => ({ on: "state", path, is });
+const state = (path: readonly (string | number)[], is: unknown): TaskRule => ({ on: "state", path, is });
 
 function login(user: string): Milestone {
   const write = { User: user, Password: passwordOf(user) };
@@ -32,12 +32,13 @@ const shopKinds: readonly TaskKind[] = [
     site: "shop",
     level: 1,
     make(rng, backend) {
-      const { name, price } = pick(rng, shopOf(backend).products);
+      const { id, name, price } = pick(rng, shopOf(backend).products);
       return {
         instruction: `What does the ${name} cost?`,
         rules: [{ on: "answer", includes: `$${price}` }],
         milestones: [],
         answer: `$${price}`,
+        readAt: `/product?id=${id}`,
       };
     },
   },
@@ -121,7 +122,14 @@ const shopKinds: readonly TaskKind[] = [
       return {
         instruction: `What is the lowest price in the category ${category}?`,
         rules: [{ on: "answer", includes: `$${lowest}` }],
-        milestones: [],
+        milestones: [
+          {
+            at: "/",
+            write: { Category: category },
+            press: "Find",
+            until: [{ on: "url", is: `http://shop.test/?q=&category=${category}` }],
+          },
+        ],
         answer: `$${lowest}`,
       };
     },
@@ -148,7 +156,8 @@ const forumKinds: readonly TaskKind[] = [
       const { thread } = pickThread(rng, forumOf(backend));
       const answer = `${votesOf(thread)} votes`;
       const instruction = `How many votes has "${thread.title}" on the board ${thread.board}? Answer like: 12 votes`;
-      return { instruction, rules: [{ on: "answer", includes: answer }], milestones: [], answer };
+      const readAt = `/thread?id=${thread.id}`;
+      return { instruction, rules: [{ on: "answer", includes: answer }], milestones: [], answer, readAt };
     },
   },
   {
@@ -223,7 +232,7 @@ const trackerKinds: readonly TaskKind[] = [
     level: 1,
     make(rng, backend) {
       const { issue, at } = pickIssue(rng, trackerOf(backend));
-      const rules: Rule[] = [{ on: "url", is: `http://tracker.test${at}` }];
+      const rules: TaskRule[] = [{ on: "url", is: `http://tracker.test${at}` }];
       return { instruction: `Open the issue "${issue.title}".`, rules, milestones: [] };
     },
   },
@@ -237,7 +246,9 @@ const trackerKinds: readonly TaskKind[] = [
       const count = issues.filter((issue) => issue.status === "open" && issue.labels.includes(label)).length;
       const answer = `${count} issues`;
       const instruction = `How many open issues have the label ${label}? Answer like: 12 issues`;
-      return { instruction, rules: [{ on: "answer", includes: answer }], milestones: [], answer };
+      const filtered: TaskRule = { on: "url", is: `http://tracker.test/?label=${label}&assignee=anyone` };
+      const milestones = [{ at: "/", write: { Label: label }, press: "Filter", until: [filtered] }];
+      return { instruction, rules: [{ on: "answer", includes: answer }], milestones, answer };
     },
   },
   {

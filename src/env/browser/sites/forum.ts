@@ -5,6 +5,7 @@ import {
   button,
   choice,
   field,
+  firstPageAbove,
   form,
   hidden,
   link,
@@ -59,6 +60,10 @@ export const forum: Site<ForumData> = {
   handle(data, request) {
     const answer = loginPages(data, people, request, links) ?? handle(data, request);
     return answer ?? notFound(links, data.user);
+  },
+  above(data, path) {
+    const thread = data.threads.find(({ id }) => path === `/thread?id=${id}`);
+    return thread === undefined ? firstPageAbove(data, path) : `/board?name=${thread.board}`;
   },
 };
 

@@ -5,6 +5,7 @@ import {
   button,
   choice,
   field,
+  firstPageAbove,
   form,
   hidden,
   link,
@@ -78,6 +79,10 @@ export const shop: Site<ShopData> = {
   handle(data, request) {
     const answer = loginPages(data, people, request, links) ?? handle(data, request);
     return answer ?? notFound(links, data.user);
+  },
+  above(data, path) {
+    if (path.startsWith("/order?")) return "/orders";
+    return path === "/checkout" ? "/cart" : firstPageAbove(data, path);
   },
 };
 

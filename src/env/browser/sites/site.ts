@@ -27,6 +27,8 @@ export interface Site<Data extends SiteData = SiteData> {
   readonly host: string;
   open(rng: Rng): Data;
   handle(data: Data, request: SiteRequest): SiteResponse;
+  /** The page that links to the one of a path, query included; the first page where absent. Undefined for that, which every page links to. */
+  above?(data: Data, path: string): string | undefined;
 }
 
 export const passwordOf = (user: string): string => `${user}-pass`;
@@ -39,12 +41,12 @@ export interface PageParts {
   readonly title: string;
   /** Name and address of each link on top. */
   readonly links: readonly (readonly [string, string])[];
-  readonly user: string | null;
+  /** Who is logged in; absent on a site without logins. */
+  readonly user?: string | null;
 }
 
 export function page(parts: PageParts, ...content: readonly PageNode[]): SiteResponse {
-  const login: readonly [string, string] = parts.user === null ? ["Log in", "/login"] : ["Log out", "/logout"];
-  const links = [...parts.links, login].map(([name, to]) => h("li", {}, link(name, to)));
+  const links = [...parts.links, ...loginLink(parts)].map(([name, to]) => h("li", {}, link(name, to)));
   const body = h(
     "body",
     {},
@@ -52,6 +54,11 @@ export function page(parts: PageParts, ...content: readonly PageNode[]): SiteRes
     h("main", {}, h("h1", {}, parts.title), ...content),
   );
   return { kind: "page", document: { title: parts.title, body } };
+}
+
+function loginLink({ user }: PageParts): (readonly [string, string])[] {
+  if (user === undefined) return [];
+  return [user === null ? ["Log in", "/login"] : ["Log out", "/logout"]];
 }
 
 export function link(name: string, to: string): PageElement {
@@ -130,6 +137,8 @@ export function loginPages(
   );
 }
 
+export const firstPageAbove = (_: unknown, path: string): string | undefined => (path === "/" ? undefined : "/");
+
 export function notFound(links: PageParts["links"], user: string | null): SiteResponse {
   return page({ title: "Not found", links, user }, paragraph("There is no such page."));
 }
@@ -144,6 +153,12 @@ export function numberIn(fields: URLSearchParams, name: string): number | undefi
 export function textIn(fields: URLSearchParams, name: string): string {
   return (fields.get(name) ?? "").trim().slice(0, 2000);
 }
+
+/** What pages of a site are made of. */
+export const siteParts = {
+  ...{ page, link, paragraph, form, field, area, checkbox, choice, button, hidden, table, redirect },
+  ...{ loginPages, notFound, numberIn, textIn },
+};
 
 export const siteStyle =
   "body{font:15px system-ui,sans-serif;margin:0;color:#1c2430}header{background:#24344d;padding:10px 24px}nav ul{display:flex;gap:20px;list-style:none;margin:0;padding:0}nav a{color:#fff}main{max-width:760px;margin:0 auto;padding:8px 24px 40px}table{border-collapse:collapse;width:100%}td,th{text-align:left;border-bottom:1px solid #d5dbe3;padding:6px 8px}label{margin-right:8px}input,select,textarea,button{font:inherit;padding:4px 8px}button{background:#2b62b8;color:#fff;border:0;border-radius:4px;padding:6px 14px}";

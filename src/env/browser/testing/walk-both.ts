@@ -5,7 +5,7 @@ import { DomPage } from "../dom-page.ts";
 import { type PageAction, type PageDriver, viewText } from "../page-driver.ts";
 import type { PageSource } from "../page-source.ts";
 import { SiteBackend } from "../site-backend.ts";
-import { siteNames, sites } from "../sites/index.ts";
+import { shippedSites } from "../sites/index.ts";
 import { passwordOf } from "../sites/site.ts";
 import { people } from "../sites/words.ts";
 import { readSnapshot } from "../snapshot-view.ts";
@@ -44,7 +44,8 @@ export async function walkBoth(source: PageSource, seed: number, steps: number, 
   const [realBackend, domBackend] = [new SiteBackend(seed), new SiteBackend(seed)];
   const real = await source.open(realBackend);
   const dom = new DomPage(domBackend);
-  const home = `http://${sites[siteNames[seed % siteNames.length]].host}/`;
+  const all = Object.values(shippedSites);
+  const home = `http://${all[seed % all.length].host}/`;
   let action: PageAction = { tool: "browser_navigate", url: home };
   try {
     for (let step = 0; step < steps; step++) {
