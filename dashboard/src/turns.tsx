@@ -80,7 +80,7 @@ const TurnBlock = ({ view, turn, number, before, sameAs }: BlockProps) => {
       )}
       {turn.info !== undefined && (
         <p className="facts">
-          {Object.entries(turn.info).map(([name, value]) => (
+          {factsOf(turn.info).map(([name, value]) => (
             <span key={name}>
               <i>{name}</i> {visible(String(value).slice(0, 200))}
             </span>
@@ -90,6 +90,11 @@ const TurnBlock = ({ view, turn, number, before, sameAs }: BlockProps) => {
     </section>
   );
 };
+
+/** Without what the film shows. */
+function factsOf(info: NonNullable<ShownTurn["info"]>) {
+  return Object.entries(info).filter(([name]) => !["screenshot", "box", "changes"].includes(name));
+}
 
 const TurnHead = ({ turn, number }: { turn: ShownTurn; number: number }) => (
   <h3>

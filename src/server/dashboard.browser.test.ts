@@ -1,15 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fakeEngine } from "../engine/fake-engine.ts";
 import { shippedEnvs } from "../env/environments/index.ts";
-import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import { createRng } from "../random.ts";
 import { openRun } from "../store/index.ts";
 import { type Dashboard, serveDashboard } from "./dashboard-server.ts";
+import { digitsEngine, writeCheckpoint } from "./testing/digits-engine.ts";
 import { fakeStep, writeFakeRun } from "./testing/fake-run.ts";
 import { hostileFields } from "./testing/hostile-fields.ts";
 
@@ -39,7 +38,7 @@ beforeAll(async () => {
     assets: join(folder, "page"),
     liveMs: 100,
     environments: shippedEnvs,
-    loadEngine: async () => fakeEngine({ vocabularySize: tokenizer.vocabularySize, distribution: saysOne }),
+    loadEngine: async () => digitsEngine(),
   });
   const executablePath = process.env.LUDUS_BROWSER!;
   // root cannot use Chromium's own sandbox
@@ -51,32 +50,6 @@ afterAll(async () => {
   await dashboard?.close();
   await rm(folder, { recursive: true });
 });
-
-const tokenizer = byteTokenizer();
-const [one, two, end] = ["1".charCodeAt(0), "2".charCodeAt(0), tokenizer.specialTokens.eos!.id];
-
-/** A policy that says 1, sometimes 2, and ends its turn. */
-function saysOne(tokens: readonly number[]): number[] {
-  const isSaid = [one, two].includes(tokens.at(-1)!);
-  const shares = new Map(
-    isSaid
-      ? [
-          [end, 0.9],
-          [one, 0.1],
-        ]
-      : [
-          [one, 0.7],
-          [two, 0.2],
-          [end, 0.1],
-        ],
-  );
-  return Array.from({ length: tokenizer.vocabularySize }, (_, id) => shares.get(id) ?? 0);
-}
-
-async function writeCheckpoint(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  for (const [name, text] of Object.entries(tokenizer.files())) await writeFile(join(directory, name), text);
-}
 
 /** Of the page's own world, whose types are not ours. */
 interface ImageContext {
@@ -220,6 +193,9 @@ describe("curves", () => {
   test("follow a run while it is written, and nothing moves", () =>
     open("/runs/live", async ({ page }) => {
       await page.getByText("5 / 100", { exact: true }).waitFor();
+      // the page is whole when its charts are drawn
+      await page.locator(".u-over").first().waitFor();
+      await page.evaluate("document.fonts.ready.then(() => undefined)");
       await page.evaluate(`window.shift = 0; new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) window.shift += entry.value;
       }).observe({ type: "layout-shift" })`);

@@ -3,6 +3,7 @@ import type { GroupAnswer, LookAnswer, ShownSummary, TrajectoryAnswer } from "..
 import { get, type Problem, post, toProblem, useAnswer } from "../api.ts";
 import { CopyButton } from "../copy.tsx";
 import { episodeText } from "../episode-text.ts";
+import { Film } from "../film.tsx";
 import { count, short, whole } from "../numbers.ts";
 import { ProblemNote } from "../pieces.tsx";
 import { href, Link, setQuery, usePlace } from "../router.tsx";
@@ -76,7 +77,10 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
       {isWide && group !== undefined ? (
         <SideBySide base={base} group={group} colouring={colouring} />
       ) : (
-        <Turns answer={answer} view={view} />
+        <>
+          <Film turns={answer.turns} />
+          <Turns answer={answer} view={view} />
+        </>
       )}
       <TokenNote />
     </>
