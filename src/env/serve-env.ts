@@ -1,7 +1,8 @@
-import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../known-options.ts";
 import type { Env } from "./env.ts";
 import { checkToolNames } from "./serve/env-session.ts";
 import { serveHttp } from "./serve/serve-http.ts";
+import { serveOpenEnv } from "./serve/serve-open-env.ts";
 import { serveStdio } from "./serve/serve-stdio.ts";
 import type { ServedEnv, ServeHttpOptions } from "./serve/served-env.ts";
 
@@ -13,9 +14,10 @@ const knownServeEnvOptions: KnownOptions<ServeEnvOptions> = {
   host: true,
   idleMs: true,
   maxSessions: true,
+  protocol: true,
 };
 
-const defaults = { host: "127.0.0.1", idleMs: 30 * 60_000, maxSessions: 1_000 };
+const defaults = { host: "127.0.0.1", idleMs: 30 * 60_000, maxSessions: 1_000, protocol: "mcp" as const };
 
 /**
  * Makes an environment an MCP server, so that any agent that speaks the protocol can be tried and trained in it:
@@ -23,11 +25,15 @@ const defaults = { host: "127.0.0.1", idleMs: 30 * 60_000, maxSessions: 1_000 };
  *
  *     const served = await serveEnv(env, { port: 8765 });            // http://127.0.0.1:8765/mcp
  *     await serveEnv(env, { transport: "stdio" });                   // then nothing else may write to stdout
+ *     await serveEnv(env, { port: 8000, protocol: "openenv" });      // for clients of OpenEnv
  *
  * Each client has a session, and an episode at a time. An episode that outlasts `limits.episodeMs` is ended and closed.
  */
 export async function serveEnv<Data, State>(env: Env<Data, State>, options: ServeEnvOptions): Promise<ServedEnv> {
   refuseUnknownOptions("serveEnv", options, knownServeEnvOptions);
   checkToolNames(env as Env);
-  return "port" in options ? serveHttp(env as Env, { ...defaults, ...options }) : serveStdio(env as Env);
+  if (!("port" in options)) return serveStdio(env as Env);
+  const chosen = { ...defaults, ...options };
+  refuseOtherValue("protocol", chosen.protocol, ["mcp", "openenv"]);
+  return chosen.protocol === "openenv" ? serveOpenEnv(env as Env, chosen) : serveHttp(env as Env, chosen);
 }

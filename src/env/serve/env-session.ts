@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { hermes } from "../../policy/formats/hermes.ts";
 import type { ToolSpec } from "../../schema/message.ts";
@@ -134,7 +135,8 @@ export class EnvSession {
     const failure = result.failure === undefined ? "" : `: ${result.failure.split("\n")[0]}`;
     const over = `[The episode is over: ${result.stop}${failure}. Call finish for the score.]`;
     const said = turn?.observation ?? "";
-    return { text: said === "" ? over : `${said}\n${over}`, isError, structured: { ...facts, stop: result.stop } };
+    const structured = { ...facts, stop: result.stop, observation: said, ...defined({ failure: result.failure }) };
+    return { text: said === "" ? over : `${said}\n${over}`, isError, structured };
   }
 
   async #finish(running: Running): Promise<Reply> {

@@ -84,7 +84,7 @@ export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): 
   return { url: `http://${name}:${port}/mcp`, closed: closed.promise, close, [Symbol.asyncDispose]: close };
 }
 
-async function listen(http: ReturnType<typeof createServer>, { port, host }: ServeHttpOptions): Promise<number> {
+export async function listen(http: ReturnType<typeof createServer>, { port, host }: ServeHttpOptions): Promise<number> {
   checkPort(port);
   try {
     http.listen(port, host);
@@ -95,10 +95,10 @@ async function listen(http: ReturnType<typeof createServer>, { port, host }: Ser
   return (http.address() as AddressInfo).port;
 }
 
-const refused = Symbol("refused");
+export const refused = Symbol("refused");
 
 /** The body as JSON, which the SDK would read without a bound; what is none is left to it to refuse. */
-async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   if (request.method !== "POST") return undefined;
   const chunks: Buffer[] = [];
   let bytes = Number(request.headers["content-length"] ?? 0);
@@ -128,7 +128,7 @@ async function readBody(request: IncomingMessage, response: ServerResponse): Pro
   }
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
+export function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null }));
 }

@@ -10,6 +10,8 @@ export interface ServeHttpOptions {
   idleMs?: number;
   /** 1,000 by default. */
   maxSessions?: number;
+  /** What clients speak: MCP by default, or OpenEnv (`reset`, `step`, `state` over a WebSocket). */
+  protocol?: "mcp" | "openenv";
 }
 
 export interface ServedEnv extends AsyncDisposable {
