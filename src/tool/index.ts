@@ -5,7 +5,7 @@ export { type AgentsFile, type AgentsFileOptions, agentsFile } from "./agents-fi
 export { type CallLimits, type CallResult, callTool, type SaidToolCall } from "./call-tool.ts";
 export { codeReminder } from "./code-tools/code-reminder.ts";
 export { codeTools } from "./code-tools/code-tools.ts";
-export type { CodeEvent, CodeToolsOptions } from "./code-tools/workspace.ts";
+export type { CodeEvent, CodeToolsOptions, TestsCommand } from "./code-tools/workspace.ts";
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
 export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
@@ -14,7 +14,14 @@ export type { AfterHook, BeforeHook, HookDecision, PermissionOptions, Person } f
 export type { ArgumentTest, CallPattern, Permission, PermissionRule, ScriptedAnswer } from "./permission/rules.ts";
 export { type BubblewrapSandboxOptions, bubblewrapSandbox } from "./sandbox/bubblewrap-sandbox.ts";
 export { type ContainerSandboxOptions, containerSandbox } from "./sandbox/container-sandbox.ts";
+export { type E2bBox, type E2bSandboxOptions, e2bSandbox } from "./sandbox/e2b-sandbox.ts";
 export { processSandbox } from "./sandbox/process-sandbox.ts";
+export {
+  type PythonEvaluation,
+  type PythonEvaluator,
+  type PythonEvaluatorOptions,
+  pythonEvaluator,
+} from "./sandbox/python-evaluator.ts";
 export { type RemoteSandboxOptions, remoteSandbox } from "./sandbox/remote-sandbox.ts";
 export { requireLevel, type SandboxInfo, sandboxInfo } from "./sandbox/require-level.ts";
 export {

@@ -72,7 +72,7 @@ export function codeTools<State>(options: CodeToolsOptions<State>) {
       description: "Runs the tests of the repository.",
       input: z.object({}),
       timeoutMs,
-      run: async (_, context) => await runTests(await open(context), options),
+      run: async (_, context) => await runTests(await open(context)),
     }),
     finish: make({
       description: "Ends the work: the repository is judged as it is now.",
@@ -82,10 +82,8 @@ export function codeTools<State>(options: CodeToolsOptions<State>) {
   };
 }
 
-export async function runTests<State>(
-  workspace: Workspace<State>,
-  { tests }: CodeToolsOptions<State>,
-): Promise<string> {
+export async function runTests<State>(workspace: Workspace<State>): Promise<string> {
+  const { tests } = workspace;
   const ended = await workspace.run("The run of the tests", tests.command, tests.args ?? []);
   workspace.note({ kind: "tested", passed: ended.code === 0 });
   return printed(ended) || `exit code ${ended.code}`;

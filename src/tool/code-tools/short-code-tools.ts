@@ -21,7 +21,7 @@ export function shortCodeTools<State>(options: CodeToolsOptions<State>) {
       description: "Runs the tests",
       input: z.object({}),
       timeoutMs,
-      run: async (_, context) => await runTests(await open(context), options),
+      run: async (_, context) => await runTests(await open(context)),
     }),
     view: make({
       description: "Shows a file",

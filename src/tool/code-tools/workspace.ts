@@ -16,11 +16,16 @@ export type CodeEvent =
   /** Files may be different from what was told by `edited`. */
   | { readonly kind: "shell" };
 
+export interface TestsCommand {
+  readonly command: string;
+  readonly args?: readonly string[];
+}
+
 export interface CodeToolsOptions<State> {
   /** What the episode's box begins with, by path. */
   files: (state: State) => Readonly<Record<string, string>>;
   /** The program that runs the tests, in the box's root: it exits with 0 where they pass. */
-  tests: { readonly command: string; readonly args?: readonly string[] };
+  tests: TestsCommand | ((state: State) => TestsCommand);
   /** One command of `bash`, `search` or the tests; 90 seconds, as in R2E-Gym, if left out. */
   stepMs?: number;
   /** Called after each call that did something, with the box that it was done in. */
@@ -59,6 +64,12 @@ export class Workspace<State> {
   static async open<State>(context: ToolContext<State>, options: CodeToolsOptions<State>): Promise<Workspace<State>> {
     const box = await context.box({ files: options.files(context.state), env: boxEnv });
     return new Workspace(box, context, options);
+  }
+
+  /** The command of the tests, in this episode. */
+  get tests(): TestsCommand {
+    const { tests } = this.#options;
+    return typeof tests === "function" ? tests(this.#context.state) : tests;
   }
 
   note(event: CodeEvent): void {

@@ -3,6 +3,7 @@ export { type BubblewrapSandboxOptions, bubblewrapSandbox, defaultBubblewrapLimi
 export { type ContainerSandboxOptions, containerSandbox } from "./container-sandbox.ts";
 export { defaultSandbox } from "./default-sandbox.ts";
 export { describeEnd } from "./describe-end.ts";
+export { type E2bBox, type E2bSandboxOptions, e2bSandbox } from "./e2b-sandbox.ts";
 export { EpisodeBox } from "./episode-box.ts";
 export type { ErrorData } from "./error-data.ts";
 export { type BoxMount, type FolderBoxHost, type FolderCommand, openFolderBox } from "./folder-box.ts";
@@ -26,6 +27,12 @@ export {
   maxReadBytes,
 } from "./limits.ts";
 export { type ProcessSandboxOptions, processSandbox } from "./process-sandbox.ts";
+export {
+  type PythonEvaluation,
+  type PythonEvaluator,
+  type PythonEvaluatorOptions,
+  pythonEvaluator,
+} from "./python-evaluator.ts";
 export {
   defaultPythonTestLimits,
   type PythonTest,

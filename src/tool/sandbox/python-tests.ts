@@ -67,7 +67,7 @@ export interface PythonTestReport {
 }
 
 const text = z.string();
-const spokenOutcome = z.discriminatedUnion("kind", [
+export const spokenOutcome = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("gave"), text }),
   z.object({ kind: z.literal("threw"), text }),
   z.object({ kind: z.literal("ended"), text }),
@@ -75,7 +75,7 @@ const spokenOutcome = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("timeout") }),
 ]);
 const spokenLine = z.object({ test: z.number(), outcome: spokenOutcome });
-type SpokenOutcome = z.infer<typeof spokenOutcome>;
+export type SpokenOutcome = z.infer<typeof spokenOutcome>;
 
 /**
  * Runs Python that a model wrote against tests, in a box. Values come out and are compared here, where the code has never been: it can
@@ -102,14 +102,14 @@ async function runOnce(
 ): Promise<PythonTestReport> {
   const all = checkLimits({ ...defaultPythonTestLimits, ...limits }, Object.keys(defaultPythonTestLimits));
   const { testMs, outputBytes, timeoutMs, memoryMb } = all;
-  const expressions = tests.map(({ expression }) => expression);
+  const runs = tests.map(({ expression }) => [null, expression]);
   const box = await sandbox.open({}, signal);
   let ended: Ended;
   try {
     ended = await box.exec("python3", {
       args: ["-S", "-c", pythonTestsProgram],
       env: { PYTHONHASHSEED: hashSeed },
-      input: JSON.stringify({ code, expressions, testMs, outputBytes }),
+      input: JSON.stringify({ code, runs, testMs, outputBytes }),
       limits: { timeoutMs, memoryMb, outputBytes: (outputBytes + 1_000) * (tests.length + 1) },
       ...(signal !== undefined && { signal }),
     });
@@ -127,7 +127,7 @@ async function runOnce(
 }
 
 /** The first answer for each test; a line that is none is passed over. */
-function readSaid(stdout: string, tests: number): readonly (SpokenOutcome | undefined)[] {
+export function readSaid(stdout: string, tests: number): readonly (SpokenOutcome | undefined)[] {
   const said: (SpokenOutcome | undefined)[] = Array.from({ length: tests }, () => undefined);
   for (const line of stdout.split("\n")) {
     const read = spokenLine.safeParse(parsed(line));
@@ -173,7 +173,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-function parsed(line: string): unknown {
+export function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {

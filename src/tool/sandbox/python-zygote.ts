@@ -22,6 +22,7 @@ export class PythonZygote {
   readonly #ready: Promise<boolean>;
   #isGone = false;
   #isBusy = false;
+  #isExceeded = false;
   #received: Buffer = Buffer.alloc(0);
   #onFrame: (kind: number, data: Buffer) => void = () => {};
   #onGone: () => void = () => {};
@@ -54,6 +55,7 @@ export class PythonZygote {
       void ended.then(() => {
         clearTimeout(timer);
         this.#isGone = true;
+        this.#isExceeded = this.#measure() > 0;
         this.#wrapped.release();
         resolve(false);
         this.#onGone();
@@ -121,12 +123,17 @@ export class PythonZygote {
     for (const each of [timer, killer]) clearTimeout(each);
     unwatch();
     signal.removeEventListener("abort", cancel);
-    if (this.#wrapped.measure?.(0)) {
+    if (this.#isGone ? this.#isExceeded : this.#measure() > 0) {
       this.kill(); // its group has been short of memory once, which is all that can be read
       stopped ??= outOfMemory;
     }
     const text = (kind: number) => Buffer.concat(printed[kind]!).toString();
     return { ...(stopped ?? end), stdout: text(frame.out), stderr: text(frame.err), notApplied: [] };
+  }
+
+  /** More than 0 where its memory group has been short of memory; it can be read until the group is released. */
+  #measure(): number {
+    return this.#wrapped.measure?.(0) ?? 0;
   }
 
   #read(chunk: Buffer): void {

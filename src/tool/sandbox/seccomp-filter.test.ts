@@ -68,6 +68,9 @@ describe("the filter of system calls", () => {
     for (const family of [0, 16, 17, 38, 40]) expect(judge("x64", 41, [family])).toBe(failWith(Eafnosupport));
     expect(judge("x64", 16, [0, 0x5401])).toBe(allow);
     for (const request of [0x5412, 0x541c]) expect(judge("x64", 16, [0, request])).toBe(failWith(Eperm));
+    expect(judge("x64", 302, [0])).toBe(allow); // prlimit64, of the process itself and of another
+    expect(judge("x64", 302, [1])).toBe(failWith(Eperm));
+    expect(judge("arm64", 261, [1])).toBe(failWith(Eperm));
   });
 
   test("does not know calls of later kernels, and ends programs of other interfaces", () => {

@@ -89,6 +89,7 @@ const clone = both(56, 220);
 const clone3 = both(435);
 const socket = both(41, 198);
 const ioctl = both(16, 29);
+const prlimit64 = both(302, 261);
 
 /** Calls that came after the kernels this table was made for: nobody has judged them. */
 const highestKnown = 456;
@@ -154,6 +155,8 @@ export function seccompFilter(architecture: SeccompArchitecture): Uint8Array {
       answer(allow),
     ]),
     ...forCall(socket, [load(firstAt), ...anyOf(socketFamilies, allow, failWith(errno.EAFNOSUPPORT))]),
+    // limits of other processes: those of a waiting interpreter are the limits of the next call
+    ...forCall(prlimit64, [load(firstAt), ...anyOf([0], allow, failWith(errno.EPERM))]),
     ...forCall(ioctl, [load(secondAt), ...anyOf(terminalRequests, failWith(errno.EPERM), allow)]),
     answer(allow),
   ]);
