@@ -1,7 +1,7 @@
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { alphaAt } from "../scorer/progressive.ts";
-import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
+import { factsOf, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
 
 export interface AlphaScheduleOptions<Data, State> {
@@ -36,6 +36,6 @@ export function alphaSchedule<Data, State = unknown>(options: AlphaScheduleOptio
       const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
       return makeScore({ outcome: alpha * total, steps: (1 - alpha) * mean }, success);
     },
-    { range: [Math.min(low, stepRange[0]), Math.max(high, stepRange[1])], warnings: warningsOf(outcome) },
+    { range: [Math.min(low, stepRange[0]), Math.max(high, stepRange[1])], ...factsOf(outcome) },
   );
 }

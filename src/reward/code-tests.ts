@@ -2,6 +2,7 @@ import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../known-options.ts";
 import { makeScore } from "../schema/score.ts";
 import { type CodeOutcome, codeRlReturn, testsScore } from "../scorer/code-rl.ts";
+import { defaultSandbox } from "../tool/sandbox/default-sandbox.ts";
 import type { TestLevel } from "../tool/sandbox/javascript-session.ts";
 import {
   type JavaScriptTest,
@@ -16,6 +17,7 @@ import {
   type PythonTestReport,
   runPythonTests,
 } from "../tool/sandbox/python-tests.ts";
+import { sandboxInfo } from "../tool/sandbox/require-level.ts";
 import type { TextOptions } from "./episode-text.ts";
 import { makeReward } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
@@ -65,7 +67,10 @@ export function codeTests<Data, State = unknown>(options: CodeTestsOptions<Data,
       const outcome = credit === "code-rl" ? codeRlReturn(outcomeOf(report)) : testsScore(report, credit);
       return makeScore({ outcome }, report.passed === report.total);
     },
-    { range: credit === "code-rl" ? [-1, 1] : [0, 1] },
+    {
+      range: credit === "code-rl" ? [-1, 1] : [0, 1],
+      sandboxes: [level === "process" ? { name: "process", level } : sandboxInfo(defaultSandbox())],
+    },
   );
 }
 

@@ -1,5 +1,5 @@
 import { makeScore, type Score } from "../schema/score.ts";
-import { allWarnings, makeReward, rangeOf, warningsOf } from "./make-reward.ts";
+import { factsOf, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward, RewardRange } from "./reward.ts";
 
 /** The reward times a weight, part by part; a negative weight makes it a cost. `success` is unchanged. */
@@ -15,7 +15,7 @@ export function weighted<Data, State = unknown>(weight: number, reward: Reward<D
     },
     {
       range: [Math.min(scaled(low), scaled(high)), Math.max(scaled(low), scaled(high))],
-      warnings: warningsOf(reward),
+      ...factsOf(reward),
     },
   );
 }
@@ -32,7 +32,7 @@ export function mapTotal<Data, State = unknown>(
       const mapped = map(total);
       return { total: mapped, parts: { ...parts, adjustment: (parts.adjustment ?? 0) + mapped - total }, success };
     },
-    { range, warnings: warningsOf(reward) },
+    { range, ...factsOf(reward) },
   );
 }
 
@@ -56,7 +56,7 @@ export function gated<Data, State = unknown>(
     },
     {
       range: [gateLow + Math.min(0, low), gateHigh + Math.max(0, high)],
-      warnings: allWarnings([gate, reward]),
+      ...factsOf(gate, reward),
     },
   );
 }

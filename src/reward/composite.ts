@@ -1,6 +1,6 @@
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { createComposite } from "../scorer/composite.ts";
-import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
+import { factsOf, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
 export interface CompositeRewardOptions<Part extends string = string> {
@@ -45,6 +45,7 @@ export function composite<Data, State>(
     outcome,
   });
   const bounds = entries.map(([, reward]) => rangeOf(reward));
+  const inner = factsOf(...Object.values(rewards));
   const bound = (end: 0 | 1) => bounds.reduce((all, range) => all + range[end], 0);
   return makeReward(
     async (episode) => {
@@ -52,6 +53,6 @@ export function composite<Data, State>(
       const { total, parts } = sum.score(Object.fromEntries(scores.map(([name, score]) => [name, score.total])));
       return { total, parts, success: scores.some(([name, { success }]) => name === outcome && success) };
     },
-    { range: [bound(0), bound(1)], warnings: [...sum.warnings, ...allWarnings(Object.values(rewards))] },
+    { range: [bound(0), bound(1)], sandboxes: inner.sandboxes, warnings: [...sum.warnings, ...inner.warnings] },
   );
 }

@@ -1,6 +1,6 @@
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
-import { allWarnings, makeReward, rangeOf } from "./make-reward.ts";
+import { factsOf, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward } from "./reward.ts";
 
 export interface EnsembleOptions {
@@ -35,7 +35,7 @@ export function ensemble<Data, State = unknown>(
       const total = aggregated(totals, chosen);
       return { total, parts: { mean, disagreement: total - mean }, success: solved > scores.length / 2 };
     },
-    { range: ensembleRange(members, chosen), warnings: allWarnings(members) },
+    { range: ensembleRange(members, chosen), ...factsOf(...members) },
   );
 }
 

@@ -7,7 +7,7 @@ import {
   sigmoidLengthPenalty,
   softOverlongPenalty,
 } from "../scorer/length-penalty.ts";
-import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
+import { factsOf, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 
 /** Of what the policy wrote: sampled tokens, turns or characters. */
@@ -85,7 +85,7 @@ export function sigmoidLength<Data, State = unknown>(
       const left = sigmoidLengthPenalty(total, lengthOf(episode, unit), shape);
       return { total: left, parts: { ...parts, length: (parts.length ?? 0) + left - total }, success };
     },
-    { range: [0, high], warnings: warningsOf(reward) },
+    { range: [0, high], ...factsOf(reward) },
   );
 }
 

@@ -1,13 +1,15 @@
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Score } from "../schema/score.ts";
+import type { SandboxInfo } from "../tool/sandbox/require-level.ts";
 import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
 
 export interface RewardFacts {
   readonly range?: RewardRange;
   readonly warnings?: readonly string[];
+  readonly sandboxes?: readonly SandboxInfo[];
 }
 
-const knownRewardFacts: KnownOptions<RewardFacts> = { range: true, warnings: true };
+const knownRewardFacts: KnownOptions<RewardFacts> = { range: true, warnings: true, sandboxes: true };
 
 /** Makes a reward of a function, its range and its warnings. */
 export function makeReward<Data, State>(
@@ -29,7 +31,14 @@ export function warningsOf(score: unknown): readonly string[] {
   return score.warnings.filter((warning) => typeof warning === "string");
 }
 
-/** The warnings of several, each once. */
-export function allWarnings(rewards: readonly unknown[]): readonly string[] {
-  return [...new Set(rewards.flatMap(warningsOf))];
+/** Where a reward runs code, however deep in it; nothing for anything else. */
+export function sandboxesOf(score: unknown): readonly SandboxInfo[] {
+  if (typeof score !== "function" || !("sandboxes" in score) || !Array.isArray(score.sandboxes)) return [];
+  return score.sandboxes.filter((each) => typeof each?.name === "string" && typeof each?.level === "string");
+}
+
+/** What a reward made of others has from them, each once. */
+export function factsOf(...rewards: readonly unknown[]): Pick<Required<RewardFacts>, "warnings" | "sandboxes"> {
+  const sandboxes = new Map(rewards.flatMap(sandboxesOf).map((each) => [`${each.name} ${each.level}`, each]));
+  return { warnings: [...new Set(rewards.flatMap(warningsOf))], sandboxes: [...sandboxes.values()] };
 }

@@ -1,7 +1,9 @@
 import type { Score } from "../schema/score.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
 import type { TrainingProgress } from "../schema/training-progress.ts";
+import type { Trajectory } from "../schema/trajectory.ts";
 import type { Turn } from "../schema/turn.ts";
+import type { SandboxInfo } from "../tool/sandbox/require-level.ts";
 
 /**
  * A score in parts for what happened in an episode. Rewards are values, so that they can be combined, named and reused:
@@ -22,11 +24,13 @@ export interface Reward<Data = unknown, State = unknown> {
   readonly range?: RewardRange;
   /** Problems found when the reward was made, to be shown when a run starts. */
   readonly warnings?: readonly string[];
+  /** Where code of the policy is run to score it; recorded with a run. */
+  readonly sandboxes?: readonly SandboxInfo[];
 }
 
 export type RewardRange = readonly [low: number, high: number];
 
-/** What a reward may look at: everything but the tokens themselves. Environments' finished episodes are of this kind. */
+/** What a reward may look at. Environments' finished episodes are of this kind. */
 export interface ScoredEpisode<Data = unknown, State = unknown> {
   readonly task: Data;
   /** The environment's state: a database, a shop, a page. */
@@ -36,6 +40,8 @@ export interface ScoredEpisode<Data = unknown, State = unknown> {
   readonly turns: readonly Turn[];
   /** Tokens that the policy sampled; 0 where nobody samples tokens. */
   readonly sampledTokens: number;
+  /** The tokens as they were sampled, without scores, for learned rewards; absent where nobody samples tokens. */
+  readonly tokens?: () => readonly Trajectory[];
   /** Where in training the episode was played; absent outside of it. `train` tells it, also after a run was resumed. */
   readonly training?: TrainingProgress;
   readonly stop: StopReason;

@@ -1,5 +1,5 @@
 import type { Score } from "../schema/score.ts";
-import { makeReward, rangeOf, warningsOf } from "./make-reward.ts";
+import { factsOf, makeReward, rangeOf } from "./make-reward.ts";
 import type { Reward, RewardRange, ScoredEpisode } from "./reward.ts";
 
 /** A check that returns undefined where it cannot decide. */
@@ -19,6 +19,6 @@ export function ruleFirst<Data, State = unknown>(
 ): Reward<Data, State> {
   return makeReward(async (episode) => (await rule(episode)) ?? (await judge(episode)), {
     range,
-    warnings: warningsOf(judge),
+    ...factsOf(judge),
   });
 }

@@ -2,7 +2,7 @@ import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { Score } from "../schema/score.ts";
 import { makeScore } from "../schema/score.ts";
 import { defaultStageWeights, type StageWeights, stagedParts } from "../scorer/progressive.ts";
-import { makeReward, warningsOf } from "./make-reward.ts";
+import { factsOf, makeReward } from "./make-reward.ts";
 import type { Reward, ScoredEpisode } from "./reward.ts";
 
 type Gate<Data, State> = (episode: ScoredEpisode<Data, State>) => boolean;
@@ -45,7 +45,7 @@ export function staged<Data, State = unknown>(options: StagedOptions<Data, State
       const { answer: outcome, ...stages } = stagedParts({ ...gates, answer: score.total }, weights);
       return makeScore({ ...stages, outcome }, score.success);
     },
-    { range: [0, high], warnings: warningsOf(answer) },
+    { range: [0, high], ...factsOf(answer) },
   );
 }
 

@@ -11,20 +11,46 @@ export interface ChatEndpoint {
   readonly now: () => number;
 }
 
+/** As the server counts them; about four characters a token where it does not. */
+export interface ChatUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** A tool call of an answer; arguments as they were written. */
+export interface ChatCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
 /** The outcome of one call. */
 export type ChatOutcome =
-  | { readonly kind: "answered"; readonly text: string; readonly isCutOff: boolean; readonly tokens: number }
+  | {
+      readonly kind: "answered";
+      readonly text: string;
+      readonly isCutOff: boolean;
+      readonly tokens: number;
+      readonly usage: ChatUsage;
+      readonly calls: readonly ChatCall[];
+    }
   /** Can be retried. */
   | { readonly kind: "busy"; readonly why: string; readonly retryAfterMs?: number }
   /** The server rejected the request, perhaps because of its `response_format`. */
   | { readonly kind: "not-understood"; readonly why: string }
   | { readonly kind: "refused"; readonly why: string };
 
+const Call = z.object({ id: z.string().nullish(), function: z.object({ name: z.string(), arguments: z.string() }) });
+const Message = z.object({ content: z.string().nullish(), tool_calls: z.array(Call).nullish() });
 const Answer = z.object({
-  choices: z
-    .array(z.object({ message: z.object({ content: z.string().nullish() }), finish_reason: z.string().nullish() }))
-    .min(1),
-  usage: z.object({ total_tokens: z.number() }).nullish(),
+  choices: z.array(z.object({ message: Message, finish_reason: z.string().nullish() })).min(1),
+  usage: z
+    .object({
+      total_tokens: z.number(),
+      prompt_tokens: z.number().nullish(),
+      completion_tokens: z.number().nullish(),
+    })
+    .nullish(),
 });
 
 /** One POST to an OpenAI-compatible chat-completions endpoint. Throws only where `signal` is aborted. */
@@ -57,9 +83,20 @@ function answerOf(text: string, request: string): ChatOutcome {
   if (!parsed.success) return { kind: "busy", why: `an answer that is no chat completion: ${shorten(text)}` };
   const { message, finish_reason: reason } = parsed.data.choices[0];
   const content = message.content ?? "";
-  // where the server does not count: about four characters a token
-  const tokens = parsed.data.usage?.total_tokens ?? Math.ceil((request.length + content.length) / 4);
-  return { kind: "answered", text: content, isCutOff: reason === "length", tokens };
+  const { usage } = parsed.data;
+  const promptTokens = usage?.prompt_tokens ?? Math.ceil(request.length / 4);
+  const completionTokens = usage?.completion_tokens ?? Math.ceil(content.length / 4);
+  return {
+    kind: "answered",
+    text: content,
+    isCutOff: reason === "length",
+    tokens: usage?.total_tokens ?? promptTokens + completionTokens,
+    usage: { promptTokens, completionTokens },
+    calls: (message.tool_calls ?? []).map(({ id, function: called }, index) => ({
+      id: id ?? `call-${index}`,
+      ...called,
+    })),
+  };
 }
 
 function failureOf(response: Response, text: string, now: () => number): ChatOutcome {
