@@ -13,6 +13,7 @@ import type { InputOf, StandardSchema } from "../tool/standard-schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import { attemptEpisode } from "./attempt/attempt-episode.ts";
 import { demonstrateEpisode } from "./attempt/demonstrate-episode.ts";
+import { openEpisode } from "./attempt/open-episode.ts";
 import { openingOf, sampleTexts } from "./attempt/sample-texts.ts";
 import type { ActContext, Acted, Env, ExpertContext, FinishedEpisode, ScoreParts, Start, StartContext } from "./env.ts";
 
@@ -50,7 +51,7 @@ export interface AdviceContext<Data, State, Tools> extends ExpertContext<Data, S
 
 /** What an author writes: `Env` without what has a default. Properties come in this order, so that types are inferred. */
 export interface EnvDefinition<Data, State, Tools extends ToolSet<State> = ToolSet<State>>
-  extends Pick<Env<Data, State>, "name" | "remind" | "stateKey" | "close"> {
+  extends Pick<Env<Data, State>, "name" | "remind" | "stateKey" | "copy" | "close" | "release"> {
   description?: string;
   tasks: TaskSource<Data>;
   /** Told once, before everything. */
@@ -83,7 +84,9 @@ const knownEnvFields: KnownOptions<EnvDefinition<unknown, unknown>> = {
   expert: true,
   actions: true,
   stateKey: true,
+  copy: true,
   close: true,
+  release: true,
   limits: true,
   format: true,
   malformed: true,
@@ -120,6 +123,9 @@ export function defineEnv<Data, State, Tools extends ToolSet<State> = ToolSet<St
     // `this`, so that an environment that is copied with something replaced plays as the copy says
     attempt(task, policy, options) {
       return attemptEpisode(this, task, policy, options);
+    },
+    open(task, policy, options) {
+      return openEpisode(this, task, policy, options);
     },
     demonstrate(task, renderContext, options) {
       return demonstrateEpisode(this, task, renderContext, options);

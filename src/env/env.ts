@@ -4,6 +4,7 @@ import type { World } from "../rollout/world.ts";
 import type { Score } from "../schema/score.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
 import type { TrainingProgress } from "../schema/training-progress.ts";
+import type { Trajectory } from "../schema/trajectory.ts";
 import type { Turn } from "../schema/turn.ts";
 import type { Tool } from "../tool/tool.ts";
 
@@ -47,6 +48,11 @@ export interface Env<Data = unknown, State = unknown> extends World<Data> {
   actions?(context: ExpertContext<Data, State>): readonly (WantToSay | string)[];
   /** Names states, so that equal ones are compared across a group (GiGPO, GUI trees, search). */
   stateKey?(state: State): string;
+  /**
+   * A second state that lives on its own, for search; `close` is called for it too. Not needed where the state is plain data and nothing
+   * has to be closed.
+   */
+  copy?(state: State): State | Promise<State>;
   /** Frees what `start` opened. Called exactly once per episode, however it ended. */
   close?(state: State): void | Promise<void>;
 }
@@ -101,6 +107,8 @@ export interface FinishedEpisode<Data, State> {
   readonly turns: readonly Turn[];
   /** Tokens that the role sampled, forced ones left out; 0 where nobody samples tokens. */
   readonly sampledTokens: number;
+  /** The tokens as they were sampled, without scores; absent where nobody samples tokens. */
+  readonly tokens?: () => readonly Trajectory[];
   readonly training?: TrainingProgress;
   readonly stop: StopReason;
   readonly signal: AbortSignal;

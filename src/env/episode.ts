@@ -2,11 +2,12 @@ import { bounds } from "../bounds.ts";
 import { cutText } from "../cut-text.ts";
 import { defined } from "../defined.ts";
 import { errorStack, failureText } from "../errors.ts";
-import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { refuseUnknownOptions } from "../known-options.ts";
 import type { Said, WantToSay } from "../policy/call-format.ts";
 import { createRng, type Rng } from "../random.ts";
 import type { EpisodeTurn } from "../rollout/conversation.ts";
 import type { Limits } from "../rollout/limits.ts";
+import type { TurnAnnotations } from "../schema/annotations.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import type { Score } from "../schema/score.ts";
 import { isInfrastructureStop, type StopReason } from "../schema/stop-reason.ts";
@@ -17,10 +18,12 @@ import { hashText } from "../task/seeds.ts";
 import { callTool } from "../tool/call-tool.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
 import { EpisodeBox } from "../tool/sandbox/episode-box.ts";
-import type { BoxSpec, Sandbox } from "../tool/sandbox/sandbox.ts";
+import type { BoxSpec } from "../tool/sandbox/sandbox.ts";
 import { runWatched } from "../tool/stray-rejections.ts";
 import { checkObject, checkText } from "./check-returned.ts";
+import { copyState } from "./copy-state.ts";
 import type { Acted, Env, Start } from "./env.ts";
+import { type EpisodeOptions, knownEpisodeOptions } from "./episode-options.ts";
 import { withTurnRewards } from "./episode-score.ts";
 
 /** Who acts now, and what they have not read yet. */
@@ -38,26 +41,6 @@ export interface EpisodeResult extends EpisodeEnd {
   readonly turns: readonly EpisodeTurn[];
   readonly scores: Readonly<Record<string, Score>>;
 }
-
-export interface EpisodeOptions {
-  readonly signal: AbortSignal;
-  readonly limits?: Limits;
-  readonly format?: Env["format"];
-  /** Where `box()` of a tool's context opens; `bubblewrapSandbox()` by default. */
-  readonly sandbox?: Sandbox;
-  readonly training?: TrainingProgress;
-  /** Tokens that a role has sampled so far; none where they are not counted. */
-  readonly sampledTokens?: (role: string) => number;
-}
-
-const knownEpisodeOptions: KnownOptions<EpisodeOptions> = {
-  sampledTokens: true,
-  training: true,
-  signal: true,
-  limits: true,
-  format: true,
-  sandbox: true,
-};
 
 type Draft = { -readonly [Key in keyof EpisodeTurn]: EpisodeTurn[Key] };
 
@@ -83,8 +66,9 @@ export class Episode<Data = unknown, State = unknown> {
   readonly #training: TrainingProgress | undefined;
   readonly #sampledTokens: (role: string) => number;
   readonly #box: EpisodeBox;
-  readonly #rng: Rng;
-  readonly #expertRng: Rng;
+  readonly #options: EpisodeOptions;
+  #rng: Rng;
+  #expertRng: Rng;
   readonly #turns: Draft[] = [];
   readonly #met = new Set<string>();
   #state: { readonly value: State } | undefined;
@@ -97,6 +81,7 @@ export class Episode<Data = unknown, State = unknown> {
     refuseUnknownOptions("Episode", options, knownEpisodeOptions);
     this.#env = env;
     this.#task = task;
+    this.#options = options;
     this.#limits = options.limits ?? env.limits;
     this.#format = options.format ?? env.format;
     this.#signal = options.signal;
@@ -179,6 +164,29 @@ export class Episode<Data = unknown, State = unknown> {
   /** What may be said now, where the environment lists it. */
   possibleTexts(): readonly string[] {
     return (this.#env.actions?.(this.#expertContext()) ?? []).map((said) => this.#write(said));
+  }
+
+  /**
+   * The same episode once more, to be played on its own and finished. Its chance is that of `seed`, so that nobody who tries an action on
+   * a copy learns what chance has in store for the episode itself.
+   */
+  async copy(seed: number, options: Pick<EpisodeOptions, "sampledTokens" | "tokensOf">): Promise<Episode<Data, State>> {
+    const state = await copyState(this.#env, this.#state!.value, this.#box.isUsed);
+    const copy = new Episode(this.#env, this.#task, { ...this.#options, ...options });
+    copy.#state = { value: state };
+    copy.#rng = createRng(seed);
+    copy.#expertRng = createRng(seed ^ hashText("expert"));
+    copy.#role = this.#role;
+    copy.#turns.push(...this.#turns.map((turn) => ({ ...turn })));
+    for (const role of this.#met) copy.#met.add(role);
+    for (const [role, answer] of this.#answers) copy.#answers.set(role, answer);
+    return copy;
+  }
+
+  /** Adds to what is recorded with the last turn. */
+  annotate(annotations: TurnAnnotations): void {
+    const turn = this.#turns.at(-1)!;
+    turn.annotations = { ...turn.annotations, ...annotations };
   }
 
   /** Records a turn that was cut off before it could be acted on. */
@@ -347,6 +355,7 @@ export class Episode<Data = unknown, State = unknown> {
 
   async #scoreRole(role: string, turns: readonly EpisodeTurn[], stop: StopReason, signal: AbortSignal): Promise<Score> {
     if (this.#env.score === undefined) return withTurnRewards({}, turns);
+    const { tokensOf } = this.#options;
     const given = await this.#env.score({
       task: this.#task.data,
       state: this.#state!.value,
@@ -356,7 +365,7 @@ export class Episode<Data = unknown, State = unknown> {
       signal,
       turns: turns.map((turn) => ({ ...turn, span: { start: 0, end: 0 } })),
       sampledTokens: this.#sampledTokens(role),
-      ...defined({ training: this.#training }),
+      ...defined({ training: this.#training, tokens: tokensOf && (() => tokensOf(role, stop)) }),
     });
     return withTurnRewards(given, turns);
   }

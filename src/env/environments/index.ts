@@ -3,13 +3,16 @@ import { browserEnv } from "../browser/browser-env.ts";
 import type { Env } from "../env.ts";
 import { bandit } from "./bandit.ts";
 import { countdown } from "./countdown.ts";
+import { dataAnalyst } from "./data-analyst.ts";
 import { frozenLake } from "./frozen-lake.ts";
 import { functionCalling } from "./function-calling.ts";
+import { guardedDesk } from "./guarded-desk.ts";
 import { household } from "./household.ts";
 import { keyDoor } from "./key-door.ts";
 import { lock } from "./lock.ts";
 import { miniForms } from "./mini-forms.ts";
 import type { Style } from "./moves.ts";
+import { officeSkills } from "./office-skills.ts";
 import { repositories } from "./repositories.ts";
 import { retailDesk } from "./retail-desk.ts";
 import { searchQa } from "./search-qa.ts";
@@ -22,9 +25,12 @@ export {
   type BrowserEnvState,
   type BrowserEnvTask,
   browserEnv,
+  type Web,
 } from "../browser/browser-env.ts";
+export type { Milestone, TaskKind, TaskRule } from "../browser/browser-tasks.ts";
 export type { ChromiumOptions } from "../browser/chromium-options.ts";
 export { type MiniWobOptions, miniWob, miniWobPages } from "../browser/mini-wob.ts";
+export { type Site, type SiteData, siteParts } from "../browser/sites/site.ts";
 export {
   type Mind2WebTask,
   readMind2Web,
@@ -34,8 +40,29 @@ export {
   type WebShopInstruction,
   webArenaScore,
 } from "../browser/task-files.ts";
+export {
+  type CheckedProblems,
+  type CodeProblem,
+  type CodeProblemsOptions,
+  checkProblems,
+  type ProblemLeftOut,
+  readKodCode,
+} from "../mined/code-problems.ts";
+export { type GenerateProblemsOptions, generateProblems } from "../mined/generate-problems.ts";
+export {
+  type LeftOut,
+  type MinedCommit,
+  type MinedRepository,
+  type MinedTask,
+  type MineOptions,
+  mineRepository,
+} from "../mined/mine-repository.ts";
+export { type MinedRepositoriesOptions, type MinedState, minedRepositories } from "../mined/mined-repositories.ts";
+export { nodeTestRunner, pythonTestRunner, type TestCommand, type TestRunner } from "../mined/test-runner.ts";
+export type { AnalystLevel, AnalystTask } from "./analyst-tasks.ts";
 export { type BanditOptions, type BanditTask, bandit } from "./bandit.ts";
 export { type CountdownOptions, type CountdownTask, countdown } from "./countdown.ts";
+export { type DataAnalystOptions, type DataAnalystState, dataAnalyst } from "./data-analyst.ts";
 export {
   type FrozenLakeOptions,
   type FrozenLakeState,
@@ -49,6 +76,20 @@ export {
   functionCalling,
   toolRlReferenceOf,
 } from "./function-calling.ts";
+export {
+  type GoalDialsEnv,
+  type GoalDialsOptions,
+  type GoalDialsState,
+  type GoalDialsTask,
+  goalDials,
+} from "./goal-dials.ts";
+export {
+  type GuardedDeskOptions,
+  type GuardedDeskState,
+  type GuardedDeskTask,
+  guardedDesk,
+  obeyedInjection,
+} from "./guarded-desk.ts";
 export { type HouseholdOptions, household } from "./household.ts";
 export { type KeyDoorOptions, type KeyDoorState, type KeyDoorTask, keyDoor } from "./key-door.ts";
 export {
@@ -62,6 +103,12 @@ export {
 } from "./lock.ts";
 export { type MiniFormsOptions, miniForms } from "./mini-forms.ts";
 export type { Style } from "./moves.ts";
+export {
+  type OfficeSkillsOptions,
+  type OfficeSkillsState,
+  type OfficeSkillsTask,
+  officeSkills,
+} from "./office-skills.ts";
 export { type ProjectRulesOptions, type ProjectRulesTask, projectRules } from "./project-rules.ts";
 export { type RepositoriesOptions, type RepositoryState, repositories } from "./repositories.ts";
 export type { RepositoryTask } from "./repository-tasks.ts";
@@ -69,6 +116,14 @@ export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-d
 export type { ScreenTask } from "./screen-tasks.ts";
 export { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
 export { type SokobanOptions, type SokobanState, type SokobanTask, sokoban } from "./sokoban.ts";
+export {
+  readQuestion,
+  type SumQuestionsOptions,
+  type SumsOptions,
+  type SumsTask,
+  sumQuestions,
+  sums,
+} from "./sums.ts";
 export { type SweBenchTask, sweBenchTasks } from "./swe-bench-tasks.ts";
 export { type VirtualScreenOptions, type VirtualScreenState, virtualScreen } from "./virtual-screen.ts";
 export { type WebShopOptions, type WebShopState, type WebShopTask, webShop } from "./web-shop.ts";
@@ -92,12 +147,15 @@ export const shippedEnvs: Readonly<Record<string, ShippedEnv>> = {
     browserEnv({ ...options, ...(style === "compact" ? { actions: "do", view: "compact" } : { actions: "do" }) }),
   ),
   countdown: shipped(countdown),
+  "data-analyst": shipped(dataAnalyst),
   "frozen-lake": shipped(frozenLake),
   "function-calling": shipped(functionCalling),
+  "guarded-desk": shipped(guardedDesk),
   household: shipped(household),
   "key-door": shipped(keyDoor),
   lock: shipped(lock),
   "mini-forms": shipped(miniForms),
+  "office-skills": shipped(officeSkills),
   repositories: shipped(repositories),
   "retail-desk": shipped(retailDesk),
   "screen-grounding": shipped(virtualScreen),

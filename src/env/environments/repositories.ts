@@ -8,6 +8,8 @@ import { codeReminder } from "../../tool/code-tools/code-reminder.ts";
 import { codeTools } from "../../tool/code-tools/code-tools.ts";
 import { shortCodeTools } from "../../tool/code-tools/short-code-tools.ts";
 import type { CodeEvent } from "../../tool/code-tools/workspace.ts";
+import { defaultSandbox } from "../../tool/sandbox/default-sandbox.ts";
+import { sandboxInfo } from "../../tool/sandbox/require-level.ts";
 import type { Box, Sandbox } from "../../tool/sandbox/sandbox.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env, FinishedEpisode } from "../env.ts";
@@ -65,6 +67,8 @@ export interface RepositoryState extends RepositoryProgress {
   shellBox: Box | undefined;
 }
 
+type Finished = FinishedEpisode<RepositoryTask, RepositoryState>;
+
 const lastTokens = 512;
 
 /**
@@ -97,7 +101,9 @@ export function repositories(options: Partial<RepositoriesOptions> = {}): Env<Re
       say: style === "tags" ? issueText(files) : Object.keys(files).join(" "),
     }),
     tools: style === "tags" ? codeTools(toolOptions) : shortCodeTools(toolOptions),
-    score: (episode) => score(episode, sandbox),
+    score: Object.assign((episode: Finished) => score(episode, sandbox), {
+      sandboxes: [sandboxInfo(sandbox ?? defaultSandbox())],
+    }),
     ...defined({ remind: style === "tags" ? codeReminder(lastTokens) : undefined }),
     expert: (context) => fixBug(context, style),
     actions: (context) => listActions(context, style),
@@ -147,10 +153,7 @@ function keepProgress(state: RepositoryState, event: CodeEvent, box: Box): void 
   }
 }
 
-async function score(
-  { task, state, signal }: FinishedEpisode<RepositoryTask, RepositoryState>,
-  sandbox: Sandbox | undefined,
-): Promise<number> {
+async function score({ task, state, signal }: Finished, sandbox: Sandbox | undefined): Promise<number> {
   const files = state.shellBox === undefined ? state.files : await pythonFiles(state.shellBox, signal);
   // the bug is there: hidden tests failed with these files when the task was made
   if (isSame(files, task.files)) return 0;

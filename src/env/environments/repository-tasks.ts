@@ -46,7 +46,7 @@ export interface RepositoryShape {
 }
 
 const moduleNames = ["shop", "bank", "farm", "mill", "dock", "yard", "port", "barn", "mine", "fair"];
-const functionNames = [
+export const functionNames = [
   ...["price", "stock", "weight", "score", "tax", "size", "rate", "cost", "load", "fee", "gain", "level"],
   ...["worth", "share", "speed", "depth", "grade", "bonus", "limit", "span"],
 ];
@@ -150,7 +150,7 @@ const parameterNames = [
 ] as const;
 
 /** Two parameters, no calls of other functions. */
-function drawLeaf(rng: Rng, functionName: string): ProgramFunction {
+export function drawLeaf(rng: Rng, functionName: string): ProgramFunction {
   const params = pick(rng, parameterNames);
   const [one, two] = draw(rng, params.map(name)) as [Expression, Expression];
   const constant = () => number(2 + rng.integer(7));

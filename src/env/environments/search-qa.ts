@@ -107,6 +107,8 @@ export function searchQa(options: Partial<SearchQaOptions> = {}): Env<SearchQaTa
       const found = isRetrieved ? [describeFound(retrieve(state, task, chosen), style)] : [];
       return { state, say: [asked, ...found].join("\n") };
     },
+    // the base is shared by all episodes: nothing changes it
+    copy: (state) => ({ ...state, seen: new Set(state.seen) }),
     ...(style === "tags" || isRetrieved
       ? {}
       : {

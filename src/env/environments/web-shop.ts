@@ -94,6 +94,8 @@ export function webShop(options: Partial<WebShopOptions> = {}): Env<WebShopTask,
       const state: WebShopState = { catalogue, layout, asked, page: { kind: "search" }, bought: undefined };
       return { state, say: style === "tags" ? `${introduction}\n${describe(state, 1, turns)}` : asked };
     },
+    // the catalogue is shared by all episodes, and a page is replaced, never changed
+    copy: (state) => ({ ...state }),
     act: (context) => act(context, turns),
     score({ task, state: { bought } }) {
       if (bought === undefined) return makeScore({ outcome: 0 }, false);
