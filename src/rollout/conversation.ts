@@ -31,14 +31,13 @@ interface Piece {
 export class Conversation {
   readonly #renderer: Renderer;
   readonly #tools: readonly ToolSpec[];
-  readonly #view: (history: readonly Segment[]) => readonly Segment[];
+  #view: (history: readonly Segment[]) => readonly Segment[];
   readonly #history: Segment[] = [];
   readonly #pieces: Piece[] = [];
   readonly #hint: Hint | undefined;
+  readonly #context: Context;
   /** The same conversation as it would be without the hint. */
-  readonly #plain:
-    | { readonly view: (history: readonly Segment[]) => readonly Segment[]; history: Segment[] }
-    | undefined;
+  #plain: { readonly view: (history: readonly Segment[]) => readonly Segment[]; history: Segment[] } | undefined;
 
   /** With a `hint`, its text is appended, on a new line, to the first observation. */
   constructor(renderer: Renderer, tools: readonly ToolSpec[], context: Context, hint?: Hint) {
@@ -46,7 +45,20 @@ export class Conversation {
     this.#tools = tools;
     this.#view = context.open({ renderer, tools });
     this.#hint = hint;
+    this.#context = context;
     this.#plain = hint === undefined ? undefined : { view: context.open({ renderer, tools }), history: [] };
+  }
+
+  /** The same so far, to be gone on with apart. Views are shared: what they remember are segments, which never change. */
+  copy(): Conversation {
+    const copy = new Conversation(this.#renderer, this.#tools, this.#context, this.#hint);
+    copy.#view = this.#view;
+    copy.#history.push(...this.#history);
+    copy.#pieces.push(
+      ...this.#pieces.map((piece) => ({ ...piece, segments: [...piece.segments], own: new Set(piece.own) })),
+    );
+    if (this.#plain !== undefined) copy.#plain = { view: this.#plain.view, history: [...this.#plain.history] };
+    return copy;
   }
 
   /** Takes in what the policy reads now, and returns all it sees. */

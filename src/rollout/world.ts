@@ -5,6 +5,7 @@ import type { Task } from "../schema/task.ts";
 import type { TaskSource } from "../task/task-source.ts";
 import type { Limits } from "./limits.ts";
 import type { PlayedRollout, Policy, RenderContext, RolloutOptions } from "./rollout.ts";
+import type { OpenAttempt } from "./search/open-attempt.ts";
 
 /**
  * What training, evaluation and demonstrations need of an environment: tasks, and attempts at them. `defineEnv` makes a world that is
@@ -28,6 +29,8 @@ export interface World<Data = unknown> {
   readonly hasStateKeys: boolean;
   /** One attempt of a policy. Never throws for what happens in it: that is the stop reason. */
   attempt(task: Task<Data>, policy: Policy, options: RolloutOptions): Promise<PlayedRollout<Data>>;
+  /** An attempt that is taken turn by turn from outside and can be copied, for search. Absent where that is not possible. */
+  open?(task: Task<Data>, policy: Policy, options: RolloutOptions): Promise<OpenAttempt<Data>>;
   /** The same with the expert in place of the policy; its words count as sampled. Absent where there is no expert. */
   demonstrate?(
     task: Task<Data>,
@@ -38,6 +41,11 @@ export interface World<Data = unknown> {
   opening?(task: Task<Data>): Promise<Opening>;
   /** What is read and said in some episodes, one list of texts for each: tokenizers are made from it, contexts are sized by it. */
   sampleTexts(episodes: number, seed: number): Promise<readonly (readonly string[])[]>;
+  /**
+   * Lets go of what all attempts share: connections, servers, pools. `train` calls it once, when the run has ended, failed or been
+   * stopped. An environment that is used again afterwards opens them again.
+   */
+  release?(): void | Promise<void>;
 }
 
 export interface Opening {

@@ -42,8 +42,8 @@ const knownOnWorkersOptions: KnownOptions<OnWorkersOptions> = {
 /** A world whose attempts are made by workers elsewhere. `local` is the world itself, which workers play. */
 export interface RemoteWorld<Data = unknown> extends World<Data> {
   readonly local: World<Data>;
-  /** Ends its connections, and its sampler. */
-  close(): Promise<void>;
+  /** Withdraws what is not done, ends its connections and its sampler. The next attempt opens them again. */
+  release(): Promise<void>;
 }
 
 /**
@@ -62,7 +62,10 @@ export function onWorkers<Data>(world: World<Data>, options: OnWorkersOptions): 
     ...world,
     local: world,
     attempt: (task, policy, rollout) => attempts.attempt(task, policy, rollout),
-    close: () => attempts.close(),
+    release: async () => {
+      await attempts.release();
+      await world.release?.();
+    },
   };
 }
 
@@ -91,12 +94,12 @@ class RemoteAttempts {
   #used: string[] = [];
   #groups = 0;
   #queue: Promise<JobQueue> | undefined;
-  readonly #cards = new WeakMap<Policy["engine"], Promise<string>>();
+  #cards = new WeakMap<Policy["engine"], Promise<string>>();
   readonly #samplers = new Map<
     Policy["engine"],
     Promise<{ address: readonly SamplerAddress[]; close(): Promise<void> }>
   >();
-  #isPolling = false;
+  #polling: Promise<void> | undefined;
   #lastBeat = Number.NEGATIVE_INFINITY;
 
   constructor(world: string, options: OnWorkersOptions) {
@@ -118,11 +121,19 @@ class RemoteAttempts {
     return { id: rollout.id, task, stop: rollout.stop, score: async () => ({ ...rollout, task }) };
   }
 
-  async close(): Promise<void> {
+  async release(): Promise<void> {
     const queue = await this.#queue;
+    const left = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    await this.#polling;
+    if (left.length > 0) await queue?.forget(this.#options.run, left);
     await queue?.leave(this.#name);
     for (const sampler of this.#samplers.values()) await (await sampler).close();
     await queue?.close();
+    this.#samplers.clear();
+    this.#cards = new WeakMap();
+    this.#queue = undefined;
+    this.#lastBeat = Number.NEGATIVE_INFINITY;
   }
 
   /** What is asked for in the same turn of the event loop goes together. */
@@ -147,11 +158,13 @@ class RemoteAttempts {
       this.#waiting.set(job.id, { job, asked: group });
       await queue.offer(this.#options.run, [job], address);
     }
-    if (!this.#isPolling && this.#waiting.size > 0) void this.#poll(queue);
+    if (this.#waiting.size === 0) return;
+    this.#polling ??= this.#poll(queue).finally(() => {
+      this.#polling = undefined;
+    });
   }
 
   async #poll(queue: JobQueue): Promise<void> {
-    this.#isPolling = true;
     try {
       while (this.#waiting.size > 0) {
         await this.#beat(queue);
@@ -165,8 +178,6 @@ class RemoteAttempts {
     } catch (error) {
       for (const { asked } of this.#waiting.values()) for (const each of asked) each.reject(error);
       this.#waiting.clear();
-    } finally {
-      this.#isPolling = false;
     }
   }
 
