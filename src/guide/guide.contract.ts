@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { fakeEngine } from "../engine/fake-engine.ts";
 import { defineEnv } from "../env/define-env.ts";
 import type { Env } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
@@ -10,6 +9,7 @@ import type { Task } from "../schema/task.ts";
 import { makeTrajectoryGroup, type TrajectoryGroup } from "../schema/trajectory-group.ts";
 import { listed } from "../task/listed.ts";
 import { hashText } from "../task/seeds.ts";
+import { fakeGuideContext } from "./fake-guide-context.ts";
 import type { ExtraGroups, Guide, Lease, LeasedGroup, MakeGuide } from "./guide.ts";
 
 export interface GuideContractOptions {
@@ -28,9 +28,8 @@ const letters = defineEnv({
 /** The promises of `Guide`. Call it inside a `describe` of each guide; `make` makes it as a configuration would. */
 export function guideContract(make: () => MakeGuide, options: GuideContractOptions = {}): void {
   refuseUnknownOptions("guideContract", options, knownGuideContractOptions);
-  const engine = fakeEngine({ vocabularySize: 2, distribution: [1, 1] });
   const env = options.env ?? (letters as Env);
-  const fresh = () => make()({ env, split: "train", seed: 7, engine });
+  const fresh = () => make()(fakeGuideContext(env, 7));
   const resumed = (guide: Guide) => {
     const other = fresh();
     other.restore(JSON.parse(JSON.stringify(guide.state())));

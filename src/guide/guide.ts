@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
+import type { Policy, RolloutOptions } from "../rollout/rollout.ts";
 import type { World } from "../rollout/world.ts";
 import type { Task } from "../schema/task.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
@@ -59,6 +60,9 @@ export interface GuideContext<Data = unknown> {
   readonly seed: number;
   /** The engine that is trained, to look at only: its weights and version, log-probabilities, entropies and values. */
   readonly engine: GuideEngine;
+  /** How messages become tokens, and how attempts are made: for guides that play what was said again at another task (`sayAgain`). */
+  readonly policy: Pick<Policy, "renderer" | "tokenizer" | "weights">;
+  readonly rollout: Pick<RolloutOptions, "limits" | "format" | "context" | "sandbox">;
 }
 
 export type GuideEngine = Pick<Engine, "info" | "forward">;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { fakeEngine } from "../engine/fake-engine.ts";
 import { defineEnv } from "../env/define-env.ts";
 import { listed } from "../task/listed.ts";
+import { fakeGuideContext } from "./fake-guide-context.ts";
 import { guideContract } from "./guide.contract.ts";
 import { inOrder } from "./in-order.ts";
 
@@ -12,8 +12,7 @@ const env = defineEnv({
   tasks: listed({ train: ["a", "b", "c", "d", "e"], test: ["z"] }),
   start: ({ task }) => ({ state: {}, say: task }),
 });
-const engine = fakeEngine({ vocabularySize: 2, distribution: [1, 1] });
-const make = () => inOrder()({ env, split: "train", seed: 0, engine });
+const make = () => inOrder()(fakeGuideContext(env));
 
 test("tasks come in turn, and from the beginning when there are no more", async () => {
   const guide = make();

@@ -1,5 +1,6 @@
 import "../check-node.ts";
 
+export { type EasyToHardOptions, easyToHard } from "./easy-to-hard.ts";
 export {
   type FailedAttempt,
   type FailedTask,
@@ -16,6 +17,8 @@ export {
   withoutHint,
 } from "./guidance/index.ts";
 export type { ExtraGroups, Guide, GuideContext, GuideEngine, Lease, LeasedGroup, MakeGuide } from "./guide.ts";
+export { type HindsightOptions, hindsight } from "./hindsight.ts";
 export { inOrder } from "./in-order.ts";
 export { type LearnabilityOptions, learnability } from "./learnability.ts";
 export { type Leases, type LeasesState, leases } from "./leases.ts";
+export { majority, type SelfLabel, type SelfLabelsOptions, selfLabels } from "./self-labels.ts";

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { fakeEngine } from "../engine/fake-engine.ts";
 import { defineEnv } from "../env/define-env.ts";
 import { createRng, type Rng } from "../random.ts";
 import { fakeTrajectory } from "../schema/fake-trajectory.ts";
 import type { StopReason } from "../schema/stop-reason.ts";
+import { absoluteZeroProposer, rZeroChallenger, ssrInjector } from "../scorer/challenger.ts";
 import { generated } from "../task/generated.ts";
 import { listed } from "../task/listed.ts";
 import { mixed } from "../task/mixed.ts";
 import type { TaskSource } from "../task/task-source.ts";
+import { fakeGuideContext } from "./fake-guide-context.ts";
 import { guideContract } from "./guide.contract.ts";
 import type { Guide, Lease, LeasedGroup, MakeGuide } from "./guide.ts";
 import { inOrder } from "./in-order.ts";
@@ -22,15 +23,13 @@ describe.each(
     "with fresh tasks alone": { fresh: 1, checks: 0 },
   }),
 )("learnability %s", (_name, options) => guideContract(() => learnability(options)));
-
-const engine = fakeEngine({ vocabularySize: 2, distribution: [1, 1] });
 const start = () => ({ state: {}, say: "?" });
 const endless = generated((rng) => rng.next());
 const envOf = <Data>(tasks: TaskSource<Data>) => defineEnv({ name: "numbers", tasks, start });
 const list = (size: number) => listed({ train: Array.from({ length: size }, (_, i) => i), test: [0] });
 
 const made = (make: MakeGuide, tasks: TaskSource<number> = endless, seed = 0) =>
-  make({ env: envOf(tasks), split: "train", seed, engine });
+  make(fakeGuideContext(envOf(tasks), seed));
 const make = (options: Partial<LearnabilityOptions> = {}, tasks: TaskSource<number> = endless, seed = 0) =>
   made(learnability(options), tasks, seed);
 
@@ -233,7 +232,7 @@ describe("memory", () => {
   });
 
   test("of a task that was seen again is younger", () => {
-    const seen = new SeenTasks(2);
+    const seen = new SeenTasks(2, { weight: (p) => p * (1 - p), retriesUnsolved: false });
     const add = (id: string, lastPick: number) => seen.add({ id, index: 0, successes: 8, attempts: 8, lastPick });
     for (const [i, id] of ["a", "b", "a", "c"].entries()) add(id, i);
     seen.forgetExcess();
@@ -414,5 +413,45 @@ describe("of the groups of a simulated policy, more have contrast than in order"
     const [plain, chosen] = [await learning(made(inOrder())), await learning(make())];
     expect(plain).toBeLessThan(0.14);
     expect(chosen / plain).toBeGreaterThan(2);
+  });
+});
+
+describe("the weight of tasks that come again", () => {
+  /** How often each of four tasks comes again, whose attempts always succeed so many times of eight. */
+  async function picked(options: Partial<LearnabilityOptions>, successes: readonly number[]): Promise<number[]> {
+    const guide = make({ fresh: 0, checks: 0, rest: 0, ...options }, list(successes.length));
+    const outcomes = (place: number) => Array.from({ length: groupSize }, (_, i) => i < successes[place]);
+    await step(guide, successes.length, outcomes);
+    const counts = successes.map(() => 0);
+    for (let i = 0; i < 1500; i++) for (const place of await step(guide, 1, outcomes)) counts[place]++;
+    return counts;
+  }
+
+  test("may prefer what is seldom solved, by the curves of Absolute Zero and of SSR", async () => {
+    for (const weight of [absoluteZeroProposer, ssrInjector]) {
+      const [seldom, half, often] = await picked({ weight }, [1, 4, 7]);
+      expect(seldom).toBeGreaterThan(half);
+      expect(half).toBeGreaterThan(often);
+    }
+    const [seldom, half, often] = await picked({ weight: rZeroChallenger }, [1, 4, 7]);
+    expect(half).toBeGreaterThan(Math.max(seldom, often));
+  });
+
+  test("is 0 where a curve is below, and then a task is no more than checked", async () => {
+    const [, never] = await picked({ weight: ssrInjector }, [2, 7]);
+    expect(never).toBe(0);
+  });
+
+  test("is that of failed tasks, too, where they are to come again", async () => {
+    const weight = (p: number) => 1 - p;
+    const [failedOften, half] = await picked({ weight, retriesUnsolved: true }, [0, 4]);
+    // (s + 1) / (n + 2) tends to 1 / 18 and 1 / 2 with sixteen attempts remembered
+    expect(failedOften / half).toBeGreaterThan(1.5);
+    expect(failedOften / half).toBeLessThan(2.4);
+    expect((await picked({ weight }, [0, 4]))[0]).toBe(0);
+  });
+
+  test("that is no number is refused", () => {
+    expect(() => learnability({ weight: () => Number.NaN })).toThrow(/finite/);
   });
 });

@@ -22,6 +22,13 @@ export interface LearnabilityOptions {
    * a filter wants more.
    */
   rest: number;
+  /**
+   * How likely a task comes again, by its estimated success rate p, in proportion: p(1 - p) by default, most at one half. `(p) => 1 - p` prefers those that are
+   * seldom solved; published curves are `rZeroChallenger`, `absoluteZeroProposer` and `ssrInjector`. Below 0 counts as 0.
+   */
+  weight: (rate: number) => number;
+  /** Tasks that no recent attempt solved are drawn by their weight, too, instead of checked now and then: failed tasks come again. */
+  retriesUnsolved: boolean;
 }
 
 const knownLearnabilityOptions: KnownOptions<LearnabilityOptions> = {
@@ -29,9 +36,18 @@ const knownLearnabilityOptions: KnownOptions<LearnabilityOptions> = {
   checks: true,
   capacity: true,
   rest: true,
+  weight: true,
+  retriesUnsolved: true,
 };
 
-const defaults: LearnabilityOptions = { fresh: 0.5, checks: 0.05, capacity: 4096, rest: 1 };
+const defaults: LearnabilityOptions = {
+  fresh: 0.5,
+  checks: 0.05,
+  capacity: 4096,
+  rest: 1,
+  weight: (rate) => rate * (1 - rate),
+  retriesUnsolved: false,
+};
 
 /**
  * Tasks that some attempts solve and others do not come again; those that all attempts solve, or none, give group-relative credit
@@ -39,8 +55,8 @@ const defaults: LearnabilityOptions = { fresh: 0.5, checks: 0.05, capacity: 4096
  *
  *     train({ …, guide: learnability({ fresh: 0.3 }) })
  *
- * A step has a share of fresh tasks, a few checks, and for the rest tasks seen before, drawn in proportion to p(1 - p), p being the
- * estimated success rate. Where one kind is short, the others fill in.
+ * A step has a share of fresh tasks, a few checks, and for the rest tasks seen before, drawn in proportion to a weight, p(1 - p) by
+ * default, p being the estimated success rate. Where one kind is short, the others fill in.
  */
 export function learnability(options: Partial<LearnabilityOptions> = {}): MakeGuide {
   refuseUnknownOptions("learnability", options, knownLearnabilityOptions);
@@ -51,7 +67,7 @@ export function learnability(options: Partial<LearnabilityOptions> = {}): MakeGu
   };
 }
 
-function checkOptions({ fresh, checks, capacity, rest }: LearnabilityOptions): void {
+function checkOptions({ fresh, checks, capacity, rest, weight }: LearnabilityOptions): void {
   for (const [name, share] of Object.entries({ fresh, checks })) {
     if (share >= 0 && share <= 1) continue;
     refuse(`${name} ${share}`, "a share, 0 to 1", `${name} is a part of each step's tasks: 0.25 is a quarter of them.`);
@@ -66,6 +82,8 @@ function checkOptions({ fresh, checks, capacity, rest }: LearnabilityOptions): v
   if (!(Number.isInteger(rest) && rest >= 0)) {
     refuse(`rest ${rest}`, "a whole number of at least 0", "0 lets a task come again at once.");
   }
+  if (!Number.isFinite(weight(0.5)))
+    refuse(`weight ${weight(0.5)} at 0.5`, "a function with finite values", "(p) => 1 - p");
 }
 
 function refuse(got: string, expected: string, hint: string): never {
@@ -118,7 +136,7 @@ class LearnableTasks<Data> implements Guide<Data> {
   constructor(context: GuideContext<Data>, options: LearnabilityOptions) {
     this.#context = context;
     this.#options = options;
-    this.#seen = new SeenTasks(options.capacity);
+    this.#seen = new SeenTasks(options.capacity, options);
   }
 
   /** One after the other: a pick has to know what the one before it chose. */
@@ -153,6 +171,7 @@ class LearnableTasks<Data> implements Guide<Data> {
   async #choose(count: number): Promise<{ fresh: readonly Found<Data>[]; seen: readonly SeenTask[] }> {
     const { picks, owed } = this.#counters;
     const { fresh: freshShare, checks: checksShare, rest } = this.#options;
+    const isMixed = (task: SeenTask) => this.#isMixed(task);
     const rng = createRng(seedOf(this.#context.seed, "learnability", picks));
     const wanted = allot(
       owed,
@@ -162,18 +181,19 @@ class LearnableTasks<Data> implements Guide<Data> {
     const underWay = new Set(this.#leases.notes().map(({ id }) => id));
     const free = this.#seen.all().filter(({ id }) => !underWay.has(id));
     const rested = free.filter(({ lastPick }) => picks - lastPick > rest);
-    const retried = drawLearnable(rested.filter(isMixed), wanted.retried, rng);
+    const retried = drawLearnable(rested.filter(isMixed), wanted.retried, rng, this.#options);
     const checks = drawLearnable(
       rested.filter((task) => !isMixed(task)),
       wanted.checks,
       rng,
+      this.#options,
     );
     const seen = new Set([...retried, ...checks]);
     const fresh = await this.#fresh(count - seen.size, underWay);
     // nothing is fresh any more: other tasks, those that rest at last
     for (const tasks of [rested, free]) {
       const others = tasks.filter((task) => !seen.has(task));
-      for (const task of drawLearnable(others, count - fresh.length - seen.size, rng)) seen.add(task);
+      for (const task of drawLearnable(others, count - fresh.length - seen.size, rng, this.#options)) seen.add(task);
     }
     return { fresh, seen: [...seen] };
   }
@@ -221,6 +241,10 @@ class LearnableTasks<Data> implements Guide<Data> {
     return [];
   }
 
+  #isMixed(task: SeenTask): boolean {
+    return learnabilityOf(task, this.#options) > 0;
+  }
+
   state(): unknown {
     return { ...structuredClone(this.#counters), seen: this.#seen.state(), leases: this.#leases.state() };
   }
@@ -237,18 +261,16 @@ class LearnableTasks<Data> implements Guide<Data> {
     this.#counters.isStepOver = true;
     const { tasks, step } = this.#counters;
     const seen = this.#seen.all();
-    const sum = seen.reduce((total, task) => total + learnabilityOf(task), 0);
+    const sum = seen.reduce((total, task) => total + learnabilityOf(task, this.#options), 0);
     return {
       "guide/tasks": tasks,
       "guide/known": seen.length,
-      "guide/mixed": seen.filter(isMixed).length,
+      "guide/mixed": seen.filter((task) => this.#isMixed(task)).length,
       ...(step.tasks > 0 && { "guide/retried-share": step.retried / step.tasks }),
       ...(seen.length > 0 && { "guide/mean-learnability": sum / seen.length }),
     };
   }
 }
-
-const isMixed = (task: SeenTask) => learnabilityOf(task) > 0;
 
 /** Divides `count` tasks by shares; what a kind got too little or too much of is carried over in `owed`. */
 function allot(owed: Shares, shares: Shares, count: number): Shares {

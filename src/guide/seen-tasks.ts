@@ -21,20 +21,30 @@ const Count = z.number().min(0);
 /** A short form: there are thousands, and each step stores them. */
 export const SeenTasksState = z.array(z.tuple([z.string(), z.int().min(0), Count, Count, z.int().min(0)]));
 
-/** Variance of the success of one attempt, by the estimated rate (s + 1) / (n + 2); 0 where all go the same way. */
-export function learnabilityOf({ successes, attempts }: SeenTask): number {
-  if (Math.min(successes, attempts - successes) < leastContrast) return 0;
-  const rate = (successes + 1) / (attempts + 2);
-  return rate * (1 - rate);
+/** What a task is worth that comes again. */
+export interface Weighing {
+  /** By the estimated success rate. */
+  readonly weight: (rate: number) => number;
+  /** Whether tasks that no recent attempt solved are worth something, too. */
+  readonly retriesUnsolved: boolean;
+}
+
+/** By the estimated rate (s + 1) / (n + 2); 0 where all attempts go the same way. */
+export function learnabilityOf({ successes, attempts }: SeenTask, { weight, retriesUnsolved }: Weighing): number {
+  const failures = attempts - successes;
+  if (failures < leastContrast || (successes < leastContrast && !retriesUnsolved)) return 0;
+  return Math.max(0, weight((successes + 1) / (attempts + 2)));
 }
 
 /** What is known of at most `capacity` tasks. The least learnable are forgotten first; of those, the ones seen longest ago. */
 export class SeenTasks {
   readonly #capacity: number;
+  readonly #weighing: Weighing;
   #tasks = new Map<string, SeenTask>();
 
-  constructor(capacity: number) {
+  constructor(capacity: number, weighing: Weighing) {
     this.#capacity = capacity;
+    this.#weighing = weighing;
   }
 
   get size(): number {
@@ -58,7 +68,8 @@ export class SeenTasks {
   forgetExcess(): void {
     const excess = this.#tasks.size - this.#capacity;
     if (excess <= 0) return;
-    const order = this.all().sort((a, b) => learnabilityOf(a) - learnabilityOf(b) || a.lastPick - b.lastPick);
+    const worth = (task: SeenTask) => learnabilityOf(task, this.#weighing);
+    const order = this.all().sort((a, b) => worth(a) - worth(b) || a.lastPick - b.lastPick);
     for (const { id } of order.slice(0, excess)) this.#tasks.delete(id);
   }
 
@@ -77,11 +88,11 @@ export class SeenTasks {
 const leastWeight = 1e-9;
 
 /** At most `count` tasks, each once, with probabilities in proportion to learnability. */
-export function drawLearnable(tasks: readonly SeenTask[], count: number, rng: Rng): SeenTask[] {
+export function drawLearnable(tasks: readonly SeenTask[], count: number, rng: Rng, weighing: Weighing): SeenTask[] {
   // one exponential waiting time for each: who comes first is drawn in proportion to the rates, and so is who comes next
   const waits = tasks.map((task) => ({
     task,
-    wait: -Math.log(1 - rng.next()) / Math.max(learnabilityOf(task), leastWeight),
+    wait: -Math.log(1 - rng.next()) / Math.max(learnabilityOf(task, weighing), leastWeight),
   }));
   return waits
     .sort((a, b) => a.wait - b.wait)

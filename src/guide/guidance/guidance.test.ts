@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fakeEngine } from "../../engine/fake-engine.ts";
 import { defineEnv } from "../../env/define-env.ts";
 import { createRng } from "../../random.ts";
 import { fakeTrajectory } from "../../schema/fake-trajectory.ts";
@@ -7,6 +6,7 @@ import type { StopReason } from "../../schema/stop-reason.ts";
 import type { Task } from "../../schema/task.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { listed } from "../../task/listed.ts";
+import { fakeGuideContext } from "../fake-guide-context.ts";
 import { guideContract } from "../guide.contract.ts";
 import type { Guide, GuideContext, Lease, LeasedGroup, MakeGuide } from "../guide.ts";
 import { inOrder } from "../in-order.ts";
@@ -15,7 +15,6 @@ import type { GuidanceOptions } from "./guidance-options.ts";
 import type { FailedTask, HintGenerator } from "./hints.ts";
 import { scriptedHints } from "./scripted-hints.ts";
 
-const engine = fakeEngine({ vocabularySize: 2, distribution: [1, 1] });
 const env = defineEnv({
   name: "letters",
   tasks: listed({ train: [..."abcdefghijklmnopqrstuvwxyz"], test: ["z"] }),
@@ -47,7 +46,7 @@ function attempts(task: Task<string>, rewards: readonly number[], stop: StopReas
 const always = () => 1;
 const hints = scriptedHints<string>({ plan: () => "look", environment: ({ task }) => `it is ${task.data}` });
 const make = (options: Partial<GuidanceOptions> = {}) =>
-  guidance({ hints, probability: always, ...options })({ env, split: "train", seed: 0, engine });
+  guidance({ hints, probability: always, ...options })(fakeGuideContext(env));
 const shown = (leases: readonly Lease<string>[]) =>
   leases.map(({ task: { data, annotations: { hint } = {} } }) =>
     hint === undefined ? data : `${data} ${hint.kind}: ${hint.text}`,
