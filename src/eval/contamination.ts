@@ -1,6 +1,7 @@
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import type { World } from "../rollout/world.ts";
+import { copiedShare, rowsOf, wordsOf } from "../scorer/copied-words.ts";
 
 export interface ContaminationOptions {
   /** Words in a row that count as copied. */
@@ -43,10 +44,12 @@ export function contamination(
   const texts = test.map(wordsOf);
   // short texts are rows of words of their own length
   const lengths = new Set(texts.map(({ length }) => Math.min(n, length)).filter((length) => length > 0));
+  // rows of the test texts, of which there are far fewer than of training texts
+  const wanted = new Set(texts.flatMap((words) => rowsOf(words, Math.min(n, words.length))));
   const seen = new Set<string>();
   for (const text of train) {
     const words = wordsOf(text);
-    for (const length of lengths) for (const row of rowsOf(words, length)) seen.add(row);
+    for (const length of lengths) for (const row of rowsOf(words, length)) if (wanted.has(row)) seen.add(row);
   }
   const shares = texts.map((words) => copiedShare(words, Math.min(n, words.length), seen));
   const part = (isSo: (share: number) => boolean) => shares.filter(isSo).length / Math.max(1, shares.length);
@@ -58,21 +61,6 @@ export function contamination(
     clean: part((share) => share < clean),
     worst: ranked.sort((a, b) => b.share - a.share || a.index - b.index).slice(0, shown),
   };
-}
-
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-}
-
-function rowsOf(words: readonly string[], length: number): string[] {
-  return Array.from({ length: Math.max(0, words.length - length + 1) }, (_, i) => words.slice(i, i + length).join(" "));
-}
-
-function copiedShare(words: readonly string[], length: number, seen: ReadonlySet<string>): number {
-  if (words.length === 0) return 0;
-  const isCopied = new Uint8Array(words.length);
-  for (const [i, row] of rowsOf(words, length).entries()) if (seen.has(row)) isCopied.fill(1, i, i + length);
-  return isCopied.reduce((sum, copied) => sum + copied, 0) / words.length;
 }
 
 /** What the first role reads at the start of some tasks of a split, system prompts left out: the texts to check. */

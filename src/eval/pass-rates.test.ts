@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createRng } from "../random.ts";
+import { majorityAnswer } from "../rollout/search/majority-answer.ts";
 import { clusteredInterval, meanInterval, wilson } from "./interval.ts";
-import { bestOf, majorityAnswer, passAtK, passHatK } from "./pass-rates.ts";
+import { bestOf, passAtK, passHatK } from "./pass-rates.ts";
 
 describe("pass@k and pass^k", () => {
   test("known values", () => {

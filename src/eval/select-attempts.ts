@@ -1,8 +1,8 @@
 import type { Rollout } from "../rollout/rollout.ts";
+import { majorityAnswer } from "../rollout/search/majority-answer.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { type EvalReport, isSuccess } from "./evaluate.ts";
 import type { Interval } from "./interval.ts";
-import { majorityAnswer } from "./pass-rates.ts";
 import { successInterval } from "./success-interval.ts";
 
 /** How often the attempt that a scorer likes best is a success: best of n, n the attempts of the report. */

@@ -1,0 +1,111 @@
+import { errorText, LudusError } from "../../errors.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
+import { createLimiter } from "../../limiter.ts";
+import { hashText, seedOf } from "../../task/seeds.ts";
+import type { BenchmarkTask } from "./benchmark.ts";
+import { type BenchmarkReport, reportOf } from "./benchmark-report.ts";
+import type { ChatModel } from "./chat-model.ts";
+import type { AttemptRecord, ResultsFile } from "./results-file.ts";
+
+export interface BenchmarkOptions {
+  /** The first so many; all by default. */
+  tasks: number;
+  /** At each task; 1 by default. More give pass@k and pass^k. */
+  attempts: number;
+  /** Attempts under way at once; 8 by default. */
+  concurrency: number;
+  seed: number;
+  signal: AbortSignal;
+  /** Keeps what was done, and what earlier programs did is not done again. */
+  results: ResultsFile;
+  onAttempt: () => void;
+}
+
+const knownBenchmarkOptions: KnownOptions<BenchmarkOptions> = {
+  tasks: true,
+  attempts: true,
+  concurrency: true,
+  seed: true,
+  signal: true,
+  results: true,
+  onAttempt: true,
+};
+
+/**
+ * Measures a model on tasks of a benchmark. An attempt at which the model could not be reached is in no figure and is made again when the
+ * results are resumed; where the first ones fail already, nothing is measured and it throws. When aborted it reports what was done.
+ */
+export async function runBenchmark(
+  tasks: readonly BenchmarkTask[],
+  model: ChatModel,
+  options: Partial<BenchmarkOptions> = {},
+): Promise<BenchmarkReport> {
+  refuseUnknownOptions("runBenchmark", options, knownBenchmarkOptions);
+  const { attempts = 1, concurrency = 8, seed = 1, results, onAttempt } = options;
+  const chosen = tasks.slice(0, options.tasks ?? tasks.length);
+  checkCounts(chosen.length, attempts);
+  const done = new Map(results?.earlier.map((record) => [keyOf(record.task, record.attempt), record]));
+  const failures: string[] = [];
+  const lost = new AbortController();
+  const signal = AbortSignal.any([lost.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+  const limit = createLimiter(concurrency);
+  const make = async (task: BenchmarkTask, attempt: number) => {
+    try {
+      const record = await attemptOnce(task, attempt, model, seedOf(seed, task.id, attempt), signal);
+      await results?.add(record);
+      done.set(keyOf(task.id, attempt), record);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof LudusError && error.code === "model-failed") || done.size === 0) {
+        lost.abort(error);
+        return;
+      }
+      failures.push(errorText(error));
+    }
+    onAttempt?.();
+  };
+  const open = chosen.flatMap((task) =>
+    Array.from({ length: attempts }, (_, attempt) => ({ task, attempt })).filter(
+      ({ attempt: number }) => !done.has(keyOf(task.id, number)),
+    ),
+  );
+  await Promise.all(
+    open.map(({ task, attempt }) => limit(() => make(task, attempt), signal).catch(ignoreAbort(signal))),
+  );
+  if (lost.signal.aborted) throw lost.signal.reason;
+  return reportOf(chosen, attempts, done, failures);
+}
+
+/** Waiting for a place ends with the signal. */
+function ignoreAbort(signal: AbortSignal): (error: unknown) => void {
+  return (error) => {
+    if (!signal.aborted) throw error;
+  };
+}
+
+export function keyOf(task: string, attempt: number): string {
+  return `${attempt} ${task}`;
+}
+
+async function attemptOnce(
+  task: BenchmarkTask,
+  attempt: number,
+  model: ChatModel,
+  seed: number,
+  signal: AbortSignal,
+): Promise<AttemptRecord> {
+  let [promptTokens, completionTokens, asked] = [0, 0, 0];
+  const { success, metrics = {} } = await task.attempt(async (request) => {
+    const reply = await model.ask(request, hashText(`${seed}/${asked++}`) >>> 1, signal);
+    promptTokens += reply.promptTokens;
+    completionTokens += reply.completionTokens;
+    return reply;
+  });
+  return { task: task.id, attempt, success, metrics, promptTokens, completionTokens };
+}
+
+function checkCounts(tasks: number, attempts: number): void {
+  if (tasks >= 1 && Number.isInteger(attempts) && attempts >= 1) return;
+  const got = `${tasks} tasks, ${attempts} attempts at each`;
+  throw new LudusError("bad-eval", { got, expected: "one task and one attempt at least" });
+}
