@@ -14,3 +14,24 @@ export type { RecordedRollouts, RecordOptions } from "./model/recorded-rollouts.
 export type { RecordedRollout, RolloutEnd } from "./model/recorder.ts";
 export type { ServedModel } from "./model/served-model.ts";
 export { type ModelServer, type ServeModelOptions, serveModel } from "./openai-server.ts";
+export { type Canary, type CanaryOptions, type CanaryState, createCanary } from "./production/canary.ts";
+export {
+  type ProductionFeedback,
+  type ProductionOptions,
+  type ProductionOutcome,
+  type ProductionRecords,
+  type ProductionSession,
+  productionRecords,
+  productionSplit,
+} from "./production/production-records.ts";
+export { type ShadowAnswer, type ShadowOptions, type ShadowReport, shadowEvaluate } from "./production/shadow.ts";
+export { serveTools, type ToolServer, type ToolServerOptions } from "./tool-server.ts";
+export type { ActionTool, ExtraFields, ToolOutcome, ToolTrajectory } from "./tools/action-tool.ts";
+export {
+  type CodeToolOptions,
+  pythonAction,
+  type SqlActionOptions,
+  shellAction,
+  sqlAction,
+} from "./tools/code-tools.ts";
+export { mcpAction, type SearchActionOptions, type SearchDocument, searchAction } from "./tools/lookup-tools.ts";
