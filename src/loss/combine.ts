@@ -54,9 +54,10 @@ function addDerivatives(rows: readonly LossRow[], results: readonly LossResult[]
   };
   const entropies_B_T = sum("entropies_B_T");
   const values_B_T = sum("values_B_T");
+  const targets_B_T = sum("targets_B_T");
   return {
     logprobs_B_T: sum("logprobs_B_T") ?? [],
-    ...defined({ entropies_B_T, values_B_T }),
+    ...defined({ entropies_B_T, values_B_T, targets_B_T }),
   };
 }
 
@@ -72,12 +73,13 @@ function added(arrays: readonly Float32Array[]): Float32Array {
 function scaled(derivatives: LossResult["derivatives"], factor: number): LossResult["derivatives"] {
   const times = (arrays_B_T: readonly Float32Array[]) =>
     arrays_B_T.map((array_T) => array_T.map((derivative) => factor * derivative));
-  const { logprobs_B_T, entropies_B_T, values_B_T } = derivatives;
+  const { logprobs_B_T, entropies_B_T, values_B_T, targets_B_T } = derivatives;
   return {
     logprobs_B_T: times(logprobs_B_T),
     ...defined({
       entropies_B_T: entropies_B_T === undefined ? undefined : times(entropies_B_T),
       values_B_T: values_B_T === undefined ? undefined : times(values_B_T),
+      targets_B_T: targets_B_T === undefined ? undefined : times(targets_B_T),
     }),
   };
 }
@@ -85,5 +87,5 @@ function scaled(derivatives: LossResult["derivatives"], factor: number): LossRes
 function allNeeds(losses: readonly Loss[]): LossNeeds {
   const some = (need: keyof LossNeeds) => losses.some(({ needs }) => needs[need]);
   const [entropies, values, reference, pairs] = [some("entropies"), some("values"), some("reference"), some("pairs")];
-  return { entropies, values, reference, pairs };
+  return { entropies, values, reference, pairs, ...(some("targets") ? { targets: true } : {}) };
 }

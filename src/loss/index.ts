@@ -24,6 +24,7 @@ export { type PositiveNllOptions, positiveNll } from "./positive-nll.ts";
 export { type PpoClipOptions, ppoClip } from "./ppo-clip.ts";
 export { reinforce } from "./reinforce.ts";
 export { outcomeRewardModel, processRewardModel } from "./reward-model.ts";
+export { searchDistillation } from "./search-distillation.ts";
 export { type CountedRow, totalsOf } from "./totals.ts";
 export { type ValueLossOptions, valueLoss } from "./value-loss.ts";
 export { type WebRlSmoothOptions, webRlSmooth, webRlSquared } from "./web-rl.ts";

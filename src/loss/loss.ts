@@ -36,15 +36,19 @@ export interface LossNeeds {
   readonly entropies?: boolean;
   readonly values?: boolean;
   readonly reference?: boolean;
+  /** Rows with `targets`, and `targetLogprobs_T` of them. */
+  readonly targets?: boolean;
   /** Rows with `preference.pair`; all rows of a pair must be in the same part. */
   readonly pairs?: boolean;
 }
 
-/** A row of the batch and what the policy being trained says about it now. The three arrays here are what is differentiated. */
+/** A row of the batch and what the policy being trained says about it now. The arrays here are what is differentiated. */
 export interface LossRow extends TrainRow {
   readonly logprobs_T: Float32Array;
   readonly entropies_T?: Float32Array;
   readonly values_T?: Float32Array;
+  /** `[T, K]`, of the row's `targets`. */
+  readonly targetLogprobs_T?: Float32Array;
 }
 
 /** Sums over a whole mini-batch, made by `totalsOf`: denominators, and what a loss takes for constant. */
@@ -75,6 +79,8 @@ export interface LossResult {
     readonly logprobs_B_T: readonly Float32Array[];
     readonly entropies_B_T?: readonly Float32Array[];
     readonly values_B_T?: readonly Float32Array[];
+    /** `[T, K]` per row, of its `targets`. */
+    readonly targets_B_T?: readonly Float32Array[];
   };
   /** Sums over tokens are divided by the totals, so metrics of the parts of a mini-batch add up to those of the whole. */
   readonly metrics: Readonly<Record<string, number>>;

@@ -13,12 +13,15 @@ const upper = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]";
 const lower = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]";
 /** Words for merges to stay inside: letters, up to three digits or signs, each with a space before it, and white space. */
 export const wordRegex = " ?\\p{L}[\\p{L}\\p{M}]*| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+/** Those of Llama 3, and of Qwen 2 and 3, as their tokenizer.json has them. */
+export const llama3Regex = `${contractions}|${letters}\\p{L}+|\\p{N}{1,3}|${signs}[\\r\\n]*|${spaces}`;
+export const qwen2Regex = `${contractions}|${letters}\\p{L}+|\\p{N}|${signs}[\\r\\n]*|${spaces}`;
 
 const known: ReadonlySet<string> = new Set([
   wordRegex,
   "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
-  `${contractions}|${letters}\\p{L}+|\\p{N}{1,3}|${signs}[\\r\\n]*|${spaces}`,
-  `${contractions}|${letters}\\p{L}+|\\p{N}|${signs}[\\r\\n]*|${spaces}`,
+  llama3Regex,
+  qwen2Regex,
   `${letters}${upper}*${lower}+${contractions}?|${letters}${upper}+${lower}*${contractions}?|\\p{N}{1,3}|${signs}[\\r\\n/]*|${spaces}`,
   "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
   "\\p{N}{1,3}",

@@ -23,13 +23,24 @@ export interface TrainRow {
   readonly returns_T?: Float32Array;
   readonly oldValues_T?: Float32Array;
   readonly reward: number;
+  /** What the policy should have said, as a distribution over some tokens at each position, such as what a search tried most. */
+  readonly targets?: TokenTargets;
   /**
    * Of a row that is another view of its trajectory, such as one without a hint: token `t` here is token `t + viewOffset` there.
    * Present on every such row, 0 included. The row's `behaviourLogprobs_T` are of another prompt than its own.
    */
   readonly viewOffset?: number;
+  /** Of a row that was sampled for another task (hindsight): `behaviourLogprobs_T` are of other prompts than its own. */
+  readonly isRelabelled?: true;
   /** Preference learning: rows of one pair share a number. Without a pair, `chosen` says whether the row is desirable. */
   readonly preference?: { readonly pair?: number; readonly chosen: boolean };
+}
+
+/** Row-major `[T, K]`. Weights of a position add up to 1, or are all 0 where there is nothing to learn. */
+export interface TokenTargets {
+  readonly count: number;
+  readonly tokens: Int32Array;
+  readonly weights: Float32Array;
 }
 
 export interface TrainBatch {
@@ -50,6 +61,7 @@ export function makeTrainBatch(rows: readonly TrainRow[]): TrainBatch {
       const got = `turn of tokens ${outside.start} to ${outside.end} in row ${row.id}`;
       throw new LudusError("bad-batch", { got, expected: `turns within its ${T} tokens` });
     }
+    checkTargets(row);
     for (const name of arrays) {
       const array_T = row[name];
       if (array_T === undefined) continue;
@@ -66,6 +78,17 @@ export function makeTrainBatch(rows: readonly TrainRow[]): TrainBatch {
     }
   }
   return { rows };
+}
+
+function checkTargets({ id, tokens_T, targets }: TrainRow): void {
+  if (targets === undefined) return;
+  const { count, tokens, weights } = targets;
+  const size = tokens_T.length * count;
+  if (tokens.length === size && weights.length === size && weights.every((weight) => Number.isFinite(weight))) return;
+  throw new LudusError("bad-batch", {
+    got: `targets of ${tokens.length} tokens and ${weights.length} weights in row ${id}`,
+    expected: `${size} of each, ${count} for each of its tokens, and finite weights`,
+  });
 }
 
 const arrays = [

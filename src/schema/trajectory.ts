@@ -105,3 +105,15 @@ function checkTurns({ id, turns, mask_T }: Trajectory): void {
     throw new LudusError("bad-trajectory", { got, expected: "every sampled token in a turn" });
   }
 }
+
+/** The same as an attempt at another task than the one named, which it was sampled for. */
+export function relabelled(trajectory: Trajectory, from: string): Trajectory {
+  const [first, ...rest] = trajectory.turns;
+  if (first === undefined) return trajectory;
+  return { ...trajectory, turns: [{ ...first, annotations: { ...first.annotations, relabelled: { from } } }, ...rest] };
+}
+
+/** Whether it was sampled for another task than its own: its log-probabilities are of other prompts. */
+export function isRelabelled({ turns }: Pick<Trajectory, "turns">): boolean {
+  return turns.at(0)?.annotations?.relabelled !== undefined;
+}

@@ -3,6 +3,7 @@ import type { GroupFilter } from "../credit/group-filter.ts";
 import type { KlController } from "../loss/kl-controller.ts";
 import type { Loss } from "../loss/loss.ts";
 import type { PolicyStop } from "../schema/stop-reason.ts";
+import type { TokenTargets } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import type { LearningRate, Schedule } from "./schedule.ts";
@@ -34,6 +35,8 @@ export interface Algorithm {
   readonly maskStops: readonly PolicyStop[];
   /** Which rollouts the loss is of, besides; all by default. The others count in statistics. */
   readonly learnFrom?: (trajectory: Trajectory) => boolean;
+  /** What the policy should have said, token by token, for losses that need `targets`; nothing is learned from rollouts without. */
+  readonly targetsOf?: (trajectory: Trajectory) => TokenTargets | undefined;
   /**
    * What is learned from in place of a trajectory, such as the same attempt without the hint it had; the trajectory itself by default,
    * which is to be returned where nothing changes. Only what precedes the first turn may differ. A view is off-policy: log-probabilities

@@ -1,3 +1,5 @@
+import type { EngineInfo } from "../engine/engine.ts";
+import type { EngineLack } from "../engine/engine-lack.ts";
 import { LudusError } from "../errors.ts";
 import type { World } from "../rollout/world.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -5,6 +7,7 @@ import { checkAsync } from "./async/async-options.ts";
 import { refuseUnknownSettings } from "./known-config.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import { isFromRun } from "./parent.ts";
+import { scheduleAt } from "./schedule.ts";
 import { noValues } from "./stages/measure.ts";
 import type { TrainConfig } from "./train.ts";
 import { weightsOf } from "./weights.ts";
@@ -89,6 +92,7 @@ function checkAlgorithm(algorithm: Algorithm): void {
 export function checkPolicy<Data>(config: TrainConfig<Data>, policy: LearningPolicy): void {
   const { env, learners, algorithm } = config;
   if (needsValues(algorithm) && !policy.engine.info.hasValues) throw noValues();
+  checkLacks(algorithm, policy.engine.info);
   const known = env.roles.map((role) => weightsOf(policy, role));
   const unknown = learners?.find((name) => !known.includes(name));
   if (unknown === undefined && learners?.length !== 0) return;
@@ -96,6 +100,24 @@ export function checkPolicy<Data>(config: TrainConfig<Data>, policy: LearningPol
     got: unknown === undefined ? "no learners" : `learner "${unknown}", with which no role of ${env.name} speaks`,
     expected: `one or more of ${[...new Set(known)].join(", ")}`,
     hint: "Which weights a role speaks with is said in `weights` of the policy.",
+  });
+}
+
+/** What an engine says it cannot do is refused before the first rollout, and not where it is first asked for. */
+function checkLacks({ name, loss, sampling }: Algorithm, { name: engine, lacks = [] }: EngineInfo): void {
+  const { temperature, topP = 1, topK } = sampling;
+  const isOther = [0, 0.5, 1].some((progress) => scheduleAt(temperature, progress) !== 1);
+  const wanted: [EngineLack, boolean, string][] = [
+    ["entropies", loss.needs.entropies === true, "a loss that needs entropies, such as an entropy bonus"],
+    ["temperatures", isOther, "a temperature other than 1"],
+    ["cuts", topP < 1 || topK !== undefined, "top-p or top-k"],
+  ];
+  const asked = wanted.find(([lack, isAsked]) => isAsked && lacks.includes(lack));
+  if (asked === undefined) return;
+  throw new LudusError("engine-lacks", {
+    got: `${name} with ${asked[2]}, on the engine ${engine}, which lacks ${asked[0]}`,
+    expected: "an algorithm without it, or another engine",
+    hint: "The embedded engine and PyTorch lack nothing.",
   });
 }
 

@@ -1,3 +1,4 @@
+import { sandboxesOf } from "../reward/make-reward.ts";
 import { defaultSandbox } from "../tool/sandbox/default-sandbox.ts";
 import { sandboxInfo } from "../tool/sandbox/require-level.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -14,10 +15,19 @@ export function describeConfig<Data>(
   const { env, algorithm, warmStart, guide: _guide, policy: _policy, run: _run, ...rest } = config;
   const { monitors: _monitors, signal: _signal, now: _now, accept: _accept, store: _store, ...settings } = rest;
   const { name, description, limits, roles, format } = env;
+  // where code is run to score it, which may be elsewhere than tools
+  const scoring = "score" in env ? sandboxesOf(env.score) : [];
   return {
     configVersion,
     ...(toJson({
-      env: { name, description, limits, roles, format: (config.rollout?.format ?? format).name },
+      env: {
+        name,
+        description,
+        limits,
+        roles,
+        format: (config.rollout?.format ?? format).name,
+        ...(scoring.length > 0 && { scoring }),
+      },
       policy: { ...policy.engine.info },
       algorithm: {
         ...algorithm,

@@ -17,6 +17,8 @@ export interface FromScratchOptions {
   size: "tiny" | "small" | "base" | ((vocabularySize: number) => ModelConfig);
   /** Tokens in the vocabulary: a tokenizer is made from what is said in the environment. Or "bytes", or one that is there. */
   tokenizer: number | "bytes" | Tokenizer;
+  /** How a tokenizer that is made cuts text, as in `trainBpe`. `"qwen2"` for a model that is to be exported as GGUF. */
+  words: "plain" | "qwen2";
   /** As few separators as can be, or a chat template as large models have it. */
   renderer: "compact" | "chat";
   /** Longest episode in tokens; by default what the environment's limits and observations seem to need. */
@@ -31,6 +33,7 @@ export interface FromScratchOptions {
 const knownFromScratchOptions: KnownOptions<FromScratchOptions> = {
   size: true,
   tokenizer: true,
+  words: true,
   renderer: true,
   contextLength: true,
   valueHead: true,
@@ -46,7 +49,13 @@ export interface NewModel {
   readonly seed: number;
 }
 
-const defaults: FromScratchOptions = { size: "small", tokenizer: 320, renderer: "compact", valueHead: false };
+const defaults: FromScratchOptions = {
+  size: "small",
+  tokenizer: 320,
+  words: "plain",
+  renderer: "compact",
+  valueHead: false,
+};
 const sizes = { tiny, small, base };
 const samplePlays = 64;
 
@@ -56,6 +65,7 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
   const {
     size,
     tokenizer: wanted,
+    words,
     renderer: kind,
     contextLength,
     valueHead,
@@ -65,9 +75,10 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
   if (typeof size !== "function") refuseOtherValue("size of fromScratch", size, Object.keys(sizes));
   if (typeof wanted === "string") refuseOtherValue("tokenizer of fromScratch", wanted, ["bytes"]);
   refuseOtherValue("renderer of fromScratch", kind, ["compact", "chat"]);
+  refuseOtherValue("words of fromScratch", words, ["plain", "qwen2"]);
   return async (env, seed) => {
     const plays = await env.sampleTexts(samplePlays, seed);
-    const tokenizer = makeTokenizer(wanted, plays.flat());
+    const tokenizer = makeTokenizer(wanted, words, plays.flat());
     const renderer: Renderer = kind === "chat" ? chatRenderer({ tokenizer }) : compactRenderer({ tokenizer });
     const longest = Math.max(...plays.map((texts) => tokenizer.encode(texts.join("\n")).length + 8 * texts.length));
     const room = contextLength ?? Math.ceil((longest * 1.5 + env.limits.turnTokens + 64) / 64) * 64;
@@ -82,8 +93,12 @@ export function fromScratch(options: Partial<FromScratchOptions> = {}): MakePoli
   };
 }
 
-function makeTokenizer(wanted: FromScratchOptions["tokenizer"], texts: readonly string[]): Tokenizer {
+function makeTokenizer(
+  wanted: FromScratchOptions["tokenizer"],
+  words: FromScratchOptions["words"],
+  texts: readonly string[],
+): Tokenizer {
   if (wanted === "bytes") return byteTokenizer();
   if (typeof wanted !== "number") return wanted;
-  return trainBpe({ texts, vocabularySize: wanted });
+  return trainBpe({ texts, vocabularySize: wanted, words });
 }

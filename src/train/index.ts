@@ -18,6 +18,7 @@ export {
   trajectoryPairs,
 } from "./pairs.ts";
 export { withDast } from "./presets/dast.ts";
+export { type DistilSearchOptions, distilSearch } from "./presets/distil-search.ts";
 export {
   type CispoOptions,
   cispo,
@@ -34,6 +35,7 @@ export {
   gspo,
   mGrpo,
   type RlooOptions,
+  recommended,
   rloo,
   type VspoOptions,
   vspo,
@@ -69,6 +71,7 @@ export {
   reinforcePlusPlus,
   remax,
 } from "./presets/reinforce.ts";
+export { type RelabellingOptions, relabelling } from "./presets/relabelling.ts";
 export { type StarpoOptions, type StarpoSOptions, starpo, starpoS } from "./presets/starpo.ts";
 export {
   type Replay,
@@ -89,7 +92,14 @@ export {
   successBuffer,
 } from "./replay-buffer.ts";
 export { cosine, type LearningRate, linearSchedule, type Schedule, warmup } from "./schedule.ts";
-export { type Scorer, type ScorerOptions, trainScorer } from "./scorer.ts";
+export {
+  type Scorer,
+  type ScorerOptions,
+  type StepScorerModel,
+  type StepScorerOptions,
+  trainScorer,
+  trainStepScorer,
+} from "./scorer.ts";
 export { storedGroups, storedTrajectories } from "./stored-groups.ts";
 export type { TrainConfig, TrainResult } from "./train.ts";
 export { train } from "./train-sync.ts";

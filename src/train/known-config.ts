@@ -56,6 +56,7 @@ const knownAlgorithm: KnownOptions<Algorithm & OfflineAlgorithm> = {
   optimizer: true,
   maskStops: true,
   learnFrom: true,
+  targetsOf: true,
   view: true,
   compareWith: true,
   klInReward: true,

@@ -80,7 +80,7 @@ describe.runIf(hasPostgres())("rollouts on workers", () => {
       return Promise.all(trajectories.map(async ({ key }) => (await reader.trajectory(key)).trajectory.logprobs_T));
     };
     expect(await tokens(there)).toEqual(await tokens(here));
-    await env.close();
+    await env.release();
   });
 
   test("a worker that is stopped gives its work back, and another does it", async () => {
@@ -102,7 +102,7 @@ describe.runIf(hasPostgres())("rollouts on workers", () => {
     gate.resolve();
     startWorker();
     expect((await training).reason).toBe("finished");
-    await env.close();
+    await env.release();
   });
 
   test("a sampler that dies fails no rollout: the group is played again with the next address", async () => {
@@ -115,7 +115,7 @@ describe.runIf(hasPostgres())("rollouts on workers", () => {
     expect(result.reason).toBe("finished");
     expect(result.metrics["rollout/failed"] ?? 0).toBe(0);
     await alive.close();
-    await env.close();
+    await env.release();
   });
 
   test("an attempt that no worker can make ends as an infrastructure failure that says why", async () => {
@@ -129,7 +129,7 @@ describe.runIf(hasPostgres())("rollouts on workers", () => {
       stop: "env-crash",
       failure: expect.stringContaining("other-settings"),
     });
-    await env.close();
+    await env.release();
   });
 
   test("a run that is stopped withdraws its work", async () => {
@@ -143,7 +143,7 @@ describe.runIf(hasPostgres())("rollouts on workers", () => {
     expect((await playing).stop).toBe("cancelled");
     while ((await queue.status()).runs.length > 0) await new Promise((done) => setImmediate(done));
     await queue.close();
-    await env.close();
+    await env.release();
   });
 
   test("results of a trainer that was killed are used by the one that goes on", async () => {
@@ -155,7 +155,7 @@ describe.runIf(hasPostgres())("rollouts on workers", () => {
       const env = remote();
       const played = await env.attempt(task, policy, { id: "one/0", seed: 1 });
       expect((await played.score()).trajectories).toHaveLength(1);
-      await env.close();
+      await env.release();
     }
     expect(jobs).toHaveLength(1);
   });
@@ -167,7 +167,7 @@ describe.runIf(hasPostgres())("rollouts on workers", () => {
     const task = await env.tasks.at("train", 0);
     const attempt = env.attempt(task, { ...policy, renderer: own }, { id: "one/0", seed: 1 });
     await expect(attempt).rejects.toThrow("remote-renderer");
-    await env.close();
+    await env.release();
   });
 
   test("a misspelt option is an error", () => {

@@ -30,6 +30,8 @@ test("a rate by size falls with the square root of the number of parameters", ()
   expect(rateAt("by-size", 0.5, 25_000_000)).toBeCloseTo(3.2e-5, 10);
   // an engine that does not say how large it is
   expect(Number.isFinite(rateAt("by-size", 0, 0))).toBe(true);
+  const falling = [0, 0.5, 1].map((progress) => rateAt("by-size-falling", progress, 250_000));
+  for (const [i, times] of [2, 1.1, 0.2].entries()) expect(falling[i]).toBeCloseTo(times * 3.2e-4, 10);
 });
 
 test("any other rate is its schedule's", () => {

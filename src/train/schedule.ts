@@ -10,12 +10,17 @@ export function scheduleAt(schedule: Schedule, progress: number): number {
 /**
  * A schedule, or "by-size": a constant that falls with the square root of the number of parameters. Measured from 0.3M to 103M
  * (`docs/explain/what-learns.md`): the best rate of each size moves the policy by about 0.001 per token and step. Adapters were not measured;
- * they usually take about ten times the rate of whole weights.
+ * they usually take about ten times the rate of whole weights. "by-size-falling" begins with twice that and falls along half a cosine to
+ * a fifth of it: for runs whose number of steps is known.
  */
-export type LearningRate = Schedule | "by-size";
+export type LearningRate = Schedule | "by-size" | "by-size-falling";
+
+const fromTwice = cosine(2, 0.1);
 
 export function rateAt(rate: LearningRate, progress: number, parameters: number): number {
-  return rate === "by-size" ? rateBySize(parameters) : scheduleAt(rate, progress);
+  if (rate === "by-size") return rateBySize(parameters);
+  if (rate === "by-size-falling") return rateBySize(parameters) * scheduleAt(fromTwice, progress);
+  return scheduleAt(rate, progress);
 }
 
 /** From one value to another along a straight line. */

@@ -5,7 +5,7 @@ import { attempt } from "./fixtures/attempt.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
 import { letters } from "./fixtures/letters.ts";
 import { tinyPolicy } from "./fixtures/tiny-policy.ts";
-import { trainScorer } from "./scorer.ts";
+import { trainScorer, trainStepScorer } from "./scorer.ts";
 
 const env = letters({ turns: 1, alphabet: "a" });
 
@@ -53,4 +53,41 @@ test("needs a value head, and attempts of both outcomes", async () => {
   const policy = fakePolicy(0.5, { value: () => 0 });
   const successes = [attempt("a", [[3]], 1), attempt("b", [[4]], 1)];
   await expect(trainScorer(policy, successes)).rejects.toThrow("no-examples: got 2 sound attempts of 1 outcomes");
+});
+
+test("a scorer of steps learns what each turn leads to, and goes on learning", async () => {
+  const two = letters({ turns: 2, alphabet: "ab" });
+  const policy = await tinyPolicy({ valueHead: true })(two, 0);
+  const speaker = fakePolicy(0.5);
+  const made = await Promise.all(
+    Array.from({ length: 24 }, async (_, i) =>
+      runGroup(two, await two.tasks.at("train", i), speaker, { id: `${i}`, seed: i, size: 4 }),
+    ),
+  );
+  const all = made.flatMap(({ trajectories }) => trajectories);
+  // a label that can be read off the turn's own words
+  const labelsOf = ({ turns }: (typeof all)[number]) => turns.map(({ text }) => (text.startsWith("a") ? 1 : 0));
+  const options = { labelsOf, epochs: 8, learningRate: 5e-3, batchSize: 16 };
+  const scorer = await trainStepScorer(policy, all.slice(0, 48), options);
+  await scorer.learn(all.slice(48));
+  expect(scorer.examples).toBe(all.length);
+  let right = 0;
+  let count = 0;
+  for (const trajectory of all) {
+    const steps = await scorer.steps({ trajectories: [trajectory] });
+    for (const [i, label] of labelsOf(trajectory).entries()) {
+      right += steps[i] > 0.5 === (label === 1) ? 1 : 0;
+      count++;
+    }
+    expect(await scorer.score({ trajectories: [trajectory] })).toBeCloseTo(Math.min(...steps), 10);
+  }
+  expect(right / count).toBeGreaterThan(0.9);
+  await policy.engine.close();
+});
+
+test("a scorer of steps needs labels that differ, and names a misspelt option", async () => {
+  const policy = fakePolicy(0.5, { value: () => 0 });
+  const attempts = [attempt("a", [[3]], 1), attempt("b", [[4]], 1)];
+  await expect(trainStepScorer(policy, attempts)).rejects.toThrow("no-examples");
+  await expect(trainStepScorer(policy, attempts, { labelOf: () => 1 } as object)).rejects.toThrow('"labelsOf"');
 });

@@ -2,6 +2,7 @@ import { defined } from "../defined.ts";
 import type { RunEndReason } from "../schema/run-event.ts";
 import { checkConfig } from "./check-config.ts";
 import { evaluateBefore, evaluateHeldOut, evaluateIfDue } from "./evaluations.ts";
+import { releaseWorld } from "./release-world.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
 import { learnAsync } from "./train-async.ts";
 import { learnStep } from "./train-step.ts";
@@ -33,6 +34,7 @@ export async function train<Data>(config: TrainConfig<Data>): Promise<TrainResul
     if (typeof config.policy === "function") await context.policy.engine.close();
     throw error;
   } finally {
+    await releaseWorld(config.env, (message) => recorder.monitors.record({ type: "warning", message }));
     await recorder.close();
   }
 }

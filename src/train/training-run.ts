@@ -15,6 +15,7 @@ import { checkPolicy } from "./check-config.ts";
 import { describeConfig } from "./describe-config.ts";
 import type { LearningPolicy } from "./learning-policy.ts";
 import { type FoundParent, findParent, isFromRun, loadParent, Parent } from "./parent.ts";
+import { releaseWorld } from "./release-world.ts";
 import type { ConfigChange } from "./run-config.ts";
 import { RunRecorder } from "./run-recorder.ts";
 import type { RunState } from "./stages/record.ts";
@@ -61,6 +62,7 @@ export async function openTraining<Data>(config: TrainConfig<Data>): Promise<Tra
     return await resume(config, makeContext(config, policy, recorder), recorder, parent);
   } catch (error) {
     if (typeof given === "function") await policy?.engine.close();
+    await releaseWorld(env);
     await recorder.close();
     throw error;
   }
@@ -74,7 +76,11 @@ function makeContext<Data>(
   const { env, algorithm, signal, tasksPerStep = 16, rollout = {}, seed = 0 } = config;
   const learners = config.learners ?? [...new Set(env.roles.map((role) => weightsOf(policy, role)))];
   const engine = readOnly(policy.engine);
-  const guide: Guide<Data> = (config.guide ?? inOrder())({ env, split: "train", seed, engine });
+  const settings = { ...rollout, ...defined({ sandbox: config.sandbox }) };
+  const { renderer, tokenizer, weights } = policy;
+  const speech = { renderer, ...defined({ tokenizer, weights }) };
+  const makeGuide = config.guide ?? inOrder();
+  const guide: Guide<Data> = makeGuide({ env, split: "train", seed, engine, policy: speech, rollout: settings });
   return {
     world: env,
     policy: config.async === undefined ? policy : interruptible(policy, config.async),
@@ -83,7 +89,7 @@ function makeContext<Data>(
     learners,
     roles: env.roles.filter((role) => learners.includes(weightsOf(policy, role))),
     tasksPerStep,
-    rollout: { ...rollout, ...defined({ sandbox: config.sandbox }) },
+    rollout: settings,
     limit: createLimiter(config.concurrency ?? defaultConcurrency),
     seed,
     onRollout: (finished) => recorder.monitors.recordRollout(finished),

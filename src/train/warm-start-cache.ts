@@ -46,13 +46,14 @@ export class WarmStartCache {
     this.#key = key;
   }
 
-  /** Undefined where the model is too large to be cached. */
+  /** Undefined where the model is too large to be cached, or its weights are elsewhere. */
   static async open(
     directory: string,
     engine: Engine,
     { plan, batches, seed }: { plan: WarmStart; batches: WarmStartBatches; seed: number },
   ): Promise<WarmStartCache | undefined> {
     if (engine.info.parameters * 12 > maxEntryBytes) return undefined;
+    if (engine.info.lacks?.includes("weight-files") === true) return undefined;
     mkdirSync(directory, { recursive: true });
     const scratch = mkdtempSync(join(directory, ".before-"));
     try {

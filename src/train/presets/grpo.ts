@@ -37,6 +37,20 @@ export function grpo(options: Partial<GrpoOptions> = {}): Algorithm {
   return grpoLike("grpo", "seq-mean-token-mean", options);
 }
 
+/**
+ * What the docs recommend: GRPO with four updates from the rollouts of a step, a learning rate that follows from the number of parameters and falls, and
+ * advantages that are not divided by a group's deviation, which would prefer a small sure reward to a larger one that is rarer.
+ */
+export function recommended(options: Partial<GrpoOptions> = {}): Algorithm {
+  refuseUnknownOptions("recommended", options, grpoOptions);
+  return grpoLike("recommended", "seq-mean-token-mean", {
+    miniBatches: 4,
+    learningRate: "by-size-falling",
+    deviation: { scale: "none" },
+    ...options,
+  });
+}
+
 /** WebAgent-R1's M-GRPO: mean over rollouts of mean over turns of token means. The released code has token means alone. */
 export function mGrpo(options: Partial<GrpoOptions> = {}): Algorithm {
   refuseUnknownOptions("mGrpo", options, grpoOptions);

@@ -1,16 +1,15 @@
 import { withoutHint } from "../../guide/guidance/without-hint.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { scaleLoss, sumLosses } from "../../loss/combine.ts";
-import { type CorrectionLevel, truncatedRatio } from "../../loss/corrections.ts";
+import type { CorrectionLevel } from "../../loss/corrections.ts";
 import { imitation } from "../../loss/imitation.ts";
-import type { Loss } from "../../loss/loss.ts";
-import { totalsOf } from "../../loss/totals.ts";
 import { refuseWithoutEffect } from "../../option-without-effect.ts";
 import type { TrainRow } from "../../schema/train-batch.ts";
 import { hintOf } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { type PairOptions, type PreferencePair, successPairs } from "../pairs.ts";
+import { onlyRows, weightedRows } from "./other-prompt-rows.ts";
 
 interface GuidedSettings {
   /**
@@ -75,12 +74,12 @@ export function guided(algorithm: Algorithm, options: GuidedOptions = {}): Algor
   const common: Algorithm = { ...algorithm, name, view: withoutHint, compareWith: earlierFailures };
   switch (offPolicy) {
     case "importance":
-      return { ...common, loss: weighted(algorithm.loss, cap, level) };
+      return { ...common, loss: weightedRows(isStripped, algorithm.loss, { cap, level, metric: "guided/weight" }) };
     case "imitate": {
-      const ofSuccesses = scaleLoss(only(isStripped, { ...imitation(), name: "guided-imitation" }), coefficient);
+      const ofSuccesses = scaleLoss(onlyRows(isStripped, { ...imitation(), name: "guided-imitation" }), coefficient);
       return {
         ...common,
-        loss: sumLosses([only((row) => !isStripped(row), algorithm.loss), ofSuccesses]),
+        loss: sumLosses([onlyRows((row) => !isStripped(row), algorithm.loss), ofSuccesses]),
         learnFrom: (trajectory) =>
           hintOf(trajectory) === undefined ? algorithm.learnFrom?.(trajectory) !== false : trajectory.score.success,
       };
@@ -128,45 +127,4 @@ export function guidedPairs(
 ): PreferencePair[] {
   const compared = group.trajectories.filter((each) => (hintOf(each) !== undefined) === each.score.success);
   return successPairs({ ...group, trajectories: compared.map(withoutHint) }, options);
-}
-
-/** Importance weights never differentiated: with a loss that is proportional to advantages they may as well be in those. */
-function weighted(loss: Loss, cap: number, level: CorrectionLevel): Loss {
-  const correction = truncatedRatio({ cap, level });
-  return {
-    ...loss,
-    compute(rows, totals) {
-      let [sum, count] = [0, 0];
-      const corrected = rows.map((row) => {
-        if (!isStripped(row)) return row;
-        const weights_T = new Float64Array(row.mask_T.length).fill(1);
-        correction.apply(row, weights_T);
-        for (const [t, weight] of weights_T.entries()) {
-          if (row.mask_T[t] === 0) continue;
-          sum += weight;
-          count++;
-        }
-        const advantages_T = row.advantages_T.map((advantage, t) => advantage * weights_T[t]);
-        // what is corrected here is not corrected again by the loss itself
-        return { ...row, advantages_T, behaviourLogprobs_T: row.oldLogprobs_T };
-      });
-      const result = loss.compute(corrected, totals);
-      return count === 0 ? result : { ...result, metrics: { ...result.metrics, "guided/weight": sum / count } };
-    },
-  };
-}
-
-/**
- * A loss of some rows alone, with denominators of their own, as if the others were not in the batch. So the rows must be a
- * whole mini-batch, which is how the trainer calls it.
- */
-function only(isMeant: (row: TrainRow) => boolean, loss: Loss): Loss {
-  return {
-    ...loss,
-    zeroGradient: (row) => !isMeant(row) || loss.zeroGradient?.(row) === true,
-    compute(rows) {
-      const masked = rows.map((row) => (isMeant(row) ? row : { ...row, mask_T: new Uint8Array(row.mask_T.length) }));
-      return loss.compute(masked, totalsOf(masked));
-    },
-  };
 }

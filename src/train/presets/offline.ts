@@ -1,6 +1,4 @@
-import type { Credit } from "../../credit/credit.ts";
 import { keepAllGroups } from "../../credit/keep-all-groups.ts";
-import { zerosLike } from "../../credit/spread.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import type { Aggregation } from "../../loss/aggregation.ts";
 import { type DpoLossChoice, dpoLoss } from "../../loss/dpo-loss.ts";
@@ -12,6 +10,7 @@ import type { Algorithm, Optimizer } from "../algorithm.ts";
 import { type LearnRow, plainRow, temperatureOf } from "../learn-row.ts";
 import type { Example, OfflineAlgorithm } from "../offline-algorithm.ts";
 import { type PairSide, type PreferencePair, trajectoryPairs } from "../pairs.ts";
+import { noCredit } from "./no-credit.ts";
 import { type CommonOptions, commonDefaults, commonOptions, preset } from "./preset.ts";
 
 export interface OfflineOptions extends Optimizer {
@@ -73,13 +72,6 @@ export function rejectionTuning(options: Partial<RejectionTuningOptions> = {}): 
     examples: (groups) => groups.flatMap((group, g) => rolloutExamples(group, `${g}`, chosen.filter)),
   };
 }
-
-/** For losses that do not ask how well something was done. */
-const noCredit: Credit = {
-  name: "none",
-  needs: {},
-  assign: (rows) => ({ advantages_B_T: zerosLike(rows), metrics: {} }),
-};
 
 interface DpoSettings extends Optimizer {
   /** Which pairs to make of a group: `trajectoryPairs` by default; or `successPairs`, `stepPairs`, or your own. */

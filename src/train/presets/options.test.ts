@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fakeEngine } from "../../engine/fake-engine.ts";
 import { truncatedRatio } from "../../loss/corrections.ts";
 import { adaptiveKl } from "../../loss/kl-controller.ts";
-import type { Trajectory } from "../../schema/trajectory.ts";
+import { relabelled, type Trajectory } from "../../schema/trajectory.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { attempt, groupOf } from "../fixtures/attempt.ts";
 import { fakePolicy } from "../fixtures/fake-policy.ts";
@@ -20,6 +20,7 @@ import * as ppoPresets from "./ppo.ts";
 import type { PpoSettings } from "./ppo-like.ts";
 import type { CommonOptions } from "./preset.ts";
 import * as reinforcePresets from "./reinforce.ts";
+import * as relabellingPresets from "./relabelling.ts";
 import * as starpoPresets from "./starpo.ts";
 
 const { cispo, dapo, deepswe, drGrpo, gigpo, grpo, gspo, mGrpo, rloo, vspo } = grpoPresets;
@@ -85,6 +86,13 @@ const { kl: _kl, ...withoutKl } = ofPpo;
 const deviation = [{ scale: "std" }, { scale: "none" }] as const;
 const presets: readonly Preset[] = [
   preset<grpoPresets.GrpoOptions>("grpo", grpo, { ...common, clip, kl, deviation, uniformGroups: ["skip", "keep"] }),
+  preset<grpoPresets.GrpoOptions>("recommended", grpoPresets.recommended, {
+    ...common,
+    clip,
+    kl,
+    deviation,
+    uniformGroups: ["skip", "keep"],
+  }),
   preset<grpoPresets.GrpoOptions>("mGrpo", mGrpo, { ...common, clip, kl, deviation, uniformGroups: ["skip", "keep"] }),
   preset<grpoPresets.DrGrpoOptions>("drGrpo", drGrpo, { ...common, clip, length: [64, 8] }),
   preset<grpoPresets.DapoOptions>("dapo", dapo, { ...common, ...clips, maxRefills: [0, 3], maskCutOff: [true, false] }),
@@ -276,6 +284,31 @@ describe("guided: every option makes a difference", () => {
   });
 });
 
+describe("relabelling: every option makes a difference", () => {
+  const reached = (id: string, total: number) => relabelled(attempt(id, [[2, 3], [4]], total), "another task");
+  const group = groupOf(reached("c", 1), reached("d", 1), reached("e", 0));
+  const relabelledBy = async (options: relabellingPresets.RelabellingOptions) => {
+    const engine = fakeEngine({
+      vocabularySize: 10,
+      distribution: (tokens) => tokens.map((_, t) => t + 1).concat(Array(10 - tokens.length).fill(1)),
+    });
+    const context = { policy: { engine }, algorithm: relabellingPresets.relabelling(grpo(), options) };
+    const groups = [{ group, scale: 1, isOffPolicy: true }];
+    const prepared = await prepare({ ...context, learners: ["policy"] }, { groups });
+    await update({ ...context, learningStep: 0, progress: 0, seed: 0 }, prepared);
+    return askedText(engine, []);
+  };
+  const cases: [string, relabellingPresets.RelabellingOptions, relabellingPresets.RelabellingOptions][] = [
+    ["offPolicy", { offPolicy: "importance" }, { offPolicy: "imitate" }],
+    ["cap", { offPolicy: "importance", cap: 1e-3 }, { offPolicy: "importance", cap: 2e-3 }],
+    ["level", { offPolicy: "importance", level: "token" }, { offPolicy: "importance", level: "sequence" }],
+    ["coefficient", { coefficient: 1 }, { coefficient: 2 }],
+  ];
+  test.each(cases)("%s", async (_, first, second) => {
+    expect((await relabelledBy(first)) === (await relabelledBy(second))).toBe(false);
+  });
+});
+
 test("withDast: fullScore makes a difference", async () => {
   const run = (fullScore: number) => askedOfEngine(dastPresets.withDast(grpo(base), { fullScore }));
   expect((await run(1 + 2 / 64)) === (await run(3))).toBe(false);
@@ -306,14 +339,30 @@ describe("KL penalties", () => {
   });
 });
 
-const modules = [dastPresets, grpoPresets, guidedPresets, offlinePresets, ppoPresets, reinforcePresets, starpoPresets];
+const modules = [
+  dastPresets,
+  grpoPresets,
+  guidedPresets,
+  offlinePresets,
+  ppoPresets,
+  reinforcePresets,
+  relabellingPresets,
+  starpoPresets,
+];
 const helpers = ["guidedPairs"];
+/** Those that are given an algorithm, and an option of each. */
+const optionOf: Readonly<Record<string, string>> = {
+  guided: "offPolicy",
+  relabelling: "offPolicy",
+  withDast: "fullScore",
+};
+const wrappers = Object.keys(optionOf);
 const functions = modules.flatMap((module) =>
   Object.entries(module).filter(([name, value]) => typeof value === "function" && !helpers.includes(name)),
 ) as [string, (...options: unknown[]) => unknown][];
 
 test("every preset is in the tables above", () => {
-  const tested = [...presets.map(({ name }) => name), ...offline.map(([name]) => name), "guided", "withDast"];
+  const tested = [...presets.map(({ name }) => name), ...offline.map(([name]) => name), ...wrappers];
   expect(new Set(tested)).toEqual(new Set(functions.map(([name]) => name)));
 });
 
@@ -321,10 +370,9 @@ test.each(functions)("%s refuses an option it does not know, and names the neare
   const known = [...presets, ...offline.map(([n, m, v]) => ({ name: n, make: m, values: v }))].find(
     (p) => p.name === name,
   );
-  const option =
-    known === undefined ? { guided: "offPolicy", withDast: "fullScore" }[name]! : Object.keys(known.values)[0];
+  const option = known === undefined ? optionOf[name] : Object.keys(known.values)[0];
   const misspelt = { [option.toLowerCase()]: 1, [`${option}s`]: 1 };
-  const call = () => (name === "guided" || name === "withDast" ? make(grpo(), misspelt) : make(misspelt));
+  const call = () => (wrappers.includes(name) ? make(grpo(), misspelt) : make(misspelt));
   expect(call).toThrow(new RegExp(`${name}: unknown option .*${option}"\\?`));
 });
 

@@ -17,7 +17,7 @@ import type { LearningRate, Schedule } from "../schedule.ts";
 export interface CommonOptions {
   /** Attempts at each task. */
   groupSize: number;
-  /** A number, a schedule such as `cosine(3e-4, 0.1)`, or "by-size", the default, which follows from the number of parameters. */
+  /** A number, a schedule such as `cosine(3e-4, 0.1)`, or what follows from the number of parameters: "by-size", the default, or "by-size-falling". */
   learningRate: LearningRate;
   /** Times a batch is gone through, in this many parts. */
   epochs: number;
@@ -72,7 +72,7 @@ export function preset(
   rest: Pick<Algorithm, "credit" | "loss"> & Partial<Algorithm>,
 ): Algorithm {
   const { temperature, topP, topK, epsilonTool, learningRate, weightDecay, beta2, maxGradientNorm } = options;
-  checkSchedule(`learningRate of ${name}`, learningRate, ["by-size"]);
+  checkSchedule(`learningRate of ${name}`, learningRate, ["by-size", "by-size-falling"]);
   checkSchedule(`temperature of ${name}`, temperature);
   if (!(topP === undefined || (topP > 0 && topP <= 1))) {
     throw new LudusError("bad-option", { got: `topP ${topP} of ${name}`, expected: "above 0, at most 1" });

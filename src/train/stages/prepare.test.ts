@@ -6,12 +6,12 @@ import { fakeEngine } from "../../engine/fake-engine.ts";
 import { LudusError } from "../../errors.ts";
 import { adaptiveKl } from "../../loss/kl-controller.ts";
 import { metric } from "../../schema/metric-names.ts";
-import { makeTrajectory, type Trajectory } from "../../schema/trajectory.ts";
+import { makeTrajectory, relabelled, type Trajectory } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { deepswe, grpo } from "../presets/grpo.ts";
 import { ppo } from "../presets/ppo.ts";
-import { remax } from "../presets/reinforce.ts";
+import { reinforcePlusPlus, remax } from "../presets/reinforce.ts";
 import type { ChosenGroup } from "./measure.ts";
 import { prepare } from "./prepare.ts";
 
@@ -61,6 +61,15 @@ function prepareBatch(engine: Engine, algorithm: Algorithm, groups: readonly Cho
   const klCoefficient = algorithm.klInReward?.initial;
   return prepare({ policy: { engine }, algorithm, learners }, { groups, ...defined({ klCoefficient }) });
 }
+
+test("relabelled attempts do not change the advantages of the others", async () => {
+  const other = groupOf(relabelled(attempt("c", 1), "another task"));
+  const algorithm = reinforcePlusPlus();
+  const alone = await prepareBatch(await engineWith(), algorithm, once(pair));
+  const both = await prepareBatch(await engineWith(), algorithm, [...once(other), ...once(pair)]);
+  expect(both.rows.map(({ isRelabelled }) => isRelabelled)).toEqual([true, undefined, undefined]);
+  expect(both.rows.slice(1).map(({ advantages_T }) => advantages_T)).toEqual(alone.rows.map((row) => row.advantages_T));
+});
 
 test("advantages are credit's, times the scale of the group", async () => {
   const { rows } = await prepareBatch(await engineWith(), grpo({ deviation: { scale: "none" } }), once(pair, 0.5));

@@ -1,9 +1,10 @@
-import type { CreditRow } from "../../credit/credit.ts";
+import type { CreditResult, CreditRow } from "../../credit/credit.ts";
 import { defined } from "../../defined.ts";
 import { type Engine, policyWeights } from "../../engine/engine.ts";
 import { klValue } from "../../loss/kl.ts";
 import { metric } from "../../schema/metric-names.ts";
 import { makeTrainBatch } from "../../schema/train-batch.ts";
+import { isRelabelled } from "../../schema/trajectory.ts";
 import type { Algorithm } from "../algorithm.ts";
 import { type LearnRow, temperatureOf } from "../learn-row.ts";
 import { type ChosenGroup, type Measured, measure, type Source, sourcesOf } from "./measure.ts";
@@ -44,10 +45,7 @@ export async function prepare(context: PrepareContext, { groups, klCoefficient }
       measured.set(members[i], numbers);
     }
   }
-  const credited = algorithm.credit.assign([
-    ...sources.map((source) => creditRow(source, measured.get(source)!, klCoefficient)),
-    ...comparedRewards(sources, algorithm),
-  ]);
+  const credited = creditOf(sources, algorithm, (source) => creditRow(source, measured.get(source)!, klCoefficient));
   const rows = sources.map((source, i): LearnRow => {
     const { reference_T, values_T, old_T } = measured.get(source)!;
     return {
@@ -69,6 +67,29 @@ export async function prepare(context: PrepareContext, { groups, klCoefficient }
     ...defined({ [metric.klCoefficient]: klCoefficient }),
   };
   return { rows, metrics, policyVersion };
+}
+
+/** Relabelled attempts are a batch of their own: where advantages are normalised over the batch, the others would change with them. */
+function creditOf(
+  sources: readonly Source[],
+  algorithm: Algorithm,
+  rowFor: (source: Source) => CreditRow,
+): Pick<CreditResult, "advantages_B_T" | "returns_B_T" | "metrics"> {
+  const isOther = ({ sampled, trajectory }: Source) => isRelabelled(sampled ?? trajectory);
+  const assign = (some: readonly Source[]) =>
+    algorithm.credit.assign([...some.map(rowFor), ...comparedRewards(some, algorithm)]);
+  const [own, others] = [sources.filter((source) => !isOther(source)), sources.filter(isOther)];
+  if (own.length === 0 || others.length === 0) return assign(sources);
+  const [ofOwn, ofOthers] = [assign(own), assign(others)];
+  const places = new Map([...own.entries(), ...others.entries()].map(([place, source]) => [source, place]));
+  const inOrder = (pick: (result: CreditResult) => readonly Float32Array[]) =>
+    sources.map((source) => pick(isOther(source) ? ofOthers : ofOwn)[places.get(source)!]);
+  const hasReturns = ofOwn.returns_B_T !== undefined && ofOthers.returns_B_T !== undefined;
+  return {
+    advantages_B_T: inOrder(({ advantages_B_T }) => advantages_B_T),
+    metrics: ofOwn.metrics,
+    ...defined({ returns_B_T: hasReturns ? inOrder(({ returns_B_T }) => returns_B_T!) : undefined }),
+  };
 }
 
 function creditRow(source: Source, { old_T, reference_T, values_T }: Measured, coefficient?: number): CreditRow {
@@ -128,7 +149,7 @@ function comparedRewards(sources: readonly Source[], { compareWith }: Algorithm)
   });
 }
 
-function rowOf({ trajectory, group, rollout, sampled }: Source, { maskStops, learnFrom }: Algorithm) {
+function rowOf({ trajectory, group, rollout, sampled }: Source, { maskStops, learnFrom, targetsOf }: Algorithm) {
   const { id, role, tokens_T, mask_T, weight, weights, score, turns, logprobs_T, stop } = trajectory;
   const isLearned = !(maskStops as readonly string[]).includes(stop) && learnFrom?.(sampled ?? trajectory) !== false;
   return {
@@ -144,7 +165,11 @@ function rowOf({ trajectory, group, rollout, sampled }: Source, { maskStops, lea
     mask_T: isLearned ? mask_T : new Uint8Array(mask_T.length),
     turns: turns.map(({ span }) => span),
     behaviourLogprobs_T: logprobs_T,
-    ...defined({ viewOffset: sampled === undefined ? undefined : sampled.tokens_T.length - tokens_T.length }),
+    ...defined({
+      targets: isLearned ? targetsOf?.(trajectory) : undefined,
+      viewOffset: sampled === undefined ? undefined : sampled.tokens_T.length - tokens_T.length,
+      isRelabelled: isRelabelled(sampled ?? trajectory) || undefined,
+    }),
   };
 }
 

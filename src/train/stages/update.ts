@@ -65,7 +65,11 @@ async function updatePart(
   // derivatives that depend on nothing need none: only a few rows are computed, for the metrics
   const isFixed = loss.hasFixedDerivatives === true && weights === policyWeights && critic === undefined;
   const isSampled = isFixed && !isKnown && rows.length > measuredRows;
-  const canSkip = (isKnown || isSampled) && loss.needs.entropies !== true && (loss.needs.values !== true || isSeparate);
+  const canSkip =
+    (isKnown || isSampled) &&
+    loss.needs.entropies !== true &&
+    loss.needs.targets !== true &&
+    (loss.needs.values !== true || isSeparate);
   const idle = new Set<unknown>(canSkip ? [] : rows.filter((row) => loss.zeroGradient?.(row) === true));
   const known = canSkip ? { knownVersion: policyVersion } : {};
   const [forward, separate] = await together([
@@ -116,6 +120,7 @@ function lossRow(row: LearnRow, b: number, forward: RowForward, criticForward: R
     logprobs_T: forward.logprobs_B_T[b],
     ...defined({
       entropies_T,
+      targetLogprobs_T: forward.targets_B_T[b],
       values_T: criticForward.values_B_T === undefined ? undefined : criticForward.values_B_T[b],
     }),
   };
