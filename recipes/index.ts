@@ -1,10 +1,31 @@
 import type { Recipe } from "ludus/recipe";
+import { agentFlan } from "./agent-flan/recipe.ts";
 import { agentR1 } from "./agent-r1/recipe.ts";
 import { agentRlvr } from "./agent-rlvr/recipe.ts";
+import { hindsightRecipe } from "./hindsight/recipe.ts";
+import { instructionHierarchy } from "./instruction-hierarchy/recipe.ts";
+import { mathShepherd } from "./math-shepherd/recipe.ts";
+import { ppoCoder } from "./ppo-coder/recipe.ts";
+import { rZero } from "./r-zero/recipe.ts";
+import { r1Zero } from "./r1-zero/recipe.ts";
 import { ragen } from "./ragen/recipe.ts";
+import { reftRecipe } from "./reft/recipe.ts";
+import { rewardEnsembles } from "./reward-ensembles/recipe.ts";
+import { searchRecipe } from "./search/recipe.ts";
 import { searchR1 } from "./search-r1/recipe.ts";
+import { selfRewarding } from "./self-rewarding/recipe.ts";
+import { skillDisclosure } from "./skill-disclosure/recipe.ts";
+import { sweRlRecipe } from "./swe-rl/recipe.ts";
 import { toolRlRecipe } from "./tool-rl/recipe.ts";
 import { uiR1 } from "./ui-r1/recipe.ts";
+import { vspoRecipe } from "./vspo/recipe.ts";
+import { webAgentR1 } from "./webagent-r1/recipe.ts";
 
 /** In the order `ludus recipe list` tells them. */
-export const recipes: readonly Recipe[] = [ragen, agentR1, toolRlRecipe, searchR1, agentRlvr, uiR1];
+export const recipes: readonly Recipe[] = [
+  ...[ragen, agentR1, toolRlRecipe, searchR1, agentRlvr, uiR1],
+  ...[reftRecipe, ppoCoder, sweRlRecipe, webAgentR1],
+  ...[searchRecipe, mathShepherd, rewardEnsembles, selfRewarding, vspoRecipe, agentFlan, r1Zero],
+  ...[hindsightRecipe, rZero],
+  ...[instructionHierarchy, skillDisclosure],
+];
