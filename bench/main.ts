@@ -18,6 +18,7 @@ import { promptsBenchmark } from "./prompts/prompts.ts";
 import { quickstartBenchmark } from "./quickstart/quickstart.ts";
 import { rolloutsBenchmark } from "./rollouts/rollouts.ts";
 import { scalingBenchmark } from "./scaling/scaling.ts";
+import { toolsBenchmark } from "./tools/tools.ts";
 import { turnsBenchmark } from "./turns/turns.ts";
 import { learnsBenchmark } from "./worlds/learns.ts";
 import { worldsBenchmark } from "./worlds/worlds.ts";
@@ -28,6 +29,7 @@ const benchmarks: readonly Benchmark[] = [
   scalingBenchmark,
   rolloutsBenchmark,
   asyncBenchmark,
+  toolsBenchmark,
   arealBenchmark,
   promptsBenchmark,
   quickstartBenchmark,

@@ -34,12 +34,30 @@ function trialsTable(runs: readonly WorldRun[]): Table {
     return [
       ...[world, size, `${tokenizer}`, typeof noise === "number" ? `${noise}` : noise.join(" ")],
       ...[number(demonstrations), `${number(steps)} x ${batchSize}`, learningRate.toExponential(1)],
-      ...[`${learn?.steps ?? 0} x ${learn?.tasksPerStep ?? 0}`, outcome.before.mean.toFixed(3)],
+      ...[learnedWith(learn), `${learn?.steps ?? 0} x ${learn?.tasksPerStep ?? 0}`, outcome.before.mean.toFixed(3)],
       ...[outcome.after?.mean.toFixed(3) ?? "–", (outcome.afterReward ?? outcome.beforeReward).toFixed(3)],
     ];
   });
-  const shown = ["world", "size", "tokens", "noise", "demonstrations", "imitation", "rate", "steps x tasks"];
+  const shown = [
+    "world",
+    "size",
+    "tokens",
+    "noise",
+    "demonstrations",
+    "imitation",
+    "rate",
+    "learning",
+    "steps x tasks",
+  ];
   return [[...shown, "before", "after", "score"], ...rows];
+}
+
+/** The method, its rate where it was given, its options and its guide. */
+function learnedWith(learn: WorldRun["spec"]["learn"]): string {
+  if (learn === undefined) return "–";
+  const { method, options, learningRate, guide } = learn;
+  const said = JSON.stringify(options).slice(1, -1).replaceAll('"', "").replaceAll(":", ": ");
+  return [method, learningRate?.toExponential(1), said, guide].filter((part) => part).join(", ");
 }
 
 export function ratesTable(runs: readonly WorldRun[]): Table {

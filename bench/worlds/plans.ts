@@ -87,29 +87,29 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
     learn: { ...short.learn, steps: 120 },
     goal: 0.9,
   },
-  "sokoban-10": {
-    ...noisy(short, half, 40_000),
-    warmStart: { ...imitation, noise: half, demonstrations: 40_000, steps: 3000 },
-    learn: { ...short.learn, steps: 200 },
-    goal: 0.9,
-  },
+  "sokoban-10": { ...noisy(long, fewer, 80_000, 8000), learn: { ...long.learn, steps: 250 }, goal: 0.9 },
   ice: {
     ...noisy(short, half, 20_000),
     warmStart: { ...imitation, noise: half, demonstrations: 20_000, steps: 2000 },
     learn: { ...short.learn, steps: 150 },
     goal: 0.47,
   },
-  lake: { ...noisy(long, half, 80_000, 8000), goal: 0.9 },
+  lake: { ...noisy(long, half, 80_000, 8000), learn: { ...long.learn, steps: 500 }, goal: 0.9 },
   // 5M parameters do not find out in as many steps which label the instruction means; 0.8M do
   screen: {
     ...long,
     size: "0.8M",
-    warmStart: { ...long.warmStart, noise: 0.55, demonstrations: 120_000, steps: 7000, learningRate: 1.5e-3 },
+    warmStart: { ...long.warmStart, noise: 0.65, demonstrations: 120_000, steps: 7000, learningRate: 1.5e-3 },
     learn: { ...long.learn, learningRate: 3e-4, steps: 60 },
     goal: 0.9,
   },
   // digits one by one: pairs of them as one token make sums harder to learn
-  "countdown-3-working": { ...noisy(long, 0.5, 150_000, 10_000), tokenizer: "bytes", goal: 0.9 },
+  "countdown-3-working": {
+    ...noisy(long, 0.5, 150_000, 10_000),
+    learn: { ...long.learn, steps: 500 },
+    tokenizer: "bytes",
+    goal: 0.9,
+  },
   "mini-forms": { ...noisy(long, half, 100_000, 6000), tokenizer: 640, goal: 0.9 },
   "screen-episodes": { ...noisy(long, half, 60_000, 6000), tokenizer: 640, goal: 0.9 },
   household: { ...noisy(long, half, 20_000, 4000), tokenizer: 640, goal: 0.9 },
@@ -117,7 +117,8 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
   retail: { ...noisy(long, half, 20_000, 4000), tokenizer: 640, goal: 0.9, passAttempts: 4 },
 };
 
-export const methods = ["recommended", "grpo", "ppo", "rejection-tuning", "ceiling"] as const;
+/** "recommended" is the plan's, with its learning rate; "preset" is `recommended()` with no options. */
+export const methods = ["recommended", "preset", "grpo", "ppo", "rejection-tuning", "ceiling"] as const;
 export type Method = (typeof methods)[number];
 
 export function specOf(world: string, method: Method, seed: number): RunSpec {
@@ -131,7 +132,8 @@ export function specOf(world: string, method: Method, seed: number): RunSpec {
     default: {
       // the preset as it is, for as many rollouts
       const { steps, tasksPerStep } = learn;
-      return { ...base, warmStart, learn: { method, options: {}, steps, tasksPerStep } };
+      const preset = method === "preset" ? "recommended" : method;
+      return { ...base, warmStart, learn: { method: preset, options: {}, steps, tasksPerStep } };
     }
   }
 }

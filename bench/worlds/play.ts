@@ -14,6 +14,7 @@ import {
   learnability,
   type Monitor,
   ppo,
+  recommended,
   rejectionTuning,
   rloo,
   succeeded,
@@ -25,7 +26,7 @@ import { benchWorlds } from "./envs.ts";
 import { type RunOutcome, RunSpec } from "./spec.ts";
 
 const sizes = { "0.3M": "tiny", "0.8M": "small", "5M": "base", "25M": wide(512, 8), "100M": wide(1024, 8) } as const;
-const methods = { grpo, rloo, ppo, "rejection-tuning": rejectionTuning };
+const methods = { grpo, recommended, rloo, ppo, "rejection-tuning": rejectionTuning };
 
 /** Llama's shape. */
 function wide(width: number, layers: number) {

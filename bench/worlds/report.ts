@@ -44,7 +44,14 @@ function methodsTable(runs: readonly WorldRun[]): Table {
       ? row.after.toFixed(3)
       : `${row.after.toFixed(3)} (${row.low.toFixed(2)} to ${row.high.toFixed(2)})`;
   };
-  const names = ["the table's", "grpo()", "ppo()", "rejectionTuning()", "imitation of the clean expert"];
+  const names = [
+    "the table's",
+    "recommended()",
+    "grpo()",
+    "ppo()",
+    "rejectionTuning()",
+    "imitation of the clean expert",
+  ];
   const shown = Object.keys(plans).filter((world) => methods.some((method) => rowFor(runs, world, method)));
   return [["world", ...names], ...shown.map((world) => [world, ...methods.map((method) => cell(world, method))])];
 }
@@ -112,7 +119,7 @@ export function worldsPages(root: string): Pages {
   const about = Object.entries(benchWorlds).map(([name, world]) => `- \`${name}\`: ${world.about}`);
   const page = `# Shipped environments, learned
 
-${headline(runs)} \`browser\`, \`repositories\` and \`projectRules\` are not in the table: nothing has been trained on them yet.
+${headline(runs)} \`browser\`, \`dataAnalyst\`, \`guardedDesk\`, \`officeSkills\`, \`projectRules\` and \`repositories\` are not in the table: nothing has been trained on them for it yet.
 
 Written by \`npm run worlds\`. A transformer with random weights imitates demonstrations in which some turns are random ("before"), then learns from its own
 attempts ("after"). Success is on 500 held-out tasks at temperature 1: tasks of the \`test\` split, which training never sees. Seconds are of the whole run:

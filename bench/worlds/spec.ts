@@ -20,7 +20,7 @@ export const RunSpec = z.object({
   /** Without it the run ends after the warm start: an imitation ceiling. */
   learn: z
     .object({
-      method: z.enum(["grpo", "rloo", "ppo", "rejection-tuning"]),
+      method: z.enum(["grpo", "recommended", "rloo", "ppo", "rejection-tuning"]),
       options: z.record(z.string(), z.unknown()),
       /** A rate that falls along half a cosine to a tenth; the method's default where it is absent. */
       learningRate: z.number().optional(),
