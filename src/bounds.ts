@@ -56,6 +56,8 @@ export const bounds = {
   modelWidth: 2 ** 20,
   /** Characters of an error's text that are looked through for secrets; the rest is cut. */
   redactedChars: 256 * 1024,
+  /** Characters of one answer of an OpenEnv server. */
+  openEnvAnswerChars: 16 * 2 ** 20,
   /** Bytes of a request's body, of every server. */
   requestBytes: 8 * 2 ** 20,
   /** Milliseconds that a client may take to send a whole request. */

@@ -8,7 +8,8 @@
  */
 import { parseArgs } from "node:util";
 import { searchQa } from "../../src/env/environments/search-qa.ts";
-import { consoleMonitor, cosine, fromScratch, grpo, imitate, succeeded, torch, train } from "../../src/index.ts";
+import { consoleMonitor, cosine, grpo, imitate, succeeded, train } from "../../src/index.ts";
+import { quickstartPolicy } from "./policy.ts";
 import { episodeText, table } from "./report.ts";
 
 const { values: options } = parseArgs({
@@ -17,6 +18,9 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     run: { type: "string" },
     engine: { type: "string", default: "embedded" },
+    url: { type: "string" },
+    model: { type: "string" },
+    steps: { type: "string", default: "130" },
     help: { type: "boolean", default: false },
   },
 });
@@ -24,7 +28,11 @@ if (options.help) {
   console.log(`Trains a search agent from scratch and prints how well it did before and after.
 
   --seed <n>    another beginning: weights, demonstrations and chance (0)
-  --engine <e>  embedded, or torch: the same program on PyTorch, which needs Python (scripts/setup-python.sh)
+  --engine <e>  embedded, or torch: the same program on PyTorch, which needs Python (scripts/setup-python.sh);
+                or tinker: an adapter on a model that a server of the Tinker protocol has (docs/how-to/tinker.md)
+  --url <u>     that server
+  --model <dir> the folder that it was started on: its tokenizer is needed here too
+  --steps <n>   steps of reinforcement learning at most (130)
   --run <dir>   keep metrics, episodes and checkpoints there; the same command resumes the run
   --json        one JSON object on the last line
 
@@ -32,8 +40,12 @@ Example: npm start -- --seed 7 --json`);
   process.exit(0);
 }
 const seed = Number(options.seed);
-if (!Number.isInteger(seed) || seed < 0) {
-  console.error(`--seed ${options.seed}: expected a whole number from 0. For example: npm start -- --seed 7`);
+const steps = Number(options.steps);
+for (const [name, value] of Object.entries({ seed, steps })) {
+  if (Number.isInteger(value) && value >= 0) continue;
+  console.error(
+    `--${name} ${options[name as "seed"]}: expected a whole number from 0. For example: npm start -- --${name} 7`,
+  );
   process.exit(2);
 }
 
@@ -44,22 +56,23 @@ process.on("SIGINT", () => (stop.signal.aborted ? process.exit(130) : stop.abort
 // "Zoz owner boss?" asks for the boss of the owner of Zoz; `search Zoz owner` finds "Zoz owner Del"
 const env = searchQa({ entities: 40, maxHops: 2 });
 
+const demonstrated = {
+  demonstrations: 4000,
+  noise: 0.45,
+  filter: succeeded,
+  steps: 800,
+  batchSize: 32,
+  learningRate: cosine(3e-3, 0.1),
+};
 const result = await train({
   env,
   seed,
-  policy: fromScratch({ size: "tiny", ...(options.engine === "torch" ? { engine: torch } : {}) }),
+  policy: quickstartPolicy(options),
   // nearly half of all turns are random; demonstrations that missed the answer all the same are left out
-  warmStart: imitate({
-    demonstrations: 4000,
-    noise: 0.45,
-    filter: succeeded,
-    steps: 800,
-    batchSize: 32,
-    learningRate: cosine(3e-3, 0.1),
-  }),
+  ...(options.engine === "tinker" ? {} : { warmStart: imitate(demonstrated) }),
   algorithm: grpo({ groupSize: 8, learningRate: cosine(8e-4, 0.1) }),
   tasksPerStep: 32,
-  steps: 130,
+  steps,
   earlyStop: { success: 0.97, window: 5 },
   eval: { tasks: 500 },
   monitors: [consoleMonitor({ stream: process.stdout })],

@@ -1,6 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { replaceFolder } from "../atomic-folder.ts";
+import { defined } from "../defined.ts";
+import { exportGguf, type GgufOptions } from "../engine/model/gguf/export-gguf.ts";
 import { type RunCatalog, type RunReader, type StepRange, type TrajectoryFilter, trainSplit } from "../store/index.ts";
+import { chooseCheckpoint } from "./choose-checkpoint.ts";
 import type { Terminal } from "./command.ts";
 import { writeEpisodes } from "./export-episodes.ts";
 import { exportModel } from "./export-model.ts";
@@ -13,7 +17,7 @@ import { toFile, toScreen } from "./write-lines.ts";
 
 export const exportFormats = [
   ...(["trajectories", "chat", "sharegpt", "csv-metrics"] as const),
-  ...(["tensorboard", "huggingface", "onnx"] as const),
+  ...(["tensorboard", "huggingface", "onnx", "gguf"] as const),
 ] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
@@ -26,6 +30,9 @@ export interface ExportOptions {
   readonly out?: string;
   readonly file?: string;
   readonly checkpoint?: string;
+  readonly type?: GgufOptions["type"];
+  readonly adapter?: GgufOptions["adapter"];
+  readonly base?: string;
   readonly force?: boolean;
   readonly quiet?: boolean;
 }
@@ -48,6 +55,7 @@ export async function exportRun(
 ): Promise<number> {
   const { format = "trajectories", out } = options;
   const filter = readWhere(options.where ?? []);
+  checkGguf(format, options);
   checkOut(format, options);
   return withRun(runs, id, async (run) => {
     const written = await write(format, { run, filter, options, terminal, signal });
@@ -73,16 +81,29 @@ async function write(format: ExportFormat, work: Work): Promise<string> {
     case "huggingface":
     case "onnx":
       return writeFolder(format, work);
+    case "gguf":
+      return writeGgufFile(work);
     default:
       return format satisfies never;
   }
 }
 
+/** What only one format knows is no use to another. */
+function checkGguf(format: ExportFormat, options: ExportOptions): void {
+  const given = format === "gguf" ? undefined : (["type", "adapter", "base"] as const).find((name) => options[name]);
+  if (given === undefined) return;
+  throw usageError("bad-option", {
+    got: `--${given} with --format ${format}`,
+    expected: `--${given} with --format gguf`,
+  });
+}
+
 function checkOut(format: ExportFormat, { out, force }: ExportOptions): void {
   const isFolder = format === "tensorboard" || format === "huggingface" || format === "onnx";
-  if (isFolder && out === undefined) {
-    const hint = `For example: --out ${format}.`;
-    throw usageError("no-out", { got: `--format ${format} without --out`, expected: "the folder to write", hint });
+  if ((isFolder || format === "gguf") && out === undefined) {
+    const hint = `For example: --out ${isFolder ? format : "agent.gguf"}.`;
+    const expected = isFolder ? "the folder to write" : "the file to write";
+    throw usageError("no-out", { got: `--format ${format} without --out`, expected, hint });
   }
   if (out === undefined || !existsSync(out)) return;
   // a folder may hold anything: it is never replaced
@@ -102,6 +123,14 @@ async function writeCsv({ run, filter, options: { out }, terminal, signal }: Wor
   const lines = metricsCsv(run.reader, onlySteps(filter, "csv-metrics"));
   const count = out === undefined ? await toScreen(lines, terminal, signal) : await toFile(lines, out, signal);
   return `${Math.max(0, count - 1)} steps`;
+}
+
+async function writeGgufFile({ run, options }: Work): Promise<string> {
+  const step = await chooseCheckpoint(run, options.checkpoint ?? "last");
+  const { type, adapter, base, out } = options;
+  const name = basename(resolve(run.id));
+  await exportGguf(run.checkpoints.directory(step), out!, { name, ...defined({ type, adapter, base }) });
+  return `The model of step ${step}`;
 }
 
 async function writeFolder(format: FolderFormat, { run, filter, options, signal }: Work): Promise<string> {

@@ -59,7 +59,7 @@ describe("ludus", () => {
       Commands:
         init         Create a project: an environment, a training file, a test
         play         Play an environment yourself, with the prompts that a model gets
-        env          List environments, or check that one keeps its contract
+        env          List environments, check that one keeps its contract, or serve one
         train        Train a policy from a configuration file, and store the run in a folder
         worker       Play episodes for trainers elsewhere, taking work from a PostgreSQL server
         cluster      Show workers, samplers and trainers on a PostgreSQL server, and their rates
@@ -73,6 +73,7 @@ describe("ludus", () => {
         dashboard    Show runs in the browser, live: curves, trajectories, manual play
         serve        Serve a checkpoint with OpenAI's and Anthropic's protocols
         boxes        Give boxes for a model's code to other machines
+        tools        Serve tools to trainers elsewhere, with Verl-Tool's protocol
         export       Export a run's episodes, metrics or model to other formats
         recipe       Reproduce published systems in small, each with its baselines
         bench        Measure how fast this machine samples and trains

@@ -35,7 +35,14 @@ const optional = ["save", "eval", "eval.limits", "budget", "earlyStop", "rollout
 const opaque = [
   ...["policy", "guide", "replay", "monitors", "now", "signal", "rollout.format", "rollout.context"],
   ...["eval.format", "eval.context", "eval.onRollout", "warmStart.prepare", "warmStart.loss"],
-  ...["algorithm.filter", "algorithm.credit", "algorithm.loss", "algorithm.learnFrom", "algorithm.klInReward"],
+  ...[
+    "algorithm.filter",
+    "algorithm.credit",
+    "algorithm.loss",
+    "algorithm.learnFrom",
+    "algorithm.targetsOf",
+    "algorithm.klInReward",
+  ],
 ];
 
 function all(kind: Kind, prefix: string, names: readonly string[]): Record<string, Kind> {

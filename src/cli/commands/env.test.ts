@@ -63,8 +63,38 @@ describe("check", () => {
   });
 });
 
+describe("serve", () => {
+  /** Until its address was printed; then Ctrl-C. */
+  async function serve(args: readonly string[], use: (url: string) => Promise<unknown>) {
+    const listeners = new Map<string, () => void>();
+    const url = Promise.withResolvers<string>();
+    const status = runCli(["env", "serve", ...args], builtinCommands, {
+      stdout: { write: (text) => url.resolve(text.trim()) },
+      stderr: { write: (text) => text },
+      on: (signal, listener) => listeners.set(signal, listener),
+    });
+    const used = await use(await Promise.race([url.promise, status.then(String)]));
+    listeners.get("SIGINT")?.();
+    return { used, status: await status };
+  }
+  const getJson = async (url: string) => (await fetch(url)).json();
+
+  test("to clients of OpenEnv, until Ctrl-C", async () => {
+    const { used, status } = await serve(["lock", "--openenv", "--style", "tags"], (url) => getJson(`${url}/metadata`));
+    expect(used).toEqual({ name: "lock", description: shippedEnvs.lock!.description });
+    expect(status).toBe(130);
+  });
+
+  test("to agents that speak MCP, by default", async () => {
+    const { used } = await serve(["lock"], async (url) => url);
+    expect(used).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+  });
+});
+
 test.each([
-  [[], 2, /^bad-usage: got nothing, expected list or check\. See ludus env --help\.\n$/],
+  [["serve"], 2, /^no-env: got nothing/],
+  [["serve", "lock", "--port", "70000"], 2, /^bad-option: got --port 70000/],
+  [[], 2, /^bad-usage: got nothing, expected list, check or serve\. See ludus env --help\.\n$/],
   [["chekc"], 2, /Did you mean "ludus env check"\?/],
   [["check"], 2, /^no-env: got nothing, expected the name of an environment or a file/],
   [["check", "key-dor"], 2, /^unknown-env: got "key-dor", expected one of bandit, .* Did you mean "key-door"\?\n$/],

@@ -1,10 +1,20 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { InferenceSession } from "onnxruntime-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embedded } from "../../engine/embedded/embedded.ts";
+import { readGguf } from "../../engine/model/gguf/testing/read-gguf.ts";
 import { readTfRecords } from "../../monitor/tensorboard/tf-record.ts";
 import { collect, conversationFromChat, conversationFromShareGpt, readTrajectoryJsonl } from "../../schema/index.ts";
 import { openRun } from "../../store/index.ts";
@@ -190,6 +200,23 @@ test("a model is a folder that others read", async () => {
   await session.release();
 });
 
+test("a model is one file for llama.cpp, which replaces another with --force alone", async () => {
+  const out = join(folder, "agent.gguf");
+  const { stderr } = await runCommand(["export", run, "--format", "gguf", "--out", out, "--type", "f16"]);
+  expect(stderr).toBe(`The model of step 9 in ${out}\n`);
+  const { metadata } = readGguf(out);
+  expect(metadata["general.name"]).toBe(basename(run));
+  expect(metadata["tokenizer.chat_template"]).toContain('"renderer":"compact"');
+  const again = await runCommand(["export", run, "--format", "gguf", "--out", out]);
+  expect(again).toMatchObject({ status: 2, stderr: expect.stringMatching(/^file-exists: .*--force/) });
+  const before = statSync(out).size;
+  expect((await runCommand(["export", run, "--format", "gguf", "--out", out, "--force"])).status).toBe(0);
+  expect(statSync(out).size).toBeGreaterThan(before);
+  const nowhere = await runCommand(["export", run, "--format", "gguf", "--out", join(folder, "none", "a.gguf")]);
+  expect(nowhere.status).not.toBe(0);
+  expect(nowhere.stderr).toMatch(/checkpoint-not-written/);
+});
+
 test("a folder that has something in it is left alone", async () => {
   const out = join(folder, "mine");
   mkdirSync(out);
@@ -207,6 +234,8 @@ test.each([
   [["RUN", "--where", "sucess=true"], /^bad-where: .*Did you mean "success"\?/],
   [["RUN", "--format", "csv-metrics", "--where", "success=true"], /^bad-where: .*--where step=10..20/],
   [["RUN", "--format", "onnx"], /^no-out: .*--out onnx/],
+  [["RUN", "--format", "gguf"], /^no-out: .*--out agent\.gguf/],
+  [["RUN", "--format", "onnx", "--type", "f16", "--out", "nowhere"], /^bad-option: got --type with --format onnx/],
   [["RUN", "--format", "huggingface", "--checkpoint", "4711", "--out", "nowhere"], /^no-such-checkpoint: /],
   [["RUN", "--format", "tensorboard", "--where", "tool=x", "--out", "nowhere"], /^bad-where: /],
   [[], /^bad-usage: got nothing, expected one run folder/],

@@ -6,7 +6,7 @@ const options = {
   format: {
     type: "string",
     value: "format",
-    choices: ["trajectories", "chat", "sharegpt", "csv-metrics", "tensorboard", "huggingface", "onnx"],
+    choices: ["trajectories", "chat", "sharegpt", "csv-metrics", "tensorboard", "huggingface", "onnx", "gguf"],
     summary: "Output format, one of the above; trajectories by default",
   },
   where: { type: "string", value: "condition", isMany: true, summary: "Export only episodes that match" },
@@ -23,8 +23,21 @@ const options = {
   checkpoint: {
     type: "string",
     value: "step|best|last",
-    summary: "huggingface, onnx: which checkpoint; last by default",
+    summary: "huggingface, onnx, gguf: which checkpoint; last by default",
   },
+  type: {
+    type: "string",
+    value: "f32|f16",
+    choices: ["f32", "f16"],
+    summary: "gguf: type of the matrices; f32 by default",
+  },
+  adapter: {
+    type: "string",
+    value: "merged|apart",
+    choices: ["merged", "apart"],
+    summary: "gguf: a LoRA adapter within its base, or in a file of its own; merged by default",
+  },
+  base: { type: "string", value: "folder", summary: "gguf: the model that the adapter was trained on" },
   force: { type: "boolean", summary: "Overwrite an existing file" },
   quiet: { type: "boolean", summary: "Do not print how many were written" },
 } as const satisfies OptionTable;
@@ -41,6 +54,7 @@ csv-metrics   one row per step, one column per metric
 tensorboard   the metrics as an event file in a folder, for tensorboard --logdir
 huggingface   a checkpoint's model in a folder, for transformers
 onnx          the same with onnx/model.onnx, for ONNX Runtime in Node, Python or the browser
+gguf          the same as one file, for llama.cpp, Ollama and LM Studio
 
 Conditions for --where, all of which must match:
 success=true  stop=max-turns  reward=0.5..1  step=10..20  tool=search  task=<id>  rollout=<id>

@@ -16,6 +16,7 @@ import { replay } from "./replay.ts";
 import { runs } from "./runs.ts";
 import { serve } from "./serve.ts";
 import { sweep } from "./sweep.ts";
+import { tools } from "./tools.ts";
 import { train } from "./train.ts";
 import { version } from "./version.ts";
 import { worker } from "./worker.ts";
@@ -39,6 +40,7 @@ export const builtinCommands: readonly Command[] = [
     dashboard,
     serve,
     boxes,
+    tools,
     exportCommand,
     recipe,
     bench,

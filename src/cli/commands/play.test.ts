@@ -1,6 +1,7 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { noBubblewrap } from "../../tool/sandbox/testing/bubblewrap-here.ts";
 import type { Terminal } from "../command.ts";
 import { runCli } from "../run-cli.ts";
 import { builtinCommands } from "./index.ts";
@@ -22,6 +23,29 @@ async function run(args: readonly string[], lines: readonly string[] = [], stdin
   const status = await runCli(["play", ...args], builtinCommands, terminal);
   return { status, ...written };
 }
+
+describe.skipIf(noBubblewrap !== undefined)("a person in a repository", () => {
+  const begin = ["test", "view mine"];
+
+  test("finds a bug by its tests, mends the line and is paid", async () => {
+    const lines = [...begin, "edit mine 4 return p + 3", "test", "done"];
+    const { status, stdout } = await run(["repositories", "--task", "1"], lines);
+    expect(stdout).toContain("bank.py dock.py mine.py tests.py");
+    expect(stdout).toContain("fee(0, 3) == 3 but it is 0\nfee(4, 2) == 9 but it is 10\n3 of 5 passed");
+    expect(stdout).toContain("4         return p * 3");
+    expect(stdout).toContain("5 of 5 passed");
+    expect(stdout).toContain("[completed after 5 turns]\nagent: score 1, success");
+    expect(status).toBe(0);
+  });
+
+  test("is told of mistakes, goes on after them, and is not paid for another line", async () => {
+    const lines = [...begin, "view yard", "edit mine 99 pass", "edit ../mine 4 pass", "edit mine 5 return q", "done"];
+    const { status, stdout } = await run(["repositories", "--task", "1"], lines);
+    expect(stdout.match(/: error\]/g)).toHaveLength(3);
+    expect(stdout).toContain("[completed after 7 turns]\nagent: score 0, no success");
+    expect(status).toBe(0);
+  });
+});
 
 describe("a person", () => {
   test("reads what a model would read, and sees rewards, parts and the end", async () => {

@@ -8,7 +8,29 @@ test("list names every recipe and what it is to show", async () => {
   const { status, stdout } = await runCommand(["recipe", "list", "--json"]);
   expect(status).toBe(0);
   const systems = JSON.parse(stdout).map(({ system }: { system: string }) => system);
-  expect(systems).toEqual(["ragen", "agent-r1", "tool-rl", "search-r1", "agent-rlvr", "ui-r1"]);
+  expect(systems).toEqual([
+    "ragen",
+    "agent-r1",
+    "tool-rl",
+    "search-r1",
+    "agent-rlvr",
+    "ui-r1",
+    "reft",
+    "ppo-coder",
+    "swe-rl",
+    "webagent-r1",
+    "search",
+    "math-shepherd",
+    "reward-ensembles",
+    "self-rewarding",
+    "vspo",
+    "agent-flan",
+    "r1-zero",
+    "hindsight",
+    "r-zero",
+    "instruction-hierarchy",
+    "skill-disclosure",
+  ]);
 });
 
 test("a system there is not, and none at all", async () => {
