@@ -16,8 +16,9 @@ import type { Attack } from "./attacks/attack.ts";
 import { attacksOnFiles } from "./attacks/attacks-on-files.ts";
 import { attacksOnKernel } from "./attacks/attacks-on-kernel.ts";
 import { attacksOnLimits } from "./attacks/attacks-on-limits.ts";
+import { attacksOnWarmBoxes } from "./attacks/attacks-on-warm-boxes.ts";
 import { type Cheat, cheats } from "./attacks/cheats.ts";
-import { attackBox, attackOpen } from "./attacks/run-attacks.ts";
+import { attackBox, attackOpen, attackWarmBox } from "./attacks/run-attacks.ts";
 import { isPaid, isPaidByExitStatus } from "./attacks/run-cheats.ts";
 import { openWorld } from "./attacks/world.ts";
 
@@ -73,13 +74,16 @@ async function main(token: string): Promise<number> {
   const world = await openWorld(token);
   const counts = { attacks: 0, escapes: 0, cheats_paid: 0, controls: 0, controls_succeeded: 0 };
   const tell = (line: string) => process.stderr.write(`${line}\n`);
-  const tryAttack = async (attack: Attack) => {
+  const tryOn = async (attack: Attack, where: string, on: typeof attackBox) => {
     counts.attacks += 1;
-    const signs = await attackBox(attack, world).catch((error: unknown) => [`the check failed: ${errorText(error)}`]);
-    if (signs.length > 0) {
-      counts.escapes += 1;
-      tell(`ESCAPED: ${attack.name}: ${signs.join(", ")}`);
-    }
+    const signs = await on(attack, world).catch((error: unknown) => [`the check failed: ${errorText(error)}`]);
+    if (signs.length === 0) return;
+    counts.escapes += 1;
+    tell(`ESCAPED${where}: ${attack.name}: ${signs.join(", ")}`);
+  };
+  const tryAttack = async (attack: Attack) => {
+    await tryOn(attack, "", attackBox);
+    await tryOn(attack, " (warm)", attackWarmBox);
     if (attack.noControl !== undefined) return;
     counts.controls += 1;
     const control = await attackOpen(attack, world);
@@ -103,6 +107,7 @@ async function main(token: string): Promise<number> {
     // what changes this machine is found by looking at it: one at a time
     await inTurns(chosen([...attacksOnFiles, ...attacksOnLimits]), 1, tryAttack);
     await inTurns(chosen(attacksOnKernel), 3, tryAttack);
+    await inTurns(chosen(attacksOnWarmBoxes), 3, (attack) => tryOn(attack, " (warm)", attackWarmBox));
   } finally {
     await world.close();
   }

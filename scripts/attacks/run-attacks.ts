@@ -6,10 +6,14 @@ import { attackedDiskMb } from "./attacks-on-limits.ts";
 import type { World } from "./world.ts";
 
 const boxes = bubblewrapSandbox({ diskMb: attackedDiskMb });
+const warmBoxes = bubblewrapSandbox({ diskMb: attackedDiskMb, warm: "python" });
 const open = processSandbox();
 
 /** What shows that the attack worked, in words; nothing where it did not. */
 export const attackBox = (attack: Attack, world: World) => tryAttack(boxes, attack, world, true);
+
+/** The same where an interpreter waits in the box and forks for each call. */
+export const attackWarmBox = (attack: Attack, world: World) => tryAttack(warmBoxes, attack, world, true);
 
 /** The same at level `process`, without limits: most attacks must work there, or their checks see nothing. */
 export const attackOpen = (attack: Attack, world: World) => tryAttack(open, attack, world, false);
