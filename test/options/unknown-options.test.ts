@@ -7,6 +7,9 @@ import { type OptionsFunction, optionsFunctions } from "./option-parameters.ts";
 /** Last parameters that are no options: what flows, and what users implement, may carry more than its type says. */
 const notOptions: Readonly<Record<string, string>> = {
   Trajectory: "a record",
+  Rollout: "a record",
+  Turn: "a record",
+  Search: "a search that a user made",
   TrajectoryGroup: "a record",
   Conversation: "a record",
   FunctionCallingTask: "a record",
