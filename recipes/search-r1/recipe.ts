@@ -1,6 +1,6 @@
 import { cosine, type EvalReport, fromScratch, grpo, imitate, ppo } from "ludus";
 import { searchQa } from "ludus/environments";
-import { type Ablated, type Recipe, withoutActionMask } from "ludus/recipe";
+import { type Ablated, type Arm, type Lab, type Recipe, type Trained, withoutActionMask } from "ludus/recipe";
 import { searchR1Claims } from "./claims.ts";
 
 // questions of one or two hops, each over knowledge of its own; the reward is exact match of the answer and nothing else
@@ -34,6 +34,7 @@ export const searchR1: Recipe = {
     await lab.arm("warm start", async (arm) => {
       arm.measure({ ...measured(await start.evaluate()), seconds: start.seconds });
     });
+    await reSearch(lab);
     const masked = grpo({ learningRate });
     const arms: [string, Ablated][] = [
       ["GRPO", { policy: start.policy, algorithm: masked }],
@@ -46,19 +47,45 @@ export const searchR1: Recipe = {
         const half = history.slice(0, history.length / 2).map((step) => step["rollout/success"] ?? 0);
         const early = half.reduce((sum, value) => sum + value, 0) / half.length;
         arm.measure({ ...measured(await start.evaluate()), early, seconds });
-        for (const [curve, metric] of [
-          ["success", "rollout/success"],
-          ["searches", "tool/calls"],
-        ]) {
-          arm.curve(
-            curve,
-            history.map((step) => step[metric] ?? 0),
-          );
-        }
+        keepCurves(arm, history);
       });
     }
   },
 };
+
+/**
+ * ReSearch: no demonstration of a search that follows from its question. The start has read actions drawn at random, each turn one of
+ * those that can be written, so that it knows the format; then F1 with a format reward, from which it has to learn all else.
+ */
+async function reSearch(lab: Lab): Promise<void> {
+  const start = await lab.begin({
+    env: searchQa({ ...world, reward: "f1-format" }),
+    policy,
+    warmStart: imitate({ demonstrations: 6000, noise: 1, steps: 900, learningRate: cosine(3e-3, 0.1) }),
+  });
+  await lab.arm("start of ReSearch", async (arm) => {
+    arm.measure({ ...measured(await start.evaluate()), seconds: start.seconds });
+  });
+  await lab.arm("ReSearch", async (arm) => {
+    const { history, seconds } = await start.train("ReSearch", {
+      ...{ algorithm: grpo({ learningRate, kl: 0.001 }), steps: 2 * steps, tasksPerStep: 32 },
+    });
+    arm.measure({ ...measured(await start.evaluate()), seconds });
+    keepCurves(arm, history);
+  });
+}
+
+function keepCurves(arm: Arm, history: Trained["history"]): void {
+  for (const [curve, metric] of [
+    ["success", "rollout/success"],
+    ["searches", "tool/calls"],
+  ]) {
+    arm.curve(
+      curve,
+      history.map((step) => step[metric] ?? 0),
+    );
+  }
+}
 
 /** By the number of hops: how many answers were right, and how many searches were made. */
 function measured(report: EvalReport): Record<string, number | EvalReport> {

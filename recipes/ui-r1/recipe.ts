@@ -36,7 +36,7 @@ function withoutThoughts(env: ScreenEnv): ScreenEnv {
   };
 }
 
-/** UI-R1 thinks before it answers. The expert's thoughts here are of any length, and none is needed. */
+/** UI-R1 thinks before it answers. The expert's thoughts here are of a length left to chance, and none is needed. */
 function withThoughts(env: ScreenEnv): ScreenEnv {
   return {
     ...env,
@@ -45,7 +45,7 @@ function withThoughts(env: ScreenEnv): ScreenEnv {
     expert(context) {
       const said = env.expert!(context);
       const answer = typeof said === "string" ? said : (said?.answer ?? "");
-      const words = context.task.instruction.compact.length % 4;
+      const words = context.rng.integer(5);
       return { thought: Array.from({ length: words }, () => "well").join(" "), answer };
     },
   };
@@ -117,23 +117,43 @@ export const uiR1: Recipe = {
   },
 };
 
+/**
+ * What is there to choose from: recorded screens, of which one click in four has the wrong widget's box as its target, as happens where people
+ * label screens.
+ */
+async function collected(index: number): Promise<ScreenTask> {
+  const { data } = await screen.tasks.at("train", index);
+  const { goal, pages } = data;
+  if (goal.kind !== "step" || goal.target === undefined || index % 4 !== 0) return data;
+  const others = Object.values(pages)
+    .flat()
+    .filter(({ label }) => label !== goal.target);
+  const target = others[index % others.length]?.label;
+  return target === undefined ? data : { ...data, goal: { ...goal, target } };
+}
+
 /** As many tasks as are chosen, without choosing. */
 async function drawTasks(seed: number): Promise<ScreenEnv["tasks"]> {
-  const tasks = await Promise.all(
-    Array.from({ length: samples }, (_, index) => screen.tasks.at("train", 600_000 + samples * seed + index)),
+  const drawn = await Promise.all(
+    Array.from({ length: samples }, (_, index) => collected(600_000 + samples * seed + index)),
   );
-  const drawn = tasks.map(({ data }) => data);
   return listed({ train: drawn, test: drawn }, { name: "random-screens" });
 }
 
+/** Quality: the widget that is to be clicked is the one that the instruction names. */
+function isLabelledWell({ goal, instruction }: ScreenTask): boolean {
+  return goal.kind !== "step" || goal.target === undefined || instruction.compact.endsWith(` ${goal.target}`);
+}
+
 /**
- * Quality: an expert gets the full reward. Difficulty: neither all nor none of eight attempts are right. Diversity: actions
- * take turns, and within an action the labels asked for.
+ * Quality: instruction and target agree. Difficulty: neither all nor none of eight attempts are right. Diversity: actions take
+ * turns, and within an action the labels asked for.
  */
 async function chooseTasks(policy: LearningPolicy, seed: number): Promise<ScreenTask[]> {
-  const candidates = await Promise.all(
-    Array.from({ length: 800 }, (_, index) => screen.tasks.at("train", 500_000 + index)),
-  );
+  const found = await Promise.all(Array.from({ length: 1000 }, (_, index) => collected(500_000 + index)));
+  const good = found.filter(isLabelledWell);
+  const tasks = listed({ train: good, test: good }, { name: "well-labelled-screens" });
+  const candidates = await Promise.all(good.map((_, index) => tasks.at("train", index)));
   const groups = await Promise.all(
     candidates.map((task, index) =>
       runGroup(screen, task, policy, { id: `choose/${index}`, seed: 7919 * seed + index, size: 8 }),

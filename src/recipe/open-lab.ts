@@ -20,6 +20,8 @@ export interface LabOptions {
   /** Whether an arm is to be run here. */
   wants(arm: string): boolean;
   keep(record: ArmRecord): void;
+  /** Told to the recipe; `wants` answers accordingly. */
+  isClaimedOnly: boolean;
   /** Settings are being chosen: evaluations are on other held-out tasks than those that are reported. */
   isTuning: boolean;
   /** Finished warm starts; none are kept where it is absent. */
@@ -36,7 +38,8 @@ export interface OpenLab extends Lab {
 // held-out tasks of recipes are drawn with this, whatever the seed, so that seeds are compared on the same tasks
 const heldOut = { tasks: 300, seed: 99 };
 
-export function openLab({ seed, signal, wants, keep, isTuning, cache, onProgress }: LabOptions): OpenLab {
+export function openLab(options: LabOptions): OpenLab {
+  const { seed, signal, wants, keep, isClaimedOnly, isTuning, cache, onProgress } = options;
   const closers: (() => Promise<void>)[] = [];
 
   async function runTraining<Data, State>(arm: string, config: Training<Data, State>): Promise<Trained> {
@@ -90,6 +93,7 @@ export function openLab({ seed, signal, wants, keep, isTuning, cache, onProgress
 
   return {
     seed,
+    isClaimedOnly,
     begin,
     async arm(name, body) {
       if (!wants(name)) return;

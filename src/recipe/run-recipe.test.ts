@@ -70,6 +70,25 @@ test("what else a training came to is kept as an arm of its own, before the arm 
   expect(verdicts[0]).toMatchObject({ effect: 0.5, seeds: 5 });
 });
 
+test("arms that no claim compares can be left out, and are made when all are asked for", async () => {
+  const wider: Recipe = {
+    ...counting,
+    async run(lab) {
+      if (!lab.isClaimedOnly) await lab.arm("a sweep", async (arm) => arm.measure({ score: 0 }));
+      await lab.arm("an ablation", async (arm) => arm.measure({ score: 0 }));
+      await counting.run(lab);
+    },
+  };
+  const wholeSeeds: number[] = [];
+  const onWholeSeed = (seed: number) => wholeSeeds.push(seed);
+  const claimed = await runRecipe(wider, { seeds: 1, isClaimedOnly: true, onWholeSeed });
+  expect(claimed.records.map(({ arm }) => arm)).toEqual(["less", "more"]);
+  expect(wholeSeeds).toEqual([]);
+  const all = await runRecipe(wider, { seeds: 1, kept: { arms: claimed.records, wholeSeeds }, onWholeSeed });
+  expect(all.records.map(({ arm }) => arm)).toEqual(["less", "more", "a sweep", "an ablation"]);
+  expect(wholeSeeds).toEqual([0]);
+});
+
 test("few seeds prove nothing", async () => {
   const result = await runRecipe(counting, { seeds: 1 });
   expect(result.verdicts[0]).toMatchObject({ holds: false, because: "1 of at least 5 seeds" });

@@ -16,6 +16,8 @@ export interface RunRecipeOptions {
   kept: Kept;
   /** Only this part of all arms, of so many parts: seed by seed where there are as many parts as seeds or fewer. From 1. */
   shard: { readonly part: number; readonly of: number };
+  /** Only arms that a claim compares. */
+  isClaimedOnly: boolean;
   /** Evaluates on other held-out tasks than those that are reported: settings are chosen so. */
   isTuning: boolean;
   /** A folder of finished warm starts, so that a seed that is gone on with need not make them again. */
@@ -39,6 +41,7 @@ const knownRunRecipeOptions: KnownOptions<RunRecipeOptions> = {
   budgetSeconds: true,
   kept: true,
   shard: true,
+  isClaimedOnly: true,
   isTuning: true,
   cache: true,
   signal: true,
@@ -53,6 +56,7 @@ const defaults: RunRecipeOptions = {
   budgetSeconds: Number.POSITIVE_INFINITY,
   kept: { arms: [], wholeSeeds: [] },
   shard: { part: 1, of: 1 },
+  isClaimedOnly: false,
   isTuning: false,
   cache: undefined,
   signal: new AbortController().signal,
@@ -85,26 +89,28 @@ interface SeedOptions extends RunRecipeOptions {
 }
 
 async function runSeed(recipe: Recipe, options: SeedOptions): Promise<void> {
-  const { seed, index, seeds, shard, records, isTuning, cache, signal, onProgress, onArm, onWholeSeed } = options;
+  const { seed, index, seeds, shard, records, isTuning, isClaimedOnly, cache, signal, onProgress } = options;
+  const claimed = new Set(recipe.claims.flatMap(({ method, baseline }) => [method, baseline]));
   // whole seeds as long as there are no more parts than seeds; then each part has some arms of a seed
   const isMine = (arm: number) => (index + seeds * arm) % shard.of === shard.part - 1;
   const isBySeed = shard.of <= seeds;
   if (isBySeed && !isMine(0)) return;
   let arms = 0;
   const lab = openLab({
-    ...{ seed, signal, onProgress, isTuning, ...defined({ cache }) },
+    ...{ seed, signal, onProgress, isTuning, isClaimedOnly, ...defined({ cache }) },
     wants(arm) {
+      if (isClaimedOnly && !claimed.has(arm)) return false;
       const isKept = records.some((record) => record.seed === seed && record.arm === arm);
       return (isBySeed || isMine(arms++)) && !isKept;
     },
     keep(record) {
       records.push(record);
-      onArm(record);
+      options.onArm(record);
     },
   });
   try {
     await recipe.run(lab);
-    if (isBySeed) onWholeSeed(seed);
+    if (isBySeed && !isClaimedOnly) options.onWholeSeed(seed);
   } finally {
     await lab.close();
   }

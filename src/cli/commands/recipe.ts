@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { cpus } from "node:os";
+import { availableParallelism, cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { packageVersion } from "../../checkpoint/package-version.ts";
@@ -30,7 +30,8 @@ const options = {
     summary: "run, merge: where finished arms are kept; runs/recipe-<system>.jsonl by default",
   },
   again: { type: "boolean", summary: "run: make arms anew that are kept already" },
-  jobs: { type: "number", summary: "run: processes at once; 1 by default" },
+  claimed: { type: "boolean", summary: "run: only arms that a claim compares" },
+  jobs: { type: "number", summary: "run: processes at once, which share the cores; 1 by default" },
   shard: {
     type: "string",
     value: "part/of",
@@ -93,7 +94,7 @@ async function list({ values: { json } }: Parsed<typeof options>, { stdout }: Te
 
 async function run({ values, positionals }: Parsed<typeof options>, terminal: Terminal): Promise<number> {
   const chosen = await findRecipe(positionals[1]);
-  const { seeds = 5, "first-seed": firstSeed = 0, budget, jobs = 1, again, json } = values;
+  const { seeds = 5, "first-seed": firstSeed = 0, budget, jobs = 1, again, claimed = false, json } = values;
   if (seeds < 1) throw usageError("bad-usage", { got: `--seeds ${seeds}`, expected: "at least one seed" });
   if (jobs < 1) throw usageError("bad-usage", { got: `--jobs ${jobs}`, expected: "at least one process" });
   const shard = readShard(values.shard);
@@ -109,15 +110,17 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
   const kept = readArms(file);
   terminal.stderr.write(`${beforehand(chosen, kept, { seeds, firstSeed, jobs, file })}\n`);
   return stoppable(terminal, async (signal) => {
-    if (jobs > 1) await runJobs(chosen.system, { seeds, firstSeed, jobs, file, signal, stderr: terminal.stderr });
-    else {
+    if (jobs > 1) {
+      const { stderr } = terminal;
+      await runJobs(chosen.system, { seeds, firstSeed, jobs, claimed, file, signal, stderr });
+    } else {
       const about = {
         date: new Date().toISOString(),
         processor: cpus()[0]?.model ?? "unknown",
         ludus: packageVersion(),
       };
       await runHere(chosen, terminal, {
-        ...{ seeds, firstSeed, kept, signal, cache: join(dirname(file), ".warm-starts") },
+        ...{ seeds, firstSeed, kept, signal, isClaimedOnly: claimed, cache: join(dirname(file), ".warm-starts") },
         ...defined({ budgetSeconds: budget === undefined ? undefined : budget * 60, shard }),
         onArm: (record) => appendArm(file, { ...record, about }),
         onWholeSeed: (seed) => appendArm(file, { seed, whole: true }),
@@ -219,18 +222,35 @@ interface Jobs {
   seeds: number;
   firstSeed: number;
   jobs: number;
+  claimed: boolean;
   file: string;
   signal: AbortSignal;
   stderr: Terminal["stderr"];
 }
 
 /** So many processes, each with a shard; they keep their arms in the same file. */
-async function runJobs(system: string, { seeds, firstSeed, jobs, file, signal, stderr }: Jobs): Promise<void> {
+async function runJobs(system: string, options: Jobs): Promise<void> {
+  const { seeds, firstSeed, jobs, claimed, file, signal, stderr } = options;
+  // one thread too many in each costs more than it brings
+  const threads = Math.max(1, Math.floor(availableParallelism() / jobs));
+  const env = { LUDUS_THREADS: String(threads), ...process.env };
   const runShard = (part: number) =>
     new Promise<void>((resolve, reject) => {
-      const args = ["recipe", "run", system, "--seeds", seeds, "--first-seed", firstSeed, "--records", file];
+      const args = [
+        "recipe",
+        "run",
+        system,
+        "--seeds",
+        seeds,
+        "--first-seed",
+        firstSeed,
+        "--records",
+        file,
+        ...(claimed ? ["--claimed"] : []),
+      ];
       const child = spawn(process.execPath, [process.argv[1], ...args.map(String), "--shard", `${part}/${jobs}`], {
         stdio: ["ignore", "ignore", "pipe"],
+        env,
         signal,
       });
       const lines = createInterface({ input: child.stderr });
