@@ -58,7 +58,8 @@ test.each(names)("%s makes all that its claims compare", { timeout: 120_000 }, a
   const lab = openLab({
     seed: 0,
     signal,
-    isTuning: true, isClaimedOnly: false,
+    isTuning: true,
+    isClaimedOnly: false,
     wants: () => true,
     keep: (each) => records.push(each),
     onProgress() {},
