@@ -2,6 +2,7 @@ import type { Recipe } from "ludus/recipe";
 import { agentFlan } from "./agent-flan/recipe.ts";
 import { agentR1 } from "./agent-r1/recipe.ts";
 import { agentRlvr } from "./agent-rlvr/recipe.ts";
+import { echoTrap } from "./echo-trap/recipe.ts";
 import { hindsightRecipe } from "./hindsight/recipe.ts";
 import { instructionHierarchy } from "./instruction-hierarchy/recipe.ts";
 import { mathShepherd } from "./math-shepherd/recipe.ts";
@@ -26,6 +27,6 @@ export const recipes: readonly Recipe[] = [
   ...[ragen, agentR1, toolRlRecipe, searchR1, agentRlvr, uiR1],
   ...[reftRecipe, ppoCoder, sweRlRecipe, webAgentR1],
   ...[searchRecipe, mathShepherd, rewardEnsembles, selfRewarding, vspoRecipe, agentFlan, r1Zero],
-  ...[hindsightRecipe, rZero],
+  ...[hindsightRecipe, rZero, echoTrap],
   ...[instructionHierarchy, skillDisclosure],
 ];

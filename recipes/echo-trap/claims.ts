@@ -3,7 +3,8 @@ import type { Claim } from "ludus/recipe";
 /** Written down before they are measured; see CONTRIBUTING.md, "Claims". */
 export const echoTrapClaims: readonly Claim[] = [
   {
-    statement: "A run that is switched to StarPO-S where the echo trap is seen ends better than the same run left alone.",
+    statement:
+      "A run that is switched to StarPO-S where the echo trap is seen ends better than the same run left alone.",
     source: "RAGEN, arXiv 2504.20073",
     method: "switched",
     baseline: "left alone",
@@ -21,7 +22,8 @@ export const echoTrapClaims: readonly Claim[] = [
     smallest: 0.1,
   },
   {
-    statement: "The collapse is not undone by training on: going back to a checkpoint from before beats switching where the run stands.",
+    statement:
+      "The collapse is not undone by training on: going back to a checkpoint from before beats switching where the run stands.",
     source: "RAGEN, arXiv 2504.20073",
     method: "switched",
     baseline: "switched, not gone back",

@@ -93,6 +93,7 @@ export function openLab(options: LabOptions): OpenLab {
 
   return {
     seed,
+    signal,
     isClaimedOnly,
     begin,
     async arm(name, body) {

@@ -40,6 +40,8 @@ export interface Lab {
   readonly seed: number;
   /** Only arms that a claim compares are run: a recipe may leave out beginnings that no such arm starts from. */
   readonly isClaimedOnly: boolean;
+  /** Aborted where the recipe is stopped. */
+  readonly signal: AbortSignal;
   /** Weights that arms have in common at their start. The lab closes the engine. */
   begin<Data, State>(options: BeginOptions<Data, State>): Promise<Beginning<Data, State>>;
   /** One arm. It is kept once `body` has ended; one that is kept already, or that another process makes, is not run. */

@@ -103,4 +103,10 @@ export {
 export { storedGroups, storedTrajectories } from "./stored-groups.ts";
 export type { TrainConfig, TrainResult } from "./train.ts";
 export { train } from "./train-sync.ts";
+export {
+  type RemediedResult,
+  type RemedyOptions,
+  type RemedySwitch,
+  trainWithRemedies,
+} from "./train-with-remedies.ts";
 export { type ImitateOptions, imitate, succeeded, type WarmStart } from "./warm-start.ts";
