@@ -23,7 +23,12 @@ const remedies = { "zero-variance": drGrpo({ groupSize: 4 }) };
 const failing = () => fakePolicy((version) => (version < failsFrom ? 0.5 : 0));
 
 const config = (name: string, events: RunEvent[] = []) => ({
-  ...{ env: letters({ turns: 1, alphabet: "a" }), policy: failing(), algorithm: grpo({ groupSize: 4, uniformGroups: "keep" }), steps },
+  ...{
+    env: letters({ turns: 1, alphabet: "a" }),
+    policy: failing(),
+    algorithm: grpo({ groupSize: 4, uniformGroups: "keep" }),
+    steps,
+  },
   ...{ tasksPerStep: 4, eval: { tasks: 0 }, save: { every: 5, retain: 20 }, run: join(folder, name) },
   monitors: [{ name: "test", record: (event: RunEvent) => void events.push(event) }],
 });
