@@ -1,45 +1,25 @@
-"""Environments of Python libraries, for Ludus: requests and answers are lines of JSON on the standard streams.
+"""Environments of Python libraries, for Ludus, by the protocol of `bridge_loop.py`.
 
     {"id": 1, "op": "start", "from": "gymnasium", "name": "FrozenLake-v1", "seed": 3, "options": {}, "episode": "e"}
     {"id": 1, "ok": {"say": "..."}}
-
-Each request has a thread, so that an episode that hangs holds none of the others. Ends with its standard input.
 """
 
 import os
 import sys
+
+from bridge_loop import Refused, UnknownEnvironment, load, plain, serve
 
 # this folder has modules of common names
 if sys.path and sys.path[0] == os.path.dirname(os.path.abspath(__file__)):
     sys.path.pop(0)
 
 import contextlib
+import functools
 import importlib
 import json
+import random
 import re
 import threading
-import traceback
-
-
-class MissingPackage(Exception):
-    pass
-
-
-class UnknownEnvironment(Exception):
-    pass
-
-
-class Refused(Exception):
-    """What the policy did wrong: it is told, and the episode goes on."""
-
-
-def load(module, package):
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] == module.split(".")[0]:
-            raise MissingPackage(package) from error
-        raise
 
 
 class ReasoningGym:
@@ -130,22 +110,24 @@ class TextArena:
 
     @staticmethod
     def names():
+        draw_apart()
         load("textarena", "textarena")
         return sorted(importlib.import_module("textarena.envs.registration").ENV_REGISTRY)
 
     def __init__(self, name, seed, options):
+        draw_apart()
         arena = load("textarena", "textarena")
         if name not in self.names():
             raise UnknownEnvironment(name)
+        self.random = random.Random(seed)
         self.env = arena.make(name, **options)
-        # its games draw from the one generator of `random`
-        with arena_lock:
+        with drawing_from(self.random):
             self.env.reset(num_players=1, seed=seed)
             _, self.told = self.env.get_observation()
         self.say = self.told
 
     def step(self, answer):
-        with arena_lock:
+        with drawing_from(self.random):
             done, _ = self.env.step(answer)
             if done:
                 rewards, _ = self.env.close()
@@ -159,20 +141,36 @@ class TextArena:
         pass
 
 
-arena_lock = threading.Lock()
 sources = {"reasoning-gym": ReasoningGym, "gymnasium": Gymnasium, "textarena": TextArena}
 episodes = {}
 
 
-def plain(value):
-    """NumPy's numbers and arrays as JSON has them."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    return value
+# TextArena's games draw from the one generator of `random`: here each episode has its own, so that none waits for another
+drawer = threading.local()
+
+
+@contextlib.contextmanager
+def drawing_from(generator):
+    drawer.generator = generator
+    try:
+        yield
+    finally:
+        drawer.generator = None
+
+
+@functools.cache
+def draw_apart():
+    """Functions of `random` draw from the generator of the thread, where it has one. Before a library takes them over by name."""
+    for name in random.__all__:
+        shared = getattr(random, name)
+        if getattr(shared, "__self__", None) is not random._inst:
+            continue
+
+        def draw(*args, _name=name, _shared=shared, **options):
+            generator = getattr(drawer, "generator", None)
+            return (_shared if generator is None else getattr(generator, _name))(*args, **options)
+
+        setattr(random, name, draw)
 
 
 def answer(request):
@@ -199,36 +197,5 @@ def answer(request):
     raise ValueError(f"unknown op {op}")
 
 
-def main():
-    # whatever an environment prints must not be taken for an answer
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    lock = threading.Lock()
-
-    def run(request):
-        reply = {"id": request["id"]}
-        try:
-            reply["ok"] = answer(request)
-        except MissingPackage as error:
-            reply["error"] = {"kind": "missing-package", "message": str(error)}
-        except UnknownEnvironment as error:
-            reply["error"] = {"kind": "unknown-environment", "message": str(error)}
-        except BaseException as error:
-            last = "".join(traceback.format_exception(error)[-4:])
-            reply["error"] = {"kind": "exception", "message": f"{type(error).__name__}: {error}\n{last}"}
-        try:
-            line = json.dumps(reply, default=str, allow_nan=False)
-        except ValueError as error:  # a reward or an observation that JSON has no number for
-            line = json.dumps({"id": request["id"], "error": {"kind": "exception", "message": f"ValueError: {error}"}})
-        with lock, contextlib.suppress(BrokenPipeError):
-            out.write(line + "\n")
-            out.flush()
-
-    for line in sys.stdin:
-        threading.Thread(target=run, args=(json.loads(line),), daemon=True).start()
-    # threads that hang do not keep it
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    serve(answer)
