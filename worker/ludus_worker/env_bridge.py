@@ -8,6 +8,7 @@ import os
 import sys
 
 from bridge_loop import Refused, UnknownEnvironment, load, plain, serve
+from env_verifiers import Verifiers
 
 # this folder has modules of common names
 if sys.path and sys.path[0] == os.path.dirname(os.path.abspath(__file__)):
@@ -141,7 +142,7 @@ class TextArena:
         pass
 
 
-sources = {"reasoning-gym": ReasoningGym, "gymnasium": Gymnasium, "textarena": TextArena}
+sources = {"reasoning-gym": ReasoningGym, "gymnasium": Gymnasium, "textarena": TextArena, "verifiers": Verifiers}
 episodes = {}
 
 

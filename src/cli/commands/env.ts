@@ -12,7 +12,7 @@ const options = {
   tasks: { type: "number", summary: "check: tasks per split" },
   from: {
     type: "string",
-    choices: ["gymnasium", "reasoning-gym", "textarena"],
+    choices: ["gymnasium", "reasoning-gym", "textarena", "verifiers"],
     summary: "list: the environments of a Python library, which pythonEnv plays",
     value: "library",
   },

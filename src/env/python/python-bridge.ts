@@ -10,7 +10,7 @@ const Reply = z.object({
   id: z.number(),
   ok: z.record(z.string(), z.unknown()).optional(),
   error: z
-    .object({ kind: z.enum(["missing-package", "unknown-environment", "exception"]), message: z.string() })
+    .object({ kind: z.enum(["missing-package", "unknown-environment", "bad-data", "exception"]), message: z.string() })
     .optional(),
 });
 
@@ -159,8 +159,10 @@ export class BridgeProcess {
           expected: `an environment of ${from}`,
           hint: `See ludus env list --from ${from}.`,
         });
+      case "bad-data":
+        return new LudusError("bad-benchmark-data", { got: message, expected: `the published files of ${from}` });
       case "exception":
-        return new LudusError("python-exception", { got: message, expected: "an answer of the environment" });
+        return new LudusError("python-exception", { got: message, expected: `an answer of ${from}` });
       default:
         return kind satisfies never;
     }

@@ -8,12 +8,12 @@ import type { Env } from "../env.ts";
 import { type BridgeProcess, chosenPython, PythonBridge } from "./python-bridge.ts";
 
 /** Python libraries whose environments can be played. */
-export const pythonLibraries = ["gymnasium", "reasoning-gym", "textarena"] as const;
+export const pythonLibraries = ["gymnasium", "reasoning-gym", "textarena", "verifiers"] as const;
 export type PythonLibrary = (typeof pythonLibraries)[number];
 
 export interface PythonEnvOptions {
   from: PythonLibrary;
-  /** As the library calls it: "FrozenLake-v1", "chain_sum", "GuessTheNumber-v0". */
+  /** As the library calls it: "FrozenLake-v1", "chain_sum", "GuessTheNumber-v0", a taskset of verifiers. */
   name: string;
   /** Passed on to the library, such as `{ is_slippery: false }`. */
   options?: Readonly<Record<string, unknown>>;
@@ -81,7 +81,8 @@ export function bridgedEnv(options: PythonEnvOptions, bridge: PythonBridge): Env
       if (process.hasEnded) return;
       await process.request(from, { op: "close", episode }, AbortSignal.timeout(closeMs));
     },
-    limits: { envMs: 60_000, ...limits },
+    // importing verifiers takes a minute on a busy machine, and the first episode waits for it
+    limits: { envMs: from === "verifiers" ? 300_000 : 60_000, ...limits },
     ...defined({ system }),
   });
 }

@@ -10,6 +10,7 @@ import type { BenchmarkScore, ChatReply, ChatRequest } from "./benchmark.ts";
 import { benchmarkOf, benchmarks } from "./index.ts";
 import { publishedFiles } from "./testing/published-files.ts";
 
+const context = { signal: new AbortController().signal };
 type Said = string | Partial<ChatReply>;
 
 /** What a task is worth where the model says this; and what it was asked. */
@@ -20,7 +21,7 @@ async function ask(name: string, id: string, said: Said): Promise<BenchmarkScore
   const score = await task.attempt(async (given) => {
     request = given;
     return { text: "", calls: [], ...(typeof said === "string" ? { text: said } : said) };
-  });
+  }, context);
   return { ...score, request: request! };
 }
 const calls = (...all: readonly [name: string, args: string][]) => ({

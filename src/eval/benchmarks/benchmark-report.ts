@@ -20,6 +20,9 @@ export interface BenchmarkReport {
   readonly successByTask: Readonly<Record<string, number>>;
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** Of whoever plays the user, where the benchmark has one. */
+  readonly userPromptTokens?: number;
+  readonly userCompletionTokens?: number;
   /** Attempts at which the model could not be reached; in no other figure. */
   readonly failed: number;
   /** What these said, each once. */
@@ -77,6 +80,12 @@ export function reportOf(
     successByTask: Object.fromEntries(tried.map((each, p) => [each.task.id, mean(success_P_G[p])])),
     promptTokens: sum(records.map((record) => record.promptTokens)),
     completionTokens: sum(records.map((record) => record.completionTokens)),
+    ...(records.some(({ userPromptTokens }) => userPromptTokens !== undefined)
+      ? {
+          userPromptTokens: sum(records.map((record) => record.userPromptTokens ?? 0)),
+          userCompletionTokens: sum(records.map((record) => record.userCompletionTokens ?? 0)),
+        }
+      : {}),
     failed: failures.length,
     failures: [...new Set(failures)],
   };

@@ -16,6 +16,8 @@ export interface Benchmark {
   readonly description: string;
   /** What the folder of `--data` holds. */
   readonly files: string;
+  /** Whether a user is simulated, whom `BenchmarkOptions.user` plays. */
+  readonly hasUser?: boolean;
   /** Throws where the files are missing or of another form. */
   load(folder: string): Promise<readonly BenchmarkTask[]>;
 }
@@ -26,7 +28,13 @@ export interface BenchmarkTask {
   readonly text: string;
   readonly category?: string;
   /** Asks the model, once or several times. What it throws is an infrastructure failure. */
-  attempt(chat: Chat): Promise<BenchmarkScore>;
+  attempt(chat: Chat, context: AttemptContext): Promise<BenchmarkScore>;
+}
+
+export interface AttemptContext {
+  readonly signal: AbortSignal;
+  /** Whoever plays the user, where a benchmark has one. */
+  readonly user?: Chat;
 }
 
 export interface BenchmarkScore {

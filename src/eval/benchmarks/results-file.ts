@@ -11,10 +11,12 @@ export interface ResultsHeader {
   readonly model: string;
   readonly temperature: number;
   readonly seed: number;
+  /** Who plays the user, where the benchmark has one: another user is another measurement. */
+  readonly user?: string;
 }
 
-const knownResultsHeader: KnownOptions<ResultsHeader> = { benchmark: true, model: true, temperature: true, seed: true };
-const Header = z.object({ benchmark: z.string(), model: z.string(), temperature: z.number(), seed: z.number() });
+const knownResultsHeader: KnownOptions<ResultsHeader> = { benchmark: true, model: true, temperature: true, seed: true, user: true };
+const Header = z.object({ benchmark: z.string(), model: z.string(), temperature: z.number(), seed: z.number(), user: z.string().optional() });
 const Attempt = z.object({
   task: z.string(),
   attempt: z.number(),
@@ -22,6 +24,8 @@ const Attempt = z.object({
   metrics: z.record(z.string(), z.number()),
   promptTokens: z.number(),
   completionTokens: z.number(),
+  userPromptTokens: z.number().optional(),
+  userCompletionTokens: z.number().optional(),
 });
 
 export type AttemptRecord = Readonly<z.infer<typeof Attempt>>;

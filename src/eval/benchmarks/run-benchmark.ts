@@ -2,10 +2,11 @@ import { errorText, LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { createLimiter } from "../../limiter.ts";
 import { hashText, seedOf } from "../../task/seeds.ts";
-import type { BenchmarkTask } from "./benchmark.ts";
+import type { BenchmarkTask, Chat } from "./benchmark.ts";
 import { type BenchmarkReport, reportOf } from "./benchmark-report.ts";
 import type { ChatModel } from "./chat-model.ts";
 import type { AttemptRecord, ResultsFile } from "./results-file.ts";
+import type { UserModel } from "./user-model.ts";
 
 export interface BenchmarkOptions {
   /** The first so many; all by default. */
@@ -16,6 +17,8 @@ export interface BenchmarkOptions {
   concurrency: number;
   seed: number;
   signal: AbortSignal;
+  /** Plays the user of benchmarks that have one. */
+  user: UserModel;
   /** Keeps what was done, and what earlier programs did is not done again. */
   results: ResultsFile;
   onAttempt: () => void;
@@ -27,6 +30,7 @@ const knownBenchmarkOptions: KnownOptions<BenchmarkOptions> = {
   concurrency: true,
   seed: true,
   signal: true,
+  user: true,
   results: true,
   onAttempt: true,
 };
@@ -41,7 +45,7 @@ export async function runBenchmark(
   options: Partial<BenchmarkOptions> = {},
 ): Promise<BenchmarkReport> {
   refuseUnknownOptions("runBenchmark", options, knownBenchmarkOptions);
-  const { attempts = 1, concurrency = 8, seed = 1, results, onAttempt } = options;
+  const { attempts = 1, concurrency = 8, seed = 1, user, results, onAttempt } = options;
   const chosen = tasks.slice(0, options.tasks ?? tasks.length);
   checkCounts(chosen.length, attempts);
   const done = new Map(results?.earlier.map((record) => [keyOf(record.task, record.attempt), record]));
@@ -51,12 +55,12 @@ export async function runBenchmark(
   const limit = createLimiter(concurrency);
   const make = async (task: BenchmarkTask, attempt: number) => {
     try {
-      const record = await attemptOnce(task, attempt, model, seedOf(seed, task.id, attempt), signal);
+      const record = await attemptOnce(task, attempt, { model, user }, seedOf(seed, task.id, attempt), signal);
       await results?.add(record);
       done.set(keyOf(task.id, attempt), record);
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof LudusError && error.code === "model-failed") || done.size === 0) {
+      if (!isInfrastructure(error) || done.size === 0) {
         lost.abort(error);
         return;
       }
@@ -87,21 +91,40 @@ export function keyOf(task: string, attempt: number): string {
   return `${attempt} ${task}`;
 }
 
+/** What says nothing about the model: the attempt is made again when the results are resumed. */
+function isInfrastructure(error: unknown): boolean {
+  return error instanceof LudusError && ["model-failed", "python-bridge-lost", "benchmark-timeout"].includes(error.code);
+}
+
 async function attemptOnce(
   task: BenchmarkTask,
   attempt: number,
-  model: ChatModel,
+  { model, user }: { readonly model: ChatModel; readonly user: UserModel | undefined },
   seed: number,
   signal: AbortSignal,
 ): Promise<AttemptRecord> {
   let [promptTokens, completionTokens, asked] = [0, 0, 0];
-  const { success, metrics = {} } = await task.attempt(async (request) => {
-    const reply = await model.ask(request, hashText(`${seed}/${asked++}`) >>> 1, signal);
+  let [userPromptTokens, userCompletionTokens] = [0, 0];
+  const nextSeed = () => hashText(`${seed}/${asked++}`) >>> 1;
+  const chat: Chat = async (request) => {
+    const reply = await model.ask(request, nextSeed(), signal);
     promptTokens += reply.promptTokens;
     completionTokens += reply.completionTokens;
     return reply;
+  };
+  const spoken: Chat = async (request) => {
+    const reply = await user!.ask(task.id, request, nextSeed(), signal);
+    userPromptTokens += reply.promptTokens;
+    userCompletionTokens += reply.completionTokens;
+    return reply;
+  };
+  const { success, metrics = {} } = await task.attempt(chat, {
+    signal,
+    ...(user === undefined ? {} : { user: spoken }),
   });
-  return { task: task.id, attempt, success, metrics, promptTokens, completionTokens };
+  const used = { promptTokens, completionTokens };
+  const record = { task: task.id, attempt, success, metrics, ...used };
+  return user === undefined ? record : { ...record, userPromptTokens, userCompletionTokens };
 }
 
 function checkCounts(tasks: number, attempts: number): void {

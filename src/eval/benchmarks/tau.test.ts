@@ -1,0 +1,137 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import type { ChatRequest } from "./benchmark.ts";
+import { chatModel } from "./chat-model.ts";
+import { benchmarkOf } from "./index.ts";
+import { runBenchmark } from "./run-benchmark.ts";
+import { type FakeAnswer, type FakeBody, fakeModel } from "./testing/fake-model.ts";
+import { modelUser, scriptedUser } from "./user-model.ts";
+
+// stand-ins for the checkouts, with a domain of their own
+const checkout = (name: string) => fileURLToPath(new URL(`testing/${name}`, import.meta.url));
+const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]).status === 0;
+process.env.LUDUS_ENVIRONMENTS = "python3";
+
+const call = (name: string, args: object): FakeAnswer => ({ calls: [{ name, arguments: JSON.stringify(args) }] });
+const at = (endpoint: string) => chatModel({ endpoint, model: "fake", retries: 0 });
+const turnOf = ({ messages }: Pick<FakeBody, "messages">) =>
+  messages.filter(({ role }) => role === "assistant").length;
+
+function script(lines: object): string {
+  const path = join(mkdtempSync(join(tmpdir(), "ludus-user-")), "user.json");
+  writeFileSync(path, JSON.stringify(lines));
+  return path;
+}
+
+async function play(name: string, task: string, agent: readonly (FakeAnswer | string)[], user: object) {
+  await using server = await fakeModel((body) => agent[turnOf(body)] ?? { content: "Anything else?" });
+  const tasks = await benchmarkOf(name).load(checkout(name));
+  const chosen = tasks.filter(({ id }) => id === task);
+  const report = await runBenchmark(chosen, at(server.url), { user: await scriptedUser(script({ [task]: user })) });
+  return { success: report.success.mean, asked: server.asked, report };
+}
+
+describe.skipIf(!hasPython)("τ-bench", () => {
+  const ann = ["Please cancel W1.", "What do I get back?", "###STOP###"];
+  const cancel = call("cancel_order", { order_id: "W1" });
+
+  test("tasks of its test split", async () => {
+    expect(await benchmarkOf("tau-bench").load(checkout("tau-bench"))).toMatchObject([
+      { id: "retail/0", category: "retail", text: expect.stringContaining("Cancel order W1") },
+      { id: "retail/1" },
+    ]);
+  });
+
+  test.each([
+    ["the right database and output", [cancel, { content: "Done." }, { content: "You get 1,200 back." }], 1],
+    ["the output alone", [{ content: "You get 1200 back." }], 0],
+    ["the database alone", [cancel, { content: "Done." }], 0],
+    ["an unknown tool, then the rest", [call("refund", {}), cancel, { content: "1200" }], 1],
+    ["arguments that are no JSON", [{ calls: [{ name: "cancel_order", arguments: "{" }] }], 0],
+    ["of two calls only the first", [{ calls: [...cancel.calls!, ...cancel.calls!] }, { content: "1200." }], 1],
+  ] as const)("%s", async (_, agent, success) => {
+    expect((await play("tau-bench", "retail/0", agent, ann)).success).toBe(success);
+  });
+
+  test("what the model is asked; a tool that ends the conversation", async () => {
+    const transfer = call("transfer_to_human_agents", { order_id: "W2" });
+    const { success, asked } = await play("tau-bench", "retail/1", [call("get_order", { order_id: "W2" }), transfer], [
+      "I am Ben.",
+    ]);
+    expect(success).toBe(1);
+    expect(asked[1]!.messages).toMatchObject([
+      { role: "system", content: "Cancel pending orders only." },
+      { role: "user", content: "I am Ben." },
+      { role: "assistant", tool_calls: [{ function: { name: "get_order" } }] },
+      { role: "tool", content: '{"status": "delivered", "total": 30}' },
+    ]);
+    expect(asked[0]!.tools?.map((tool) => tool.function.name)).toContain("cancel_order");
+  });
+
+  test("a conversation without an end is none that succeeded", async () => {
+    const { success, asked } = await play("tau-bench", "retail/0", [], Array.from({ length: 40 }, () => "Hm."));
+    expect([success, asked.length]).toEqual([0, 30]);
+  });
+
+  test("a model as the user, whose tokens are counted apart; pass^k", async () => {
+    const prompts: ChatRequest["messages"][] = [];
+    await using user = await fakeModel((body) => {
+      prompts.push(body.messages);
+      return { content: ann[turnOf(body)] ?? "" };
+    });
+    const agent = [cancel, { content: "Done." }, { content: "1200" }];
+    await using server = await fakeModel((body) => agent[turnOf(body)]!);
+    const tasks = (await benchmarkOf("tau-bench").load(checkout("tau-bench"))).slice(0, 1);
+    const report = await runBenchmark(tasks, at(server.url), { attempts: 2, concurrency: 1, user: modelUser(at(user.url)) });
+    expect(report).toMatchObject({ passHatK: { 2: { mean: 1 } }, promptTokens: 60, userPromptTokens: 60 });
+    expect(prompts[1]).toMatchObject([
+      { role: "system", content: expect.stringContaining("You are Ann") },
+      { role: "user", content: "Hi! How can I help you today?" },
+      { role: "assistant", content: "Please cancel W1." },
+      { role: "user", content: "Done." },
+    ]);
+  });
+
+  test("no user, a user without the task, a folder that is none", async () => {
+    await using server = await fakeModel(() => ({ content: "" }));
+    const tasks = await benchmarkOf("tau-bench").load(checkout("tau-bench"));
+    await expect(runBenchmark(tasks, at(server.url))).rejects.toThrow(/^no-user: .*plays the customer/);
+    const user = await scriptedUser(script({ other: [] }));
+    await expect(runBenchmark(tasks, at(server.url), { user })).rejects.toThrow(/^bad-user-script: .*"retail\/0"/);
+    await expect(scriptedUser(script({ a: [4] }))).rejects.toThrow(/^bad-user-script/);
+    await expect(scriptedUser("/no/such.json")).rejects.toThrow(/^bad-user-script: .*ENOENT/);
+    const empty = mkdtempSync(join(tmpdir(), "ludus-tau-"));
+    await expect(benchmarkOf("tau-bench").load(empty)).rejects.toThrow(/^bad-benchmark-data: .*without tau_bench/);
+    await expect(benchmarkOf("tau2-bench").load(empty)).rejects.toThrow(/^bad-benchmark-data: .*without data/);
+  });
+});
+
+describe.skipIf(!hasPython)("τ²-bench", () => {
+  const unlock = call("unlock_line", { number: 7 });
+  const restart = { calls: [{ name: "restart_phone", arguments: {} }] };
+
+  test("tasks that need no judge", async () => {
+    const tasks = await benchmarkOf("tau2-bench").load(checkout("tau2-bench"));
+    expect(tasks).toMatchObject([{ id: "desk/restart", category: "desk", text: "Your line is down. Your number is 7." }]);
+  });
+
+  test.each([
+    ["both sides did their part", [unlock, { content: "7 is open: restart." }], ["Down!", restart, "###STOP###"], 1],
+    ["the user restarted too early", [{ content: "Restart 7." }, unlock], ["Down!", restart, "No.", "###STOP###"], 0],
+    ["the number was not said", [unlock, { content: "Restart." }], ["Down!", restart, "###STOP###"], 0],
+  ] as const)("%s", async (_, agent, user, success) => {
+    // the greeting is the agent's first message
+    const greeted = [{ content: "" }, ...agent];
+    expect((await play("tau2-bench", "desk/restart", greeted, user)).success).toBe(success);
+  });
+
+  test("ten errors end the conversation", async () => {
+    const wrong = Array.from({ length: 30 }, () => call("unlock_line", { number: 1 }));
+    const { success, asked } = await play("tau2-bench", "desk/restart", wrong, ["Down!"]);
+    expect([success, asked.length]).toEqual([0, 10]);
+  });
+});
