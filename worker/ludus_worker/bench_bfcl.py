@@ -8,6 +8,8 @@ import ast
 import importlib
 import importlib.util
 import itertools
+import json
+import keyword
 import os
 import sys
 import threading
@@ -22,15 +24,14 @@ allowed_difference = 0.2
 
 def written(call):
     """`name(key=value)`, as the package reads calls."""
-    return f"{call['name']}({','.join(f'{key}={value!r}' for key, value in call['arguments'].items())})"
+    values = json.loads(call["arguments"])
+    return f"{call['name']}({','.join(f'{key}={value!r}' for key, value in values.items())})"
 
 
 def checked(calls):
     """Only a name and values may reach `eval`."""
-    for call in calls:
-        if not call["name"].isidentifier() or not all(key.isidentifier() for key in call["arguments"]):
-            return False
-    return True
+    names = [name for call in calls for name in (call["name"], *json.loads(call["arguments"]))]
+    return all(name.isidentifier() and not keyword.iskeyword(name) for name in names)
 
 
 class MultiTurn:

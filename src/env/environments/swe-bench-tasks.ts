@@ -16,7 +16,8 @@ const testNames = z.union([
 ]);
 
 // Only what is used is named; files have more fields, which are passed over.
-const record = z.object({
+/** A record in the form of SWE-bench or SWE-Gym. */
+export const sweBenchRecord = z.object({
   instance_id: z.string().min(1),
   repo: z.string().min(1),
   base_commit: z.string().min(1),
@@ -62,7 +63,10 @@ export function sweBenchTasks(
 }
 
 function readRecord(row: unknown): SweBenchTask {
-  const read = record.parse(row);
+  return sweBenchTask(sweBenchRecord.parse(row));
+}
+
+export function sweBenchTask(read: z.infer<typeof sweBenchRecord>): SweBenchTask {
   return {
     id: read.instance_id,
     repository: read.repo,

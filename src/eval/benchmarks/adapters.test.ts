@@ -138,7 +138,7 @@ describe("files that are none of the benchmark", () => {
   test("a misspelt name", () => {
     expect(() => benchmarkOf("gsm8")).toThrow(/^unknown-benchmark: got "gsm8".*Did you mean "gsm8k"/);
     expect(() => benchmarkOf("constructor")).toThrow(/^unknown-benchmark/);
-    expect(() => benchmarkOf("tau-bench")).toThrow(/^unknown-benchmark: .*Python programs; retailDesk\(\)/);
+    expect(() => benchmarkOf("swebench")).toThrow(/^unknown-benchmark: .*Did you mean "swe-bench"/);
   });
 });
 

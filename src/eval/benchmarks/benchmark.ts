@@ -20,6 +20,17 @@ export interface Benchmark {
   readonly hasUser?: boolean;
   /** Throws where the files are missing or of another form. */
   load(folder: string): Promise<readonly BenchmarkTask[]>;
+  /** Writes what the benchmark's own tools read, beside the results; returns the paths. */
+  write?(path: string, tasks: readonly BenchmarkTask[], attempts: readonly AttemptOutput[]): Promise<readonly string[]>;
+}
+
+/** What an attempt left behind. */
+export interface AttemptOutput {
+  readonly task: string;
+  readonly attempt: number;
+  readonly model: string;
+  readonly success: boolean;
+  readonly output?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface BenchmarkTask {
@@ -42,6 +53,8 @@ export interface BenchmarkScore {
   readonly success: boolean;
   /** Further published figures, such as `f1`; their mean is reported. */
   readonly metrics?: Readonly<Record<string, number>>;
+  /** Kept in the results: a patch, for instance. */
+  readonly output?: Readonly<Record<string, unknown>>;
 }
 
 export type BenchmarkMessage = Readonly<Record<string, unknown>> & { readonly role: string };

@@ -1,24 +1,12 @@
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { LudusError } from "../../errors.ts";
-import type { ToolSpec } from "../../schema/message.ts";
-import { type BfclAnswer, type BfclCall, bfclMatches, bfclName } from "../../scorer/bfcl-ast.ts";
+import { type BfclAnswer, bfclMatches } from "../../scorer/bfcl-ast.ts";
 import { type PythonValue, parsePythonJson } from "../../scorer/python-json.ts";
-import type { Benchmark, BenchmarkTask, ChatReply } from "./benchmark.ts";
+import type { Benchmark, BenchmarkTask } from "./benchmark.ts";
+import { BfclFunctionRow, readCalls, toTool } from "./bfcl-tools.ts";
 import { findFiles, readRecords } from "./read-records.ts";
 
-const Parameter = z.looseObject({
-  type: z.string(),
-  items: z.looseObject({ type: z.string().optional() }).optional(),
-});
-const BfclFunctionRow = z.object({
-  name: z.string(),
-  description: z.string(),
-  parameters: z.looseObject({
-    properties: z.record(z.string(), Parameter),
-    required: z.array(z.string()).default([]),
-  }),
-});
 const Row = z.object({
   id: z.string(),
   question: z.array(z.array(z.looseObject({ role: z.string(), content: z.string() }))).min(1),
@@ -38,7 +26,7 @@ const categories = [
 
 /**
  * BFCL's single-turn categories by structure, through the endpoint's own tool calls. Left out: Java and JavaScript, whose arguments are source
- * text of these languages, and the executable and multi-turn categories, which run the benchmark's own Python.
+ * text of these languages. `bfclExecutable` and `bfclMultiTurn` are the categories that are scored by running calls.
  */
 export const bfcl: Benchmark = {
   name: "bfcl",
@@ -85,36 +73,4 @@ function toTask(row: z.infer<typeof Row>, category: string, answers: readonly Bf
       return { success: calls !== undefined && bfclMatches(row.function, calls, answers, category) };
     },
   };
-}
-
-function readCalls({ calls }: ChatReply): readonly BfclCall[] | undefined {
-  try {
-    return calls.map(({ name, arguments: given }) => {
-      const read = parsePythonJson(given);
-      if (typeof read !== "object" || read === null || Array.isArray(read)) throw new SyntaxError("no object");
-      return { name, arguments: read as BfclCall["arguments"] };
-    });
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-const openAiTypes: Readonly<Record<string, string>> = {
-  ...{ dict: "object", float: "number", tuple: "array", any: "string", bool: "boolean", byte: "integer" },
-};
-
-function toTool({ name, description, parameters }: z.infer<typeof BfclFunctionRow>): ToolSpec {
-  return { name: bfclName(name), description, parameters: toSchema(parameters) as ToolSpec["parameters"] };
-}
-
-/** Types of the published files as JSON Schema calls them, at every depth. */
-function toSchema(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toSchema);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, inner]) => {
-    // a property may itself be called `type`
-    return [key, key === "type" && typeof inner === "string" ? (openAiTypes[inner] ?? inner) : toSchema(inner)];
-  });
-  return Object.fromEntries(entries);
 }

@@ -26,6 +26,7 @@ const Attempt = z.object({
   completionTokens: z.number(),
   userPromptTokens: z.number().optional(),
   userCompletionTokens: z.number().optional(),
+  output: z.record(z.string(), z.unknown()).optional(),
 });
 
 export type AttemptRecord = Readonly<z.infer<typeof Attempt>>;

@@ -118,12 +118,13 @@ async function attemptOnce(
     userCompletionTokens += reply.completionTokens;
     return reply;
   };
-  const { success, metrics = {} } = await task.attempt(chat, {
+  const { success, metrics = {}, output } = await task.attempt(chat, {
     signal,
     ...(user === undefined ? {} : { user: spoken }),
   });
   const used = { promptTokens, completionTokens };
-  const record = { task: task.id, attempt, success, metrics, ...used };
+  const left = output === undefined ? {} : { output };
+  const record = { task: task.id, attempt, success, metrics, ...used, ...left };
   return user === undefined ? record : { ...record, userPromptTokens, userCompletionTokens };
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -104,9 +104,13 @@ describe.skipIf(!hasPython)("τ-bench", () => {
     await expect(runBenchmark(tasks, at(server.url), { user })).rejects.toThrow(/^bad-user-script: .*"retail\/0"/);
     await expect(scriptedUser(script({ a: [4] }))).rejects.toThrow(/^bad-user-script/);
     await expect(scriptedUser("/no/such.json")).rejects.toThrow(/^bad-user-script: .*ENOENT/);
-    const empty = mkdtempSync(join(tmpdir(), "ludus-tau-"));
-    await expect(benchmarkOf("tau-bench").load(empty)).rejects.toThrow(/^bad-benchmark-data: .*without tau_bench/);
-    await expect(benchmarkOf("tau2-bench").load(empty)).rejects.toThrow(/^bad-benchmark-data: .*without data/);
+    const other = (name: string) => {
+      const folder = mkdtempSync(join(tmpdir(), "ludus-tau-"));
+      mkdirSync(join(folder, name));
+      return folder;
+    };
+    await expect(benchmarkOf("tau-bench").load(other("tau_bench"))).rejects.toThrow(/^bad-benchmark-data: .*tau_bench\/envs/);
+    await expect(benchmarkOf("tau2-bench").load(other("src"))).rejects.toThrow(/^bad-benchmark-data: .*data\/tau2/);
   });
 });
 

@@ -11,6 +11,7 @@ import type {
   ChatReply,
 } from "./benchmark.ts";
 import { askPython, openPython, type PythonAttempt } from "./benchmark-bridge.ts";
+import { findFile } from "./read-records.ts";
 
 /** As the benchmark's own Python describes its tools. */
 export const Tool: z.ZodType<ToolSpec> = z.looseObject({
@@ -35,7 +36,10 @@ export const tauBench: Benchmark = {
   description: "τ-bench: a customer is served by calling tools under a policy; retail and airline",
   files: "a checkout of sierra-research/tau-bench: tau_bench/envs/<domain> with tools, data and tasks_test.py",
   hasUser: true,
-  load: (folder) => tasksOf("tau-bench", folder, attemptTau),
+  async load(folder) {
+    await findFile(folder, ["tau_bench"]);
+    return tasksOf("tau-bench", folder, attemptTau);
+  },
 };
 
 /** Tasks of a folder, by the benchmark's own Python. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Benchmark, BenchmarkMessage, BenchmarkScore, Chat, ChatReply } from "./benchmark.ts";
 import type { PythonAttempt } from "./benchmark-bridge.ts";
+import { findFile } from "./read-records.ts";
 import { assistantMessage, isArguments, Tool, tasksOf } from "./tau.ts";
 
 const Call = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
@@ -37,7 +38,10 @@ export const tau2Bench: Benchmark = {
   description: "τ²-bench: a customer who has tools too is served under a policy; airline, retail and telecom",
   files: "a checkout of sierra-research/tau2-bench: src/tau2, and data/tau2 with domains/ and user_simulator/",
   hasUser: true,
-  load: (folder) => tasksOf("tau2-bench", folder, attemptTau2),
+  async load(folder) {
+    await findFile(folder, ["src"]);
+    return tasksOf("tau2-bench", folder, attemptTau2);
+  },
 };
 
 type Speaker = "assistant" | "user";

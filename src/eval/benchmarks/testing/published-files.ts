@@ -41,8 +41,40 @@ const weather = {
     required: ["city"],
   },
 };
+const sum = {
+  name: "add",
+  description: "Adds",
+  parameters: {
+    type: "dict",
+    properties: { a: { type: "integer", description: "" }, b: { type: "integer", description: "" } },
+    required: ["a", "b"],
+  },
+};
 const asked = (content: string) => [[{ role: "user", content }]];
 const answerOf = (city: string) => ({ "weather.get": { city: [city], days: [3, ""], at: [[48.2, 16.4], ""] } });
+
+const shirt = {
+  asin: "B000000001",
+  name: "Acme Men's Cotton Shirt Long Sleeve",
+  category: "fashion",
+  query: "men's shirts",
+  product_category: "Clothing › Men › Shirts",
+  full_description: "A soft shirt.",
+  small_description: ["machine washable", "classic fit"],
+  pricing: "$19.99",
+  customization_options: { Color: [{ value: "Navy Blue" }, { value: "Red" }], Size: [{ value: "Small" }, { value: "Large" }] },
+  images: [""],
+};
+const lamp = {
+  ...{ asin: "B000000002", name: "Desk Lamp with USB", category: "garden", query: "lamps", pricing: "$30$50" },
+  ...{ product_category: "Home › Lighting › Lamps", full_description: "Bright.", small_description: "led" },
+  ...{ customization_options: "", images: [""] },
+};
+
+const game = (solvable: boolean) => JSON.stringify({ pddl_domain: "", grammar: "", pddl_problem: "", solvable });
+const trajectory = (type: string) => {
+  return JSON.stringify({ task_type: type, turk_annotations: { anns: [{ task_desc: "Put a mug on the desk." }] } });
+};
 
 /** A few records of each benchmark in the form of its published files, written for these tests. */
 const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -91,6 +123,48 @@ const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       },
       { task_id: "g3", Question: "What is in the file?", Level: 1, "Final answer": "x", file_name: "g3.pdf" },
     ]),
+  },
+  webshop: {
+    "items_shuffle_1000.json": JSON.stringify([shirt, lamp, { ...shirt, name: "twice" }]),
+    "items_ins_v2_1000.json": JSON.stringify({ [shirt.asin]: { attributes: ["long sleeve", "machine wash"] } }),
+    "items_human_ins.json": JSON.stringify({
+      [shirt.asin]: [
+        {
+          instruction: "i want a machine washable shirt for men in navy, size large.",
+          instruction_attributes: ["machine washable", "long sleeve"],
+          instruction_options: ["navy blue", "large"],
+        },
+        { instruction: "none", instruction_attributes: [], instruction_options: [] },
+      ],
+    }),
+  },
+  alfworld: {
+    "pick-mug/trial_1/traj_data.json": trajectory("pick_and_place_simple"),
+    "pick-mug/trial_1/game.tw-pddl": game(true),
+    "pick-mug/trial_2/traj_data.json": trajectory("pick_and_place_simple"),
+    "pick-mug/trial_2/game.tw-pddl": game(false),
+    "pick-mug-Sliced/trial_1/traj_data.json": trajectory("pick_and_place_simple"),
+    "pick-mug-Sliced/trial_1/game.tw-pddl": game(true),
+    "other/trial_1/traj_data.json": trajectory("stack"),
+    "other/trial_1/game.tw-pddl": game(true),
+  },
+  "bfcl-exec": {
+    "BFCL_v4_exec_simple.json": lines([{ id: "exec_simple_0", question: asked("2 + 3?"), function: [sum] }]),
+    "BFCL_v4_exec_parallel.json": lines([
+      { id: "exec_parallel_0", question: asked("2 + 3, and news?"), function: [sum, { ...sum, name: "news" }] },
+    ]),
+    "possible_answer/BFCL_v4_exec_simple.json": lines([
+      { id: "exec_simple_0", ground_truth: ["add(a=2, b=3)"], execution_result_type: ["exact_match"] },
+    ]),
+    "possible_answer/BFCL_v4_exec_parallel.json": lines([
+      {
+        id: "exec_parallel_0",
+        ground_truth: ["add(a=2, b=3)", "news(a=1, b=1)"],
+        execution_result_type: ["real_time_match", "structural_match"],
+      },
+    ]),
+    "executable_python_function.py":
+      "import os\n\ndef add(a, b):\n    return a + b\n\ndef news(a, b):\n    return {'titles': [a] * b}\n",
   },
   bfcl: {
     "BFCL_v4_simple_python.json": lines([
