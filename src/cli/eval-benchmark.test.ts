@@ -1,8 +1,11 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { type FakeAnswer, fakeModel } from "../eval/benchmarks/testing/fake-model.ts";
+import { benchmarks } from "../eval/benchmarks/index.ts";
+import { type FakeAnswer, type FakeBody, fakeModel } from "../eval/benchmarks/testing/fake-model.ts";
 import { publishedFiles } from "../eval/benchmarks/testing/published-files.ts";
 import { runCommand } from "./testing/run-command.ts";
 
@@ -32,6 +35,84 @@ test.each(Object.entries(solved))("%s is measured from the command line", async 
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(stdout).toMatch(success);
   expect(stdout).toMatch(/tokens said +\d/);
+});
+
+const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]).status === 0;
+const checkout = fileURLToPath(new URL("../eval/benchmarks/testing/tau-bench", import.meta.url));
+const turnOf = ({ messages }: FakeBody) => messages.filter(({ role }) => role === "assistant").length;
+
+test("webshop is measured from the command line, with copies of its goals found in a training set", async () => {
+  const said = ["search[shirt]", "click[b000000001]", "click[navy blue]", "click[large]", "click[buy now]"];
+  await using server = await fakeModel((body) => ({ content: said[turnOf(body)] ?? "" }));
+  const training = join(folder, "goals.txt");
+  writeFileSync(training, "i want a machine washable shirt for men in navy, size large\n");
+  const { status, stdout } = await evaluate("webshop", server.url, "--quiet", "--against", training);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/success \(95 %\) +1\.00/);
+  expect(stdout).toMatch(/score +1\.00/);
+  expect(stdout).toMatch(/copied words +[1-9]/);
+});
+
+test.skipIf(!hasPython)("tau-bench: a user, pass^k, cost, and results that go on with the same user only", async () => {
+  process.env.LUDUS_ENVIRONMENTS = "python3";
+  const agent: readonly FakeAnswer[] = [
+    { calls: [{ name: "cancel_order", arguments: '{"order_id": "W1"}' }] },
+    { content: "Done, 1200 is paid back." },
+  ];
+  await using server = await fakeModel((body) => agent[turnOf(body)] ?? { content: "Yes?" });
+  await using customer = await fakeModel((body) => ({ content: turnOf(body) === 0 ? "Cancel W1." : "###STOP###" }));
+  const results = newFile();
+  const eachTime = [
+    "eval",
+    "--benchmark",
+    "tau-bench",
+    "--data",
+    checkout,
+    "--model",
+    server.url,
+    "--results",
+    results,
+  ];
+  const more = ["--tasks", "1", "--attempts", "2", "--price", "1,1", "--category", "retail", "--json", "--quiet"];
+  const first = await runCommand([...eachTime, "--user", customer.url, ...more]);
+  expect(first.stderr).toBe("");
+  expect(JSON.parse(first.stdout)).toMatchObject({
+    ...{ success: { mean: 1 }, passHatK: { 2: { mean: 1 } }, made: 2, promptTokens: 40, userPromptTokens: 40 },
+    dollars: 60 / 1e6,
+  });
+  const script = join(folder, "user.json");
+  writeFileSync(script, '{"retail/0": []}');
+  const other = await runCommand([...eachTime, "--user", script, ...more]);
+  expect([other.status, other.stderr]).toEqual([1, expect.stringMatching(/^other-results: .*"user":"fake"/)]);
+  const down = await runCommand([
+    ...eachTime,
+    "--user",
+    "http://127.0.0.1:9/v1#x",
+    "--retries",
+    "0",
+    "--results",
+    newFile(),
+  ]);
+  expect([down.status, down.stderr]).toEqual([1, expect.stringMatching(/^model-failed: got from x at/)]);
+  await using nonsense = await fakeModel(() => "<html>");
+  const said = await runCommand([...eachTime, "--user", nonsense.url, "--retries", "0", "--results", newFile()]);
+  expect([said.status, said.stderr]).toEqual([1, expect.stringMatching(/^model-failed: .*no chat completion/)]);
+});
+
+test.skipIf(!hasPython)("bfcl-exec is measured from the command line", async () => {
+  process.env.LUDUS_ENVIRONMENTS = "python3";
+  await using server = await fakeModel(() => ({ calls: [{ name: "add", arguments: '{"a": 5, "b": 0}' }] }));
+  const { status, stdout } = await evaluate("bfcl-exec", server.url, "--quiet");
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/exec_simple \(1\) +1\.00/);
+  expect(stdout).toMatch(/exec_parallel \(1\) +0\.00/);
+});
+
+test("help names every benchmark", async () => {
+  const { stdout } = await runCommand(["eval", "--help"]);
+  expect(/instead: ([^\n]*(?:\n {10,}[^-\n]*)*)/.exec(stdout)![1]!.replace(/\s+/g, " ").trim()).toBe(
+    Object.keys(benchmarks).join(", "),
+  );
 });
 
 test("attempts, cost and copies of training texts, as JSON", async () => {
@@ -119,6 +200,18 @@ test.each([
   ],
   [["--benchmark", "gsm8k", "--data", "DATA", "--model", "http://a", "--price", "1"], 2, /^bad-option: got --price 1/],
   [["--benchmark", "gsm8k", "--data", "DATA", "--model", "http://a", "--against", "/no"], 2, /^no-file: got --against/],
+  [["--benchmark", "tau-bench", "--data", "DATA", "--model", "http://a"], 2, /^bad-usage: got no --user/],
+  [["--benchmark", "gsm8k", "--user", "http://a"], 2, /^bad-usage: got --user with gsm8k.*tau-bench/],
+  [
+    ["--benchmark", "gsm8k", "--data", "DATA", "--model", "http://a", "--category", "x"],
+    2,
+    /^bad-option: .*no categories/,
+  ],
+  [
+    ["--benchmark", "tau-bench", "--data", "DATA", "--model", "http://a", "--user", "u"],
+    1,
+    /^bad-benchmark-data: .*tau_bench/,
+  ],
   [["--benchmark", "gsm8k", "--split", "test"], 2, /^bad-usage: got --split with --benchmark/],
   [["--benchmark", "gsm8k", "train.ts"], 2, /^bad-usage: got train.ts, expected no file/],
   [["--data", "DATA"], 2, /^bad-usage: got --data without --benchmark/],

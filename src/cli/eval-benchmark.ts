@@ -4,8 +4,9 @@ import type { BenchmarkTask } from "../eval/benchmarks/benchmark.ts";
 import type { BenchmarkReport } from "../eval/benchmarks/benchmark-report.ts";
 import { chatModel, onlyModel } from "../eval/benchmarks/chat-model.ts";
 import { benchmarkOf } from "../eval/benchmarks/index.ts";
-import { openResults } from "../eval/benchmarks/results-file.ts";
+import { type AttemptRecord, openResults } from "../eval/benchmarks/results-file.ts";
 import { runBenchmark } from "../eval/benchmarks/run-benchmark.ts";
+import { modelUser, scriptedUser } from "../eval/benchmarks/user-model.ts";
 import { type ContaminationReport, contamination } from "../eval/contamination.ts";
 import type { Interval } from "../eval/index.ts";
 import { successInterval } from "../eval/success-interval.ts";
@@ -20,6 +21,8 @@ export interface EvalBenchmarkOptions {
   readonly benchmark?: string;
   readonly data?: string;
   readonly model?: string;
+  readonly user?: string;
+  readonly category?: string;
   readonly against?: string;
   readonly results?: string;
   readonly price?: string;
@@ -40,7 +43,7 @@ export async function evalBenchmark(
   signal: AbortSignal,
 ): Promise<number> {
   const asked = checkOptions(options);
-  const tasks = (await asked.benchmark.load(asked.data)).slice(0, options.tasks);
+  const tasks = ofCategory(await asked.benchmark.load(asked.data), options.category).slice(0, options.tasks);
   const overlap =
     options.against === undefined ? undefined : contamination(trainingTexts(options.against), textsOf(tasks));
   const { temperature = 0, seed = 1, attempts = 1 } = options;
@@ -49,7 +52,9 @@ export async function evalBenchmark(
   const model = named || (await onlyModel(endpoint, apiKey, signal));
   const path =
     options.results ?? join("benchmarks", `${asked.benchmark.name}-${model.replace(/[^\w.-]+/g, "-")}.jsonl`);
-  const results = await openResults(path, { benchmark: asked.benchmark.name, model, temperature, seed });
+  const played = options.user === undefined ? undefined : await userOf(options.user, apiKey, options.retries, signal);
+  const header = { benchmark: asked.benchmark.name, model, temperature, seed };
+  const results = await openResults(path, played === undefined ? header : { ...header, user: played.name });
   const progress = options.quiet ? undefined : new ProgressLine(stderr, "attempts", tasks.length * attempts);
   const { concurrency = 8, retries } = options;
   try {
@@ -59,7 +64,20 @@ export async function evalBenchmark(
       ...(retries === undefined ? {} : { retries }),
     });
     const onAttempt = () => progress?.add();
-    const report = await runBenchmark(tasks, chat, { attempts, concurrency, seed, signal, results, onAttempt });
+    const made = new Map(results.earlier.map((record) => [`${record.attempt} ${record.task}`, record]));
+    const kept = {
+      ...results,
+      add(record: AttemptRecord) {
+        made.set(`${record.attempt} ${record.task}`, record);
+        return results.add(record);
+      },
+    };
+    const settings = { attempts, concurrency, seed, signal, results: kept, onAttempt };
+    const report = await runBenchmark(
+      tasks,
+      chat,
+      played === undefined ? settings : { ...settings, user: played.user },
+    );
     if (signal.aborted) {
       stderr.write(
         `${report.made} of ${tasks.length * attempts} attempts are in ${path}; the same command goes on from there.\n`,
@@ -67,7 +85,18 @@ export async function evalBenchmark(
       return 0;
     }
     progress?.end();
-    const about = { benchmark: asked.benchmark.name, model, results: path, ...costOf(report, asked.price) };
+    const written = await asked.benchmark.write?.(
+      path,
+      tasks,
+      [...made.values()].map((record) => ({ ...record, model })),
+    );
+    const about = {
+      benchmark: asked.benchmark.name,
+      model,
+      results: path,
+      ...(written && { written }),
+      ...costOf(report, asked.price),
+    };
     const full = {
       ...about,
       ...report,
@@ -84,12 +113,44 @@ interface FullReport extends BenchmarkReport {
   readonly benchmark: string;
   readonly model: string;
   readonly results: string;
+  readonly written?: readonly string[];
   readonly dollars?: number;
   readonly contamination?: Omit<ContaminationReport, "shares"> & { readonly successOfClean: Interval };
 }
 
-function checkOptions({ benchmark: name = "", data, model, price }: EvalBenchmarkOptions) {
+/** Tasks of one category; throws with those that there are. */
+function ofCategory(tasks: readonly BenchmarkTask[], category: string | undefined): readonly BenchmarkTask[] {
+  if (category === undefined) return tasks;
+  const chosen = tasks.filter((task) => task.category === category);
+  if (chosen.length > 0) return chosen;
+  const known = [...new Set(tasks.flatMap((task) => task.category ?? []))].sort();
+  throw usageError("bad-option", {
+    got: `--category ${category}`,
+    expected: known.length === 0 ? "none, as the tasks have no categories" : `one of ${known.slice(0, 40).join(", ")}`,
+  });
+}
+
+/** A model behind a server, or a file. */
+async function userOf(given: string, apiKey: string | undefined, retries: number | undefined, signal: AbortSignal) {
+  if (!/^https?:\/\//.test(given)) return { user: await scriptedUser(given), name: given };
+  const [endpoint, named] = given.split("#");
+  const model = named || (await onlyModel(endpoint, apiKey, signal));
+  const optional = { ...(apiKey === undefined ? {} : { apiKey }), ...(retries === undefined ? {} : { retries }) };
+  return { user: modelUser(chatModel({ endpoint, model, ...optional })), name: model };
+}
+
+function checkOptions({ benchmark: name = "", data, model, price, user }: EvalBenchmarkOptions) {
   const benchmark = benchmarkOf(name);
+  if ((user === undefined) === (benchmark.hasUser ?? false)) {
+    throw usageError("bad-usage", {
+      got: user === undefined ? "no --user" : `--user with ${name}`,
+      expected:
+        user === undefined
+          ? `who plays the user of ${name}: the address of a server, or a file with what is said`
+          : "a benchmark with a user: tau-bench, tau2-bench",
+      ...(user === undefined && { hint: '--user "http://127.0.0.1:8000/v1#name-of-the-model"' }),
+    });
+  }
   if (data === undefined) {
     throw usageError("bad-usage", { got: "no --data", expected: `the folder with ${benchmark.files}` });
   }
@@ -170,6 +231,12 @@ function reportTable(report: FullReport, paint: Paint): string {
     ]),
     ["tokens read", figure(report.promptTokens)],
     ["tokens said", figure(report.completionTokens)],
+    ...(report.userPromptTokens === undefined
+      ? []
+      : [
+          ["tokens read by the user", figure(report.userPromptTokens)],
+          ["tokens said by the user", figure(report.userCompletionTokens ?? 0)],
+        ]),
     ...(report.dollars === undefined ? [] : [["cost", `$${report.dollars.toFixed(4)}`]]),
     ...(overlap === undefined
       ? []
@@ -180,6 +247,7 @@ function reportTable(report: FullReport, paint: Paint): string {
         ]),
     ...(report.failed === 0 ? [] : [["failed attempts", String(report.failed)]]),
     ["results", report.results],
+    ...(report.written ?? []).map((path) => ["", path]),
   ];
   return `${textTable(rows)}${report.failures
     .slice(0, 5)

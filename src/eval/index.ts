@@ -1,6 +1,8 @@
 import "../check-node.ts";
 
 export type {
+  AttemptContext,
+  AttemptOutput,
   Benchmark,
   BenchmarkMessage,
   BenchmarkScore,
@@ -14,6 +16,8 @@ export { type ChatModel, type ChatModelOptions, chatModel, type TokenUsage } fro
 export { benchmarks } from "./benchmarks/index.ts";
 export { type AttemptRecord, openResults, type ResultsFile, type ResultsHeader } from "./benchmarks/results-file.ts";
 export { type BenchmarkOptions, runBenchmark } from "./benchmarks/run-benchmark.ts";
+export { type SweBenchOptions, sweBench } from "./benchmarks/swe-bench.ts";
+export { modelUser, scriptedUser, type UserModel } from "./benchmarks/user-model.ts";
 export { budgetCurve, evaluateSplits } from "./budget-curve.ts";
 export { type ContaminationOptions, type ContaminationReport, contamination } from "./contamination.ts";
 export { type ContextMismatch, contextMismatch } from "./context-mismatch.ts";

@@ -2,6 +2,12 @@ import type { Command, Terminal } from "../command.ts";
 import { type OptionTable, onlyArguments, parseOptions, usageError } from "../parse-options.ts";
 import { stoppable } from "../stoppable.ts";
 
+/** As in eval/benchmarks, which is loaded only when one is asked for. */
+const benchmarkNames = [
+  ...["2wiki", "alfworld", "bfcl", "bfcl-exec", "bfcl-multi-turn", "gaia", "gsm8k", "hotpotqa", "math", "musique"],
+  ...["swe-bench", "tau-bench", "tau2-bench", "webshop"],
+];
+
 const options = {
   file: { type: "string", value: "file.ts", summary: "For a run: the file it was trained with" },
   checkpoint: { type: "string", value: "step|best|last", summary: "For a run: which checkpoint; last by default" },
@@ -19,7 +25,7 @@ const options = {
   benchmark: {
     type: "string",
     value: "name",
-    summary: "A public benchmark instead: 2wiki, bfcl, gaia, gsm8k, hotpotqa, math or musique",
+    summary: `A public benchmark instead: ${benchmarkNames.join(", ")}`,
   },
   data: { type: "string", value: "folder", summary: "For a benchmark: its published files" },
   model: {
@@ -27,6 +33,12 @@ const options = {
     value: "url#name",
     summary: "For a benchmark: an OpenAI-compatible server; the name of its only model may be left out",
   },
+  user: {
+    type: "string",
+    value: "url#name|file",
+    summary: "For tau-bench and tau2-bench: who plays the user, a server's model or a file with what is said",
+  },
+  category: { type: "string", value: "name", summary: "For a benchmark: only tasks of a category" },
   against: {
     type: "string",
     value: "file",
@@ -46,7 +58,17 @@ const options = {
 
 type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
 
-const ofBenchmarks = ["data", "model", "against", "results", "price", "concurrency", "retries"] as const;
+const ofBenchmarks = [
+  "data",
+  "model",
+  "user",
+  "category",
+  "against",
+  "results",
+  "price",
+  "concurrency",
+  "retries",
+] as const;
 const ofRuns = ["file", "checkpoint", "split", "set"] as const;
 
 async function evaluateBenchmark(values: Values, positionals: readonly string[], terminal: Terminal): Promise<number> {

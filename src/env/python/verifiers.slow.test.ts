@@ -20,7 +20,10 @@ async function play(name: string, next: (heard: string) => string, seed = 1, opt
   }
   return { ...(await episode.finish(move)), heard };
 }
-const backwards = (heard: string) => Array.from(/: (\w+)$/.exec(heard)![1]!).reverse().join("");
+const backwards = (heard: string) =>
+  Array.from(/: (\w+)$/.exec(heard)![1]!)
+    .reverse()
+    .join("");
 
 describe.skipIf(!python)("verifiers", () => {
   test("one turn: the prompt, and what the rubric gives", async () => {
@@ -61,7 +64,10 @@ describe.skipIf(!python)("verifiers", () => {
     expect([crashed.stop, crashed.failure]).toEqual(["env-crash", expect.stringMatching(/invalid literal for int/)]);
     expect(await listPythonEnvs("verifiers")).toContain("textarena");
     const unknown = await play("no-such-taskset", () => "");
-    expect([unknown.stop, unknown.failure]).toEqual(["env-crash", expect.stringMatching(/unknown-env.*--from verifiers/)]);
+    expect([unknown.stop, unknown.failure]).toEqual([
+      "env-crash",
+      expect.stringMatching(/unknown-env.*--from verifiers/),
+    ]);
     const misspelt = await play("ludus-words", () => "", 1, { task: { judgess: 1 } });
     expect(misspelt.failure).toMatch(/judgess/);
   });

@@ -110,5 +110,8 @@ async function play(python: PythonAttempt, chat: Chat): Promise<BenchmarkScore> 
 
 function commandOf(text: string): string {
   const last = text.trim().split("\n").at(-1) ?? "";
-  return last.replace(/^[>\s*-]+|[.\s*]+$/g, "").slice(0, 200).toLowerCase();
+  return last
+    .replace(/^[>\s*-]+|[.\s*]+$/g, "")
+    .slice(0, 200)
+    .toLowerCase();
 }

@@ -24,7 +24,13 @@ function bridge(): PythonBridge {
 /** What the benchmark's own Python says about the files of a folder. */
 export async function askPython(kind: string, folder: string, message: Fields = {}): Promise<Fields> {
   const signal = AbortSignal.timeout(loadMs);
-  return timely(kind, bridge().process().request(kind, { op: "load", kind, folder, ...message }, signal), signal);
+  return timely(
+    kind,
+    bridge()
+      .process()
+      .request(kind, { op: "load", kind, folder, ...message }, signal),
+    signal,
+  );
 }
 
 /** An attempt at a task in the benchmark's own Python. */

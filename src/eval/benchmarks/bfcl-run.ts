@@ -22,7 +22,8 @@ const ExecAnswer = z.object({
 export const bfclExecutable: Benchmark = {
   name: "bfcl-exec",
   description: "BFCL's executable categories: what calls return, run by Python",
-  files: "BFCL_v*_exec_<category>.json, possible_answer/ with the same names, executable_python_function.py of BFCL's repository",
+  files:
+    "BFCL_v*_exec_<category>.json, possible_answer/ with the same names, executable_python_function.py of BFCL's repository",
   async load(folder) {
     const paths = await findFiles(folder, [/^BFCL_v\d+_exec_(?:simple|multiple|parallel|parallel_multiple)\.json$/]);
     await askPython("bfcl-exec", folder);
@@ -82,7 +83,8 @@ const moreFunctions = "There are more functions now. Please go on with them.";
 export const bfclMultiTurn: Benchmark = {
   name: "bfcl-multi-turn",
   description: "BFCL's multi-turn categories: states and answers of simulated services, by bfcl-eval",
-  files: "BFCL_v*_multi_turn_<category>.json, possible_answer/ with the same names, multi_turn_func_doc/; Python with bfcl-eval",
+  files:
+    "BFCL_v*_multi_turn_<category>.json, possible_answer/ with the same names, multi_turn_func_doc/; Python with bfcl-eval",
   async load(folder) {
     const kinds = /^BFCL_v\d+_multi_turn_(?:base|long_context|miss_func|miss_param)\.json$/;
     const paths = await findFiles(folder, [kinds]);
@@ -98,7 +100,8 @@ export const bfclMultiTurn: Benchmark = {
 };
 
 async function readFunctions(folder: string, name: string): Promise<readonly FunctionRow[]> {
-  if (Object.hasOwn(documents, name)) return readRecords(join(folder, "multi_turn_func_doc", documents[name]), BfclFunctionRow);
+  if (Object.hasOwn(documents, name))
+    return readRecords(join(folder, "multi_turn_func_doc", documents[name]), BfclFunctionRow);
   throw new LudusError("bad-benchmark-data", {
     got: `the class ${name}`,
     expected: `one of ${Object.keys(documents).join(", ")}`,
@@ -118,7 +121,10 @@ async function loadMultiTurn(
       const { ground_truth: truth } = answers(entry.id);
       return {
         id: entry.id,
-        text: entry.question.flat().map(({ content }) => content).join("\n"),
+        text: entry.question
+          .flat()
+          .map(({ content }) => content)
+          .join("\n"),
         category: categoryOf(path),
         async attempt(chat, context: AttemptContext) {
           const message = { entry, answers: truth };

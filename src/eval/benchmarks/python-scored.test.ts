@@ -26,7 +26,14 @@ describe.skipIf(!hasPython)("BFCL's executable categories", () => {
     ["another result", false, [["add", '{"a": 1, "b": 1}']]],
     ["an exception", false, [["add", '{"a": 1, "b": "x"}']]],
     ["no call", false, []],
-    ["a call too many", false, [["add", '{"a": 2, "b": 3}'], ["add", '{"a": 2, "b": 3}']]],
+    [
+      "a call too many",
+      false,
+      [
+        ["add", '{"a": 2, "b": 3}'],
+        ["add", '{"a": 2, "b": 3}'],
+      ],
+    ],
     ["another function", false, [["os.system", '{"command": "true"}']]],
     ["a module's function", false, [["open", '{"file": "/etc/hostname"}']]],
     ["arguments that are no object", false, [["add", "[2, 3]"]]],
@@ -34,9 +41,30 @@ describe.skipIf(!hasPython)("BFCL's executable categories", () => {
   ] as const)("%s", async (_, isRight, calls) => expect(await ask("exec_simple_0", ...calls)).toBe(isRight));
 
   test.each([
-    ["in any order, within a fifth, and of the same shape", true, [["news", '{"a": 7, "b": 3}'], ["add", '{"a": 2, "b": 4}']]],
-    ["further off", false, [["news", '{"a": 7, "b": 3}'], ["add", '{"a": 2, "b": 5}']]],
-    ["of another shape", false, [["add", '{"a": 2, "b": 3}'], ["add", '{"a": 2, "b": 3}']]],
+    [
+      "in any order, within a fifth, and of the same shape",
+      true,
+      [
+        ["news", '{"a": 7, "b": 3}'],
+        ["add", '{"a": 2, "b": 4}'],
+      ],
+    ],
+    [
+      "further off",
+      false,
+      [
+        ["news", '{"a": 7, "b": 3}'],
+        ["add", '{"a": 2, "b": 5}'],
+      ],
+    ],
+    [
+      "of another shape",
+      false,
+      [
+        ["add", '{"a": 2, "b": 3}'],
+        ["add", '{"a": 2, "b": 3}'],
+      ],
+    ],
   ] as const)("several calls: %s", async (_, isRight, calls) => {
     expect(await ask("exec_parallel_0", ...calls)).toBe(isRight);
   });
@@ -74,7 +102,13 @@ describe.skipIf(!hasPython)("BFCL's executable categories", () => {
 
 const sweRecord = `${JSON.stringify({
   ...{ instance_id: "a__b-1", repo: "a/b", base_commit: "1", problem_statement: "", patch: "", test_patch: "" },
-  ...{ FAIL_TO_PASS: "[]", PASS_TO_PASS: "[]", eval_script: "", log_parser: "parse_log_pytest", eval_type: "pass_and_fail" },
+  ...{
+    FAIL_TO_PASS: "[]",
+    PASS_TO_PASS: "[]",
+    eval_script: "",
+    log_parser: "parse_log_pytest",
+    eval_type: "pass_and_fail",
+  },
 })}\n`;
 
 test("SWE-bench's records: of another form, and without a repository", async () => {
@@ -92,7 +126,9 @@ test("ALFWorld's games are those of the released environment", async () => {
     const only = publishedFiles("none", { "a/traj_data.json": '{"task_type": 4}' });
     await expect(benchmarkOf("alfworld").load(only)).rejects.toThrow(/1 files traj_data.json and no game/);
     const broken = publishedFiles("alfworld", { "pick-mug/trial_1/traj_data.json": "{" });
-    await expect(benchmarkOf("alfworld").load(broken)).rejects.toThrow(/^bad-benchmark-data: .*trial_1\/traj_data.json/);
+    await expect(benchmarkOf("alfworld").load(broken)).rejects.toThrow(
+      /^bad-benchmark-data: .*trial_1\/traj_data.json/,
+    );
   } finally {
     process.env.LUDUS_ENVIRONMENTS = "python3";
   }

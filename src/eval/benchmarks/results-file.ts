@@ -15,8 +15,20 @@ export interface ResultsHeader {
   readonly user?: string;
 }
 
-const knownResultsHeader: KnownOptions<ResultsHeader> = { benchmark: true, model: true, temperature: true, seed: true, user: true };
-const Header = z.object({ benchmark: z.string(), model: z.string(), temperature: z.number(), seed: z.number(), user: z.string().optional() });
+const knownResultsHeader: KnownOptions<ResultsHeader> = {
+  benchmark: true,
+  model: true,
+  temperature: true,
+  seed: true,
+  user: true,
+};
+const Header = z.object({
+  benchmark: z.string(),
+  model: z.string(),
+  temperature: z.number(),
+  seed: z.number(),
+  user: z.string().optional(),
+});
 const Attempt = z.object({
   task: z.string(),
   attempt: z.number(),

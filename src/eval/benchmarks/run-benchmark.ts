@@ -93,7 +93,9 @@ export function keyOf(task: string, attempt: number): string {
 
 /** What says nothing about the model: the attempt is made again when the results are resumed. */
 function isInfrastructure(error: unknown): boolean {
-  return error instanceof LudusError && ["model-failed", "python-bridge-lost", "benchmark-timeout"].includes(error.code);
+  return (
+    error instanceof LudusError && ["model-failed", "python-bridge-lost", "benchmark-timeout"].includes(error.code)
+  );
 }
 
 async function attemptOnce(
@@ -118,7 +120,11 @@ async function attemptOnce(
     userCompletionTokens += reply.completionTokens;
     return reply;
   };
-  const { success, metrics = {}, output } = await task.attempt(chat, {
+  const {
+    success,
+    metrics = {},
+    output,
+  } = await task.attempt(chat, {
     signal,
     ...(user === undefined ? {} : { user: spoken }),
   });

@@ -6,7 +6,7 @@ import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { defaultSandbox } from "../../tool/sandbox/default-sandbox.ts";
 import type { Box, Ended, Sandbox } from "../../tool/sandbox/sandbox.ts";
-import type { AttemptOutput, Benchmark, BenchmarkMessage, BenchmarkScore, BenchmarkTask, Chat } from "./benchmark.ts";
+import type { AttemptOutput, Benchmark, BenchmarkMessage, BenchmarkTask, Chat } from "./benchmark.ts";
 import { askPython, openPython } from "./benchmark-bridge.ts";
 import { findFile, readRecords } from "./read-records.ts";
 import { commitArchive, repositoryOf } from "./swe-bench-repository.ts";
@@ -55,7 +55,8 @@ export function sweBench(options: SweBenchOptions = {}): Benchmark {
   return {
     name: "swe-bench",
     description: "SWE-bench: issues of repositories, fixed with a shell; resolved by the package swebench",
-    files: "test.jsonl (records with eval_script, log_parser, eval_type), repositories/<owner>__<name>; Python with swebench",
+    files:
+      "test.jsonl (records with eval_script, log_parser, eval_type), repositories/<owner>__<name>; Python with swebench",
     async load(folder) {
       const rows = await readRecords(await findFile(folder, ["test.jsonl", /\.jsonl$/]), Row);
       await askPython("swe-bench", folder);
@@ -198,7 +199,10 @@ function runReport(tasks: readonly BenchmarkTask[], attempts: readonly AttemptOu
   const submitted = idsOf(attempts);
   const ids = {
     completed: idsOf(attempts.filter((each) => !isEmpty(each))),
-    incomplete: tasks.map(({ id }) => id).filter((id) => !submitted.includes(id)).sort(),
+    incomplete: tasks
+      .map(({ id }) => id)
+      .filter((id) => !submitted.includes(id))
+      .sort(),
     empty_patch: idsOf(attempts.filter(isEmpty)),
     submitted,
     resolved: idsOf(attempts.filter(({ success }) => success)),

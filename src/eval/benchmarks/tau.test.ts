@@ -18,8 +18,7 @@ process.env.LUDUS_ENVIRONMENTS = "python3";
 
 const call = (name: string, args: object): FakeAnswer => ({ calls: [{ name, arguments: JSON.stringify(args) }] });
 const at = (endpoint: string) => chatModel({ endpoint, model: "fake", retries: 0 });
-const turnOf = ({ messages }: Pick<FakeBody, "messages">) =>
-  messages.filter(({ role }) => role === "assistant").length;
+const turnOf = ({ messages }: Pick<FakeBody, "messages">) => messages.filter(({ role }) => role === "assistant").length;
 
 function script(lines: object): string {
   const path = join(mkdtempSync(join(tmpdir(), "ludus-user-")), "user.json");
@@ -59,9 +58,12 @@ describe.skipIf(!hasPython)("τ-bench", () => {
 
   test("what the model is asked; a tool that ends the conversation", async () => {
     const transfer = call("transfer_to_human_agents", { order_id: "W2" });
-    const { success, asked } = await play("tau-bench", "retail/1", [call("get_order", { order_id: "W2" }), transfer], [
-      "I am Ben.",
-    ]);
+    const { success, asked } = await play(
+      "tau-bench",
+      "retail/1",
+      [call("get_order", { order_id: "W2" }), transfer],
+      ["I am Ben."],
+    );
     expect(success).toBe(1);
     expect(asked[1]!.messages).toMatchObject([
       { role: "system", content: "Cancel pending orders only." },
@@ -73,7 +75,12 @@ describe.skipIf(!hasPython)("τ-bench", () => {
   });
 
   test("a conversation without an end is none that succeeded", async () => {
-    const { success, asked } = await play("tau-bench", "retail/0", [], Array.from({ length: 40 }, () => "Hm."));
+    const { success, asked } = await play(
+      "tau-bench",
+      "retail/0",
+      [],
+      Array.from({ length: 40 }, () => "Hm."),
+    );
     expect([success, asked.length]).toEqual([0, 30]);
   });
 
@@ -86,7 +93,11 @@ describe.skipIf(!hasPython)("τ-bench", () => {
     const agent = [cancel, { content: "Done." }, { content: "1200" }];
     await using server = await fakeModel((body) => agent[turnOf(body)]!);
     const tasks = (await benchmarkOf("tau-bench").load(checkout("tau-bench"))).slice(0, 1);
-    const report = await runBenchmark(tasks, at(server.url), { attempts: 2, concurrency: 1, user: modelUser(at(user.url)) });
+    const report = await runBenchmark(tasks, at(server.url), {
+      attempts: 2,
+      concurrency: 1,
+      user: modelUser(at(user.url)),
+    });
     expect(report).toMatchObject({ passHatK: { 2: { mean: 1 } }, promptTokens: 60, userPromptTokens: 60 });
     expect(prompts[1]).toMatchObject([
       { role: "system", content: expect.stringContaining("You are Ann") },
@@ -109,7 +120,9 @@ describe.skipIf(!hasPython)("τ-bench", () => {
       mkdirSync(join(folder, name));
       return folder;
     };
-    await expect(benchmarkOf("tau-bench").load(other("tau_bench"))).rejects.toThrow(/^bad-benchmark-data: .*tau_bench\/envs/);
+    await expect(benchmarkOf("tau-bench").load(other("tau_bench"))).rejects.toThrow(
+      /^bad-benchmark-data: .*tau_bench\/envs/,
+    );
     await expect(benchmarkOf("tau2-bench").load(other("src"))).rejects.toThrow(/^bad-benchmark-data: .*data\/tau2/);
   });
 });
@@ -120,7 +133,9 @@ describe.skipIf(!hasPython)("τ²-bench", () => {
 
   test("tasks that need no judge", async () => {
     const tasks = await benchmarkOf("tau2-bench").load(checkout("tau2-bench"));
-    expect(tasks).toMatchObject([{ id: "desk/restart", category: "desk", text: "Your line is down. Your number is 7." }]);
+    expect(tasks).toMatchObject([
+      { id: "desk/restart", category: "desk", text: "Your line is down. Your number is 7." },
+    ]);
   });
 
   test.each([

@@ -75,7 +75,8 @@ async function attemptTau2(python: PythonAttempt, chat: Chat, user: Chat): Promi
     const side = sides[next];
     const reply = await side.say();
     if (!reply.calls.every((call) => isArguments(call.arguments))) return { success: false };
-    const isOver = side.speaker === "user" && reply.calls.length === 0 && stops.some((stop) => reply.text.includes(stop));
+    const isOver =
+      side.speaker === "user" && reply.calls.length === 0 && stops.some((stop) => reply.text.includes(stop));
     const results = await spoken(python, sides, side, reply);
     errors += results.filter(({ error }) => error).length;
     if (isOver) return scoreOf(python);

@@ -18,7 +18,9 @@ export function modelUser(model: ChatModel): UserModel {
 
 const Line = z.union([
   z.string(),
-  z.strictObject({ calls: z.array(z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) })) }),
+  z.strictObject({
+    calls: z.array(z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) })),
+  }),
 ]);
 const Script = z.record(z.string(), z.array(Line));
 

@@ -9,9 +9,9 @@ import { uniformAt } from "../../random.ts";
 import { parseWith } from "../../schema/parse-with.ts";
 import type { ShopGoal } from "../../scorer/web-shop.ts";
 import { hashText } from "../../task/seeds.ts";
+import { pythonShuffle } from "./python-shuffle.ts";
 import { arrayElements } from "./read-array.ts";
 import { findFile } from "./read-records.ts";
-import { pythonShuffle } from "./python-shuffle.ts";
 
 const code = "bad-benchmark-data";
 const Item = z.object({
@@ -52,7 +52,8 @@ export interface WebShopFiles {
   readonly goals: readonly WebShopGoal[];
 }
 
-export const webShopFiles = "items_shuffle.json or items_shuffle_1000.json, items_ins_v2.json (…_1000), items_human_ins.json";
+export const webShopFiles =
+  "items_shuffle.json or items_shuffle_1000.json, items_ins_v2.json (…_1000), items_human_ins.json";
 
 /** The released files, read as the released server reads them. What it draws without a seed is drawn here by the product. */
 export async function readWebShop(folder: string): Promise<WebShopFiles> {
@@ -63,7 +64,10 @@ export async function readWebShop(folder: string): Promise<WebShopFiles> {
   );
   const human = join(folder, "items_human_ins.json");
   if (!existsSync(human)) {
-    throw new LudusError(code, { got: `${folder} without items_human_ins.json`, expected: "the instructions of people" });
+    throw new LudusError(code, {
+      got: `${folder} without items_human_ins.json`,
+      expected: "the instructions of people",
+    });
   }
   const instructions = await readObject(human, Instructions);
   const products: Product[] = [];
@@ -82,7 +86,10 @@ export async function readWebShop(folder: string): Promise<WebShopFiles> {
     }
   }
   if (goals.length === 0) {
-    throw new LudusError(code, { got: `${folder} without a goal`, expected: "instructions for products of the items file" });
+    throw new LudusError(code, {
+      got: `${folder} without a goal`,
+      expected: "instructions for products of the items file",
+    });
   }
   const find = bm25(products.map(documentOf));
   return {
@@ -141,7 +148,10 @@ function optionsOf(given: Readonly<Record<string, readonly { value: string }[] |
 
 /** One price, or one drawn between the first two. */
 function priceOf(asin: string, pricing: string): number {
-  const prices = pricing.split("$").slice(1).map((text) => Number(text.replace(/[^\d.]/g, "")));
+  const prices = pricing
+    .split("$")
+    .slice(1)
+    .map((text) => Number(text.replace(/[^\d.]/g, "")));
   const [low, high] = prices;
   if (low === undefined || !Number.isFinite(low)) return 100;
   return high === undefined || !Number.isFinite(high) ? low : low + (high - low) * uniformAt(hashText(asin) >>> 0, 0);
@@ -151,7 +161,9 @@ type Instruction = z.infer<typeof Instructions>[string][number];
 
 /** The upper price is the larger of two that are drawn from the next four tens. */
 function toGoal(product: Product, category: string, asked: Instruction, index: number): WebShopGoal {
-  const range = Array.from({ length: 99 }, (_, i) => 10 * (i + 1)).filter((price) => price > product.price).slice(0, 4);
+  const range = Array.from({ length: 99 }, (_, i) => 10 * (i + 1))
+    .filter((price) => price > product.price)
+    .slice(0, 4);
   const [first, second] = pythonShuffle(range.length, index + 1);
   const upper = range.length < 2 ? 1_000_000 : Math.max(range[first], range[second]);
   const price = range.length < 2 ? "" : `, and price lower than ${upper.toFixed(2)} dollars`;

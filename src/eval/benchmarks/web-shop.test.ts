@@ -25,7 +25,11 @@ test("goals: attributes, options, and a price of the next four tens", async () =
 });
 
 test.each([
-  ["everything", ["search[shirt]", "Fine.\nclick[b000000001]", "click[navy blue]", "click[large]", "click[buy now]"], 1],
+  [
+    "everything",
+    ["search[shirt]", "Fine.\nclick[b000000001]", "click[navy blue]", "click[large]", "click[buy now]"],
+    1,
+  ],
   ["another size", ["search[shirt]", "click[b000000001]", "click[navy blue]", "click[small]", "click[buy now]"], 4 / 5],
   ["no options", ["search[shirt]", "click[b000000001]", "click[buy now]"], 3 / 5],
   ["another product", ["search[lamp]", "click[b000000002]", "click[buy now]"], 0],
@@ -53,7 +57,9 @@ test("shuffles as Python's random does", () => {
 test("files of another form", async () => {
   const load = (more: Readonly<Record<string, string>>) => webShop.load(publishedFiles("webshop", more));
   const items = "items_shuffle_1000.json";
-  await expect(load({ [items]: '[{"asin": 4}]' })).rejects.toThrow(/^bad-benchmark-data: .*items_shuffle_1000.json, record 1/);
+  await expect(load({ [items]: '[{"asin": 4}]' })).rejects.toThrow(
+    /^bad-benchmark-data: .*items_shuffle_1000.json, record 1/,
+  );
   await expect(load({ [items]: "[{]" })).rejects.toThrow(/^bad-benchmark-data: .*/);
   await expect(load({ [items]: '{"a": 1}' })).rejects.toThrow(/one whole JSON array/);
   await expect(load({ [items]: '[{"a": 1}' })).rejects.toThrow(/one whole JSON array/);

@@ -62,7 +62,10 @@ const shirt = {
   full_description: "A soft shirt.",
   small_description: ["machine washable", "classic fit"],
   pricing: "$19.99",
-  customization_options: { Color: [{ value: "Navy Blue" }, { value: "Red" }], Size: [{ value: "Small" }, { value: "Large" }] },
+  customization_options: {
+    Color: [{ value: "Navy Blue" }, { value: "Red" }],
+    Size: [{ value: "Small" }, { value: "Large" }],
+  },
   images: [""],
 };
 const lamp = {
