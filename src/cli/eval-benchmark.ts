@@ -136,7 +136,7 @@ async function userOf(given: string, apiKey: string | undefined, retries: number
   const [endpoint, named] = given.split("#");
   const model = named || (await onlyModel(endpoint, apiKey, signal));
   const optional = { ...(apiKey === undefined ? {} : { apiKey }), ...(retries === undefined ? {} : { retries }) };
-  return { user: modelUser(chatModel({ endpoint, model, ...optional })), name: model };
+  return { user: modelUser({ endpoint, model, ...optional }), name: model };
 }
 
 function checkOptions({ benchmark: name = "", data, model, price, user }: EvalBenchmarkOptions) {

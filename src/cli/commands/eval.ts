@@ -2,12 +2,6 @@ import type { Command, Terminal } from "../command.ts";
 import { type OptionTable, onlyArguments, parseOptions, usageError } from "../parse-options.ts";
 import { stoppable } from "../stoppable.ts";
 
-/** As in eval/benchmarks, which is loaded only when one is asked for. */
-const benchmarkNames = [
-  ...["2wiki", "alfworld", "bfcl", "bfcl-exec", "bfcl-multi-turn", "gaia", "gsm8k", "hotpotqa", "math", "musique"],
-  ...["swe-bench", "tau-bench", "tau2-bench", "webshop"],
-];
-
 const options = {
   file: { type: "string", value: "file.ts", summary: "For a run: the file it was trained with" },
   checkpoint: { type: "string", value: "step|best|last", summary: "For a run: which checkpoint; last by default" },
@@ -25,7 +19,7 @@ const options = {
   benchmark: {
     type: "string",
     value: "name",
-    summary: `A public benchmark instead: ${benchmarkNames.join(", ")}`,
+    summary: "A public benchmark instead",
   },
   data: { type: "string", value: "folder", summary: "For a benchmark: its published files" },
   model: {
@@ -96,6 +90,8 @@ export const evaluate: Command = {
 With a run: evaluates one of its checkpoints. A run holds weights and records but no code: pass its training file with --file.
 Defaults come from \`config.eval\`.
 With a benchmark: asks a model behind a server, with the key in OPENAI_API_KEY where there is one; all tasks and temperature 0 by default.
+Benchmarks: 2wiki, alfworld, bfcl, bfcl-exec, bfcl-multi-turn, gaia, gsm8k, hotpotqa, math, musique,
+            swe-bench, tau-bench, tau2-bench, webshop.
 The same command goes on after Ctrl-C. docs/how-to/benchmarks.md has the files of each benchmark and what is scored.`,
   example: "ludus eval runs/key-hunt-1 --file train.ts --attempts 4 --checkpoint best",
   async run(args, terminal) {

@@ -30,7 +30,7 @@ describe.skipIf(!python)("verifiers", () => {
     const right = await play("ludus-words", backwards);
     expect(right.heard).toEqual(["Answer with one word.\n\nWrite backwards: stone"]);
     expect([right.stop, right.scores.agent]).toMatchObject(["completed", { total: 1, success: true }]);
-    const wrong = await play("ludus-words", () => "enots?");
+    const wrong = await play("ludus-words", () => "enot");
     expect([wrong.stop, wrong.scores.agent]).toMatchObject(["completed", { total: 0.25, success: false }]);
     // options are the taskset's: with one task, every seed is of it
     const only = await play("ludus-words", backwards, 3, { tasks: 1 });

@@ -96,7 +96,7 @@ describe.skipIf(!hasPython)("τ-bench", () => {
     const report = await runBenchmark(tasks, at(server.url), {
       attempts: 2,
       concurrency: 1,
-      user: modelUser(at(user.url)),
+      user: modelUser({ endpoint: user.url, model: "fake", retries: 0 }),
     });
     expect(report).toMatchObject({ passHatK: { 2: { mean: 1 } }, promptTokens: 60, userPromptTokens: 60 });
     expect(prompts[1]).toMatchObject([

@@ -64,7 +64,7 @@ function userOf(kind: string, { user }: AttemptContext): Chat {
   throw new LudusError("no-user", {
     got: `${kind} without a user`,
     expected: "a model that plays the customer, or a file with what the customer says",
-    hint: "runBenchmark(tasks, model, { user: modelUser(chatModel({ … })) })",
+    hint: "runBenchmark(tasks, model, { user: modelUser({ endpoint, model }) })",
   });
 }
 

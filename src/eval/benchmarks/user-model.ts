@@ -4,15 +4,16 @@ import { parseBoundedJson } from "../../bounded-json.ts";
 import { errorText, LudusError } from "../../errors.ts";
 import { parseWith } from "../../schema/parse-with.ts";
 import type { ChatReply, ChatRequest } from "./benchmark.ts";
-import type { ChatModel, TokenUsage } from "./chat-model.ts";
+import { type ChatModelOptions, chatModel, type TokenUsage } from "./chat-model.ts";
 
 /** Plays the user of a benchmark. In what it is asked, the user's own messages are those of the role `assistant`. */
 export interface UserModel {
   ask(task: string, request: ChatRequest, seed: number, signal: AbortSignal): Promise<ChatReply & TokenUsage>;
 }
 
-/** A model as the user. */
-export function modelUser(model: ChatModel): UserModel {
+/** A model behind an endpoint as the user. */
+export function modelUser(options: ChatModelOptions): UserModel {
+  const model = chatModel(options);
   return { ask: (_, request, seed, signal) => model.ask(request, seed, signal) };
 }
 
