@@ -23,7 +23,7 @@ export interface BenchmarkReport {
   /** Of whoever plays the user, where the benchmark has one. */
   readonly userPromptTokens?: number;
   readonly userCompletionTokens?: number;
-  /** Attempts at which the model could not be reached; in no other figure. */
+  /** Attempts at which the model could not be reached, or the benchmark's own Python failed; in no other figure. */
   readonly failed: number;
   /** What these said, each once. */
   readonly failures: readonly string[];

@@ -36,7 +36,7 @@ const knownBenchmarkOptions: KnownOptions<BenchmarkOptions> = {
 };
 
 /**
- * Measures a model on tasks of a benchmark. An attempt at which the model could not be reached is in no figure and is made again when the
+ * Measures a model on tasks of a benchmark. An attempt at which the model could not be reached, or the benchmark's own Python failed, is in no figure and is made again when the
  * results are resumed; where the first ones fail already, nothing is measured and it throws. When aborted it reports what was done.
  */
 export async function runBenchmark(
@@ -91,11 +91,11 @@ export function keyOf(task: string, attempt: number): string {
   return `${attempt} ${task}`;
 }
 
-/** What says nothing about the model: the attempt is made again when the results are resumed. */
+/** What says nothing about the model: the attempt is in no figure, and is made again when the results are resumed. */
+const infrastructure = ["model-failed", "python-bridge-lost", "python-exception", "benchmark-timeout"];
+
 function isInfrastructure(error: unknown): boolean {
-  return (
-    error instanceof LudusError && ["model-failed", "python-bridge-lost", "benchmark-timeout"].includes(error.code)
-  );
+  return error instanceof LudusError && infrastructure.includes(error.code);
 }
 
 async function attemptOnce(

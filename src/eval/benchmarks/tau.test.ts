@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +19,13 @@ process.env.LUDUS_ENVIRONMENTS = "python3";
 const call = (name: string, args: object): FakeAnswer => ({ calls: [{ name, arguments: JSON.stringify(args) }] });
 const at = (endpoint: string) => chatModel({ endpoint, model: "fake", retries: 0 });
 const turnOf = ({ messages }: Pick<FakeBody, "messages">) => messages.filter(({ role }) => role === "assistant").length;
+
+/** Another process: one has one checkout. */
+function otherPython(): string {
+  const path = join(mkdtempSync(join(tmpdir(), "ludus-python-")), "python");
+  writeFileSync(path, '#!/bin/sh\nexec python3 "$@"\n', { mode: 0o755 });
+  return path;
+}
 
 function script(lines: object): string {
   const path = join(mkdtempSync(join(tmpdir(), "ludus-user-")), "user.json");
@@ -105,6 +112,30 @@ describe.skipIf(!hasPython)("τ-bench", () => {
       { role: "assistant", content: "Please cancel W1." },
       { role: "user", content: "Done." },
     ]);
+  });
+
+  test("an exception of the benchmark's own Python costs its attempt", async () => {
+    // the second task fails after the first was played
+    const hurt = mkdtempSync(join(tmpdir(), "ludus-tau-"));
+    cpSync(checkout("tau2-bench"), hurt, { recursive: true });
+    const path = join(hurt, "data/tau2/domains/desk/tasks.json");
+    const [task] = JSON.parse(readFileSync(path, "utf8"));
+    const fails = (id: string) => {
+      const actions = [{ name: "nothing", arguments: {}, requestor: "user" }];
+      return { ...task, id, evaluation_criteria: { ...task.evaluation_criteria, actions } };
+    };
+    writeFileSync(path, JSON.stringify([task, fails("broken")]));
+    process.env.LUDUS_ENVIRONMENTS = otherPython();
+    try {
+      const tasks = await benchmarkOf("tau2-bench").load(hurt);
+      await using server = await fakeModel(() => ({ content: "7" }));
+      const user = await scriptedUser(script({ "desk/restart": [], "desk/broken": [] }));
+      const report = await runBenchmark(tasks, at(server.url), { user, concurrency: 1 });
+      expect(report).toMatchObject({ made: 1, failed: 1 });
+      expect(report.failures).toEqual([expect.stringMatching(/^python-exception: .*Tool 'nothing' not found/s)]);
+    } finally {
+      process.env.LUDUS_ENVIRONMENTS = "python3";
+    }
   });
 
   test("no user, a user without the task, a folder that is none", async () => {
