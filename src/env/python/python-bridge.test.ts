@@ -1,11 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Env } from "../env.ts";
 import { Episode } from "../episode.ts";
 import { PythonBridge } from "./python-bridge.ts";
-import { bridgedEnv, type PythonLibrary } from "./python-env.ts";
+import { bridgedEnv, type PythonLibrary, pythonLibraries } from "./python-env.ts";
 
 // the bridge itself, in a Python that has stand-ins for the libraries
 process.env.PYTHONPATH = fileURLToPath(new URL("fixtures/packages", import.meta.url));
@@ -63,4 +65,12 @@ describe.skipIf(!hasPython)("textarena", () => {
     expect(together[3]!.heard).toEqual(alone.heard);
     expect(new Set(together.map(({ heard }) => heard.join())).size).toBe(6);
   });
+});
+
+test.skipIf(!hasPython).each(pythonLibraries)("a Python without %s: the package to install is named", async (from) => {
+  const path = join(mkdtempSync(join(tmpdir(), "ludus-python-")), "python");
+  writeFileSync(path, '#!/bin/sh\nexec python3 -S -E "$@"\n', { mode: 0o755 });
+  bridge = new PythonBridge(path);
+  const { stop, failure } = await play(open({}, from), ["a"]);
+  expect([stop, failure]).toEqual(["env-crash", expect.stringMatching(`python-packages.*pip install ${from}`)]);
 });
