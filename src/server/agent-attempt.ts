@@ -26,8 +26,10 @@ import type { ServedModel } from "./model/served-model.ts";
 /** What an agent may know of the attempt it makes. */
 export interface AgentAttempt {
   readonly id: string;
-  /** The base URL of an OpenAI client. In process any other does as well. */
+  /** The base URL of an OpenAI client; without `/v1` it is that of Anthropic's and Google's. In process any other does as well. */
   readonly url: string;
+  /** The key of such a client: that of `serve`, where it has one. */
+  readonly apiKey: string;
   /** Where `{ "reward": 1 }` is posted, of an agent in another process that scores itself. */
   readonly rewardUrl: string;
   /** The same when the run is repeated: for all randomness of the agent's own. */
@@ -62,7 +64,7 @@ export interface AttemptOptions extends RolloutOptions {
 
 type Speaking = Pick<Policy, "renderer" | "tokenizer" | "weights"> & { readonly engine: ServedModel["engine"] };
 /** Nobody answers there: a call that was not captured fails at once. */
-const nowhere = { base: "http://captured.invalid", rewardUrl: "http://captured.invalid/reward" };
+const nowhere = { base: "http://captured.invalid", rewardUrl: "http://captured.invalid/reward", apiKey: "none" };
 const load = { count: 0, most: Number.POSITIVE_INFINITY };
 const wallClock = () => (performance.timeOrigin + performance.now()) / 1000;
 
@@ -84,9 +86,9 @@ export async function runAttempt<Data>(
   let address: AttemptAddress | undefined;
   try {
     address = await agent.gateway?.open(app);
-    const { base, rewardUrl } = address ?? nowhere;
+    const { base, rewardUrl, apiKey } = address ?? nowhere;
     const { seed, training } = options;
-    const attempt = { id, url: `${base}/v1`, rewardUrl, seed, signal, ...defined({ training }) };
+    const attempt = { id, url: `${base}/v1`, apiKey, rewardUrl, seed, signal, ...defined({ training }) };
     const run = async () => {
       const score = await agent.run(task.data, attempt);
       options.watch?.onReturn(score);

@@ -22,6 +22,8 @@ export interface AttemptAddress {
   /** Without `/v1`. */
   readonly base: string;
   readonly rewardUrl: string;
+  /** Clients want one, also where the server does not. */
+  readonly apiKey: string;
   /** From now on nobody answers there. */
   close(): void;
 }
@@ -50,6 +52,7 @@ export class AgentGateway {
     return {
       base: `${url}/rollouts/${model}`,
       rewardUrl: `${url}/rollouts/${reward}/reward`,
+      apiKey: this.#options.apiKey ?? "none",
       close: () => {
         this.#models.delete(digest(model));
         this.#rewards.delete(digest(reward));
@@ -68,6 +71,7 @@ export class AgentGateway {
         throw new LudusError("no-such-rollout", { got: "another address", expected: "that of an attempt under way" });
       });
     answer("/rollouts/:token/v1/*", this.#models);
+    answer("/rollouts/:token/v1beta/*", this.#models);
     answer("/rollouts/:token/reward", this.#rewards);
     const server = await serveApp(app, { host, port, apiKey });
     server.unref();

@@ -1,5 +1,6 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { tool as langChainTool } from "@langchain/core/tools";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
@@ -113,6 +114,45 @@ async function anthropicAgent(question: string): Promise<string> {
   }
 }
 
+async function responsesAgent(question: string): Promise<string> {
+  const client = new OpenAI({ baseURL, apiKey: "none" });
+  const parameters = { type: "object", properties: { who: { type: "string" } } };
+  const tools = [{ type: "function" as const, name: "find", strict: false, parameters }];
+  const input: OpenAI.Responses.ResponseInput = [{ role: "user", content: question }];
+  for (;;) {
+    const { output, output_text: text } = await client.responses.create({
+      model: "tiny",
+      temperature: 0,
+      input,
+      tools,
+    });
+    const calls = output.flatMap((item) => (item.type === "function_call" ? [item] : []));
+    if (calls.length === 0) return text;
+    const results = calls.map((call) => {
+      const found = find(JSON.parse(call.arguments));
+      return { type: "function_call_output" as const, call_id: call.call_id, output: found };
+    });
+    input.push(...calls, ...results);
+  }
+}
+
+/** Streams, and lets Google's client keep the history. */
+async function geminiAgent(question: string): Promise<string> {
+  const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: baseURL.replace("/v1", "") } });
+  const parametersJsonSchema = { type: "object", properties: { who: { type: "string" } } };
+  const tools = [{ functionDeclarations: [{ name: "find", description: "Finds", parametersJsonSchema }] }];
+  const chat = client.chats.create({ model: "tiny", config: { tools, temperature: 0 } });
+  const first = await chat.sendMessageStream({ message: question });
+  const results = [];
+  for await (const { functionCalls = [] } of first) {
+    for (const { id, name, args } of functionCalls) {
+      const output = find(args as { who: string });
+      results.push({ functionResponse: { id: id!, name: name!, response: { output } } });
+    }
+  }
+  return (await chat.sendMessage({ message: results })).text ?? "";
+}
+
 async function fetchAgent(question: string): Promise<string> {
   const messages = [{ role: "user", content: question.replace("Find", "Greet") }];
   const body = JSON.stringify({ model: "tiny", temperature: 0, messages });
@@ -129,13 +169,14 @@ test("LangGraph's graphs are captured: model, tools, model", async () => {
   expect(textsOf(captured)).toEqual([[callFor(7), "user-7 is found-7"]]);
 });
 
-test("a hundred agents of five kinds at once are never mixed up", async () => {
-  const kinds = [openAiAgent, aiSdkAgent, anthropicAgent, langGraphAgent(), fetchAgent];
+test("a hundred agents of seven kinds at once are never mixed up", async () => {
+  const langGraph = langGraphAgent();
+  const kinds = [openAiAgent, aiSdkAgent, anthropicAgent, langGraph, responsesAgent, geminiAgent, fetchAgent];
   const all = await Promise.all(
-    Array.from({ length: 100 }, (_, i) => capturing.capture(() => kinds[i % 5](`Find user-${i}`))),
+    Array.from({ length: 100 }, (_, i) => capturing.capture(() => kinds[i % 7](`Find user-${i}`))),
   );
   for (const [i, captured] of all.entries()) {
-    const isPlain = i % 5 === 4;
+    const isPlain = i % 7 === 6;
     expect(captured.value).toBe(isPlain ? `you are user-${i}` : `user-${i} is found-${i}`);
     expect(textsOf(captured)).toEqual([isPlain ? [`you are user-${i}`] : [callFor(i), `user-${i} is found-${i}`]]);
   }

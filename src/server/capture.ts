@@ -19,9 +19,9 @@ export interface Capture {
 const wallClock = () => (performance.timeOrigin + performance.now()) / 1000;
 
 /**
- * Lets agents of this process speak with a policy instead of a server: inside `capture`, whatever asks `…/chat/completions` or
- * `…/messages` with `fetch` (the SDKs of OpenAI, Anthropic and Vercel do) is answered by the model, without a network, and
- * belongs to that one rollout, however many run at once. Clients take `fetch` when they are made: make them afterwards.
+ * Lets agents of this process speak with a policy instead of a server: inside `capture`, whatever asks `…/chat/completions`,
+ * `…/responses`, `…/messages` or `…:generateContent` with `fetch` (the SDKs of OpenAI, Anthropic, Google and Vercel do) is answered
+ * by the model, without a network, and belongs to that one rollout, however many run at once. Clients take `fetch` when they are made: make them afterwards.
  *
  *     const { capture } = createCapture(model);
  *     const { value, rollout } = await capture(() => agent(task));

@@ -7,7 +7,9 @@ export interface CaptureScope {
 }
 
 const scopes = new AsyncLocalStorage<CaptureScope>();
-const modelPaths = /\/(chat\/completions|messages|models)\/?$/;
+/** The end of the path of a model's protocol. Google's has the model's name and the method in it. */
+const modelPaths =
+  /\/(chat\/completions|responses|messages|models|models\/[^/]+:(?:generateContent|streamGenerateContent))\/?$/;
 let patches = 0;
 let original: typeof fetch | undefined;
 
@@ -31,8 +33,9 @@ export function unpatchFetch(): void {
 
 async function capturedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const scope = scopes.getStore();
-  const asked = modelPaths.exec(new URL(input instanceof Request ? input.url : input).pathname)?.[1];
+  const { pathname, search } = new URL(input instanceof Request ? input.url : input);
+  const asked = modelPaths.exec(pathname)?.[1];
   if (scope === undefined || asked === undefined) return (original ?? fetch)(input, init);
-  const url = new URL(`http://localhost/rollouts/${encodeURIComponent(scope.rollout)}/v1/${asked}`);
+  const url = new URL(`http://localhost/rollouts/${encodeURIComponent(scope.rollout)}/v1/${asked}${search}`);
   return scope.app.fetch(new Request(url, new Request(input, init)));
 }

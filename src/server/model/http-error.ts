@@ -43,6 +43,21 @@ export function openAiError({ type, code, message, param }: HttpError) {
   return { error: { message, type, param, code } };
 }
 
+const geminiStatus: Readonly<Record<ErrorStatus, string>> = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  404: "NOT_FOUND",
+  413: "INVALID_ARGUMENT",
+  422: "FAILED_PRECONDITION",
+  429: "RESOURCE_EXHAUSTED",
+  500: "INTERNAL",
+  503: "UNAVAILABLE",
+};
+
+export function geminiError({ status, message }: HttpError) {
+  return { error: { code: status, message, status: geminiStatus[status] } };
+}
+
 export function anthropicError({ status, type, message }: HttpError) {
   const names: Readonly<Record<string, string>> = { server_error: "api_error" };
   const named = status === 413 ? "request_too_large" : (names[type] ?? type);

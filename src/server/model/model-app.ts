@@ -5,7 +5,8 @@ import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { infrastructureStops, makeScore, policyStops, type Trajectory, trajectoryToJson } from "../../schema/index.ts";
 import { anthropicRoutes } from "./anthropic-routes.ts";
-import { anthropicError, httpError, openAiError } from "./http-error.ts";
+import { geminiRoutes } from "./gemini-routes.ts";
+import { anthropicError, geminiError, type HttpError, httpError, openAiError } from "./http-error.ts";
 import { type ModelHandler, readBody, rolloutName } from "./model-request.ts";
 import { openAiRoutes } from "./openai-routes.ts";
 import type { RecordedRollouts } from "./recorded-rollouts.ts";
@@ -15,10 +16,12 @@ import { responsesRoutes } from "./responses-routes.ts";
 export function modelApp(handler: ModelHandler, apiKey: string | undefined): Hono {
   const app = new Hono();
   if (apiKey !== undefined) app.use(requireKey(apiKey));
-  for (const base of handler.rollouts === undefined ? ["/v1"] : ["/v1", "/rollouts/:rollout/v1"]) {
-    app.route(base, openAiRoutes(handler));
-    app.route(base, responsesRoutes(handler));
-    app.route(base, anthropicRoutes(handler));
+  for (const base of handler.rollouts === undefined ? [""] : ["", "/rollouts/:rollout"]) {
+    app.route(`${base}/v1`, openAiRoutes(handler));
+    app.route(`${base}/v1`, responsesRoutes(handler));
+    app.route(`${base}/v1`, anthropicRoutes(handler));
+    // where Google's clients look by default, and where they do when told the other version
+    for (const version of ["v1beta", "v1"]) app.route(`${base}/${version}`, geminiRoutes(handler));
   }
   if (handler.rollouts !== undefined) app.route("/rollouts", rolloutRoutes(handler.rollouts, handler));
   return tellErrors(app, handler.onError);
@@ -33,11 +36,16 @@ export function tellErrors(app: Hono, onError?: (error: unknown) => void): Hono 
   app.onError((error, context) => {
     onError?.(error);
     const told = httpError(error);
-    const isAnthropic = context.req.path.endsWith("/messages");
     if (told.status === 429) context.header("retry-after", "1");
-    return context.json(isAnthropic ? anthropicError(told) : openAiError(told), told.status);
+    return context.json(shapeOf(context.req.path)(told), told.status);
   });
   return app;
+}
+
+/** How whoever asks there reads errors. */
+function shapeOf(path: string): (error: HttpError) => object {
+  if (path.endsWith("/messages")) return anthropicError;
+  return /:(generateContent|streamGenerateContent)$/.test(path) ? geminiError : openAiError;
 }
 
 const RewardBody = z.object({
@@ -74,9 +82,10 @@ export function requireKey(key: string): MiddlewareHandler {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return async (context, next) => {
     const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    if (timingSafeEqual(digest(bearer ?? context.req.header("x-api-key") ?? ""), digest(key))) return next();
+    const given = bearer ?? context.req.header("x-api-key") ?? context.req.header("x-goog-api-key");
+    if (timingSafeEqual(digest(given ?? ""), digest(key))) return next();
     throw new LudusError("wrong-key", {
-      got: bearer === undefined ? "no key" : "another key",
+      got: given === undefined ? "no key" : "another key",
       expected: "the server's key",
     });
   };
