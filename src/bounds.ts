@@ -58,6 +58,8 @@ export const bounds = {
   redactedChars: 256 * 1024,
   /** Characters of one answer of an OpenEnv server. */
   openEnvAnswerChars: 16 * 2 ** 20,
+  /** Bytes of one answer of an agent that runs elsewhere. */
+  agentAnswerBytes: 8 * 2 ** 20,
   /** Bytes of a request's body, of every server. */
   requestBytes: 8 * 2 ** 20,
   /** Milliseconds that a client may take to send a whole request. */

@@ -1,3 +1,4 @@
+import type { Hono } from "hono";
 import { defined } from "../defined.ts";
 import type { ScoreParts } from "../env/env.ts";
 import { withTurnRewards } from "../env/episode-score.ts";
@@ -15,7 +16,7 @@ import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { seedOf } from "../task/seeds.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
-import type { AgentGateway, AttemptAddress } from "./agent-gateway.ts";
+import { type AgentGateway, type AttemptAddress, nowhere } from "./agent-gateway.ts";
 import { runInScope } from "./captured-fetch.ts";
 import type { ChatSampling, ChatTurn } from "./model/chat-turn.ts";
 import { modelApp } from "./model/model-app.ts";
@@ -30,6 +31,8 @@ export interface AgentAttempt {
   readonly url: string;
   /** The key of such a client: that of `serve`, where it has one. */
   readonly apiKey: string;
+  /** What the policy is called there. */
+  readonly model: string;
   /** Where `{ "reward": 1 }` is posted, of an agent in another process that scores itself. */
   readonly rewardUrl: string;
   /** The same when the run is repeated: for all randomness of the agent's own. */
@@ -52,6 +55,8 @@ export interface AttemptWatch {
   onRefusal(error: unknown): void;
   /** `run` has returned. */
   onReturn(score: ScoreParts | undefined): void;
+  /** `run` has thrown. */
+  onThrow(error: unknown): void;
   /** The attempt is over. */
   onEnd(rollout: RecordedRollout): void;
 }
@@ -63,8 +68,6 @@ export interface AttemptOptions extends RolloutOptions {
 }
 
 type Speaking = Pick<Policy, "renderer" | "tokenizer" | "weights"> & { readonly engine: ServedModel["engine"] };
-/** Nobody answers there: a call that was not captured fails at once. */
-const nowhere = { base: "http://captured.invalid", rewardUrl: "http://captured.invalid/reward", apiKey: "none" };
 const load = { count: 0, most: Number.POSITIVE_INFINITY };
 const wallClock = () => (performance.timeOrigin + performance.now()) / 1000;
 
@@ -77,18 +80,27 @@ export async function runAttempt<Data>(
   words?: (turn: ChatTurn) => string,
 ): Promise<PlayedRollout<Data>> {
   const call = new Attempt(agent, policy, options);
+  const app = modelApp({ ...call.handler, now: wallClock, load, ...defined({ words }) }, undefined);
   await startGate();
+  // whoever waits for an address has not begun
+  const address = await addressOf(agent, app, options.signal);
   const started = performance.now();
   const { id } = options;
   const deadline = new DeadlineSignal(options.limits.episodeMs, options.signal);
   const { signal } = deadline;
-  const app = modelApp({ ...call.handler, now: wallClock, load, ...defined({ words }) }, undefined);
-  let address: AttemptAddress | undefined;
   try {
-    address = await agent.gateway?.open(app);
     const { base, rewardUrl, apiKey } = address ?? nowhere;
     const { seed, training } = options;
-    const attempt = { id, url: `${base}/v1`, apiKey, rewardUrl, seed, signal, ...defined({ training }) };
+    const attempt = {
+      id,
+      url: `${base}/v1`,
+      apiKey,
+      model: agent.model,
+      rewardUrl,
+      seed,
+      signal,
+      ...defined({ training }),
+    };
     const run = async () => {
       const score = await agent.run(task.data, attempt);
       options.watch?.onReturn(score);
@@ -96,6 +108,7 @@ export async function runAttempt<Data>(
     };
     const within = { parent: signal, own: lazySignal(), timeoutMs: Number.POSITIVE_INFINITY };
     const ended = await runWithin(() => runInScope({ rollout: id, app }, run), within);
+    if (ended.how === "threw") options.watch?.onThrow(ended.error);
     const end = call.end(ended, deadline.isTimeUp);
     options.watch?.onEnd(call.rollout);
     const domain = task.domain === undefined ? {} : { domain: task.domain };
@@ -109,6 +122,19 @@ export async function runAttempt<Data>(
   } finally {
     address?.close();
     deadline.clear();
+  }
+}
+
+async function addressOf(
+  { gateway }: Agent<never>,
+  app: Hono,
+  signal: AbortSignal | undefined,
+): Promise<AttemptAddress | undefined> {
+  try {
+    return await gateway?.open(app, signal);
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { createLimiter } from "../limiter.ts";
 import type { Listening } from "./listen.ts";
 import { requireKey, tellErrors } from "./model/model-app.ts";
 import { serveApp } from "./serve-app.ts";
@@ -13,9 +14,19 @@ export interface AgentGatewayOptions {
   port?: number;
   /** Needed where others than this machine can reach it. */
   apiKey?: string;
+  /**
+   * For an agent whose base URL is set where it is started: every attempt is at `http://host:port/v1`, and they are made one after the
+   * other. What an agent still asks after its time was up counts as the next attempt's.
+   */
+  fixed?: boolean;
 }
 
-const knownGatewayOptions: KnownOptions<AgentGatewayOptions> = { host: true, port: true, apiKey: true };
+const knownGatewayOptions: KnownOptions<AgentGatewayOptions> = {
+  host: true,
+  port: true,
+  apiKey: true,
+  fixed: true,
+};
 
 /** The two addresses of an attempt. Nobody can guess them, and neither can be told from the other. */
 export interface AttemptAddress {
@@ -28,6 +39,13 @@ export interface AttemptAddress {
   close(): void;
 }
 
+/** Nobody answers there: a call that was not captured fails at once. */
+export const nowhere = {
+  base: "http://captured.invalid",
+  rewardUrl: "http://captured.invalid/reward",
+  apiKey: "none",
+} satisfies Omit<AttemptAddress, "close">;
+
 /**
  * Where agents of other processes find the policy: one server for all attempts. The address is the authority: that of the model
  * may be known to whatever the agent runs for the policy, that of the reward is for whoever scores.
@@ -36,43 +54,67 @@ export class AgentGateway {
   readonly #options: AgentGatewayOptions;
   readonly #models = new Map<string, Hono>();
   readonly #rewards = new Map<string, Hono>();
+  readonly #oneByOne = createLimiter(1);
+  /** Who is asked at the fixed address. */
+  #current: Hono | undefined;
   #server: Promise<Listening> | undefined;
 
   constructor(options: AgentGatewayOptions) {
     refuseUnknownOptions("serve of agentEnv", options, knownGatewayOptions);
+    if (options.fixed === true && !options.port) {
+      throw new LudusError("bad-config", {
+        got: "serve: { fixed: true } without a port",
+        expected: "the port that the agent was told",
+      });
+    }
     this.#options = options;
   }
 
-  async open(app: Hono): Promise<AttemptAddress> {
+  /** Waits for the attempt before, where the address is fixed. */
+  async open(app: Hono, signal?: AbortSignal): Promise<AttemptAddress> {
     this.#server ??= this.#listen();
     const { url } = await this.#server;
+    const { fixed = false } = this.#options;
+    const release = fixed ? await this.#turn(signal) : () => {};
     const [model, reward] = [newToken(), newToken()];
-    this.#models.set(digest(model), app);
+    if (fixed) this.#current = app;
+    else this.#models.set(digest(model), app);
     this.#rewards.set(digest(reward), app);
     return {
-      base: `${url}/rollouts/${model}`,
+      base: fixed ? url : `${url}/rollouts/${model}`,
       rewardUrl: `${url}/rollouts/${reward}/reward`,
       apiKey: this.#options.apiKey ?? "none",
       close: () => {
         this.#models.delete(digest(model));
         this.#rewards.delete(digest(reward));
+        if (this.#current === app) this.#current = undefined;
+        release();
       },
     };
   }
 
+  /** Resolves when the attempts before have ended, with what ends this one. */
+  #turn(signal: AbortSignal | undefined): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      this.#oneByOne(() => new Promise<void>((release) => resolve(release)), signal).catch(reject);
+    });
+  }
+
   async #listen(): Promise<Listening> {
-    const { host = "127.0.0.1", port = 0, apiKey } = this.#options;
+    const { host = "127.0.0.1", port = 0, apiKey, fixed = false } = this.#options;
     const app = tellErrors(new Hono());
     if (apiKey !== undefined) app.use(requireKey(apiKey));
-    const answer = (path: string, attempts: ReadonlyMap<string, Hono>) =>
+    const answer = (path: string, find: (token: string) => Hono | undefined) =>
       app.all(path, ({ req }) => {
-        const attempt = attempts.get(digest(req.param("token") ?? ""));
+        const attempt = find(digest(req.param("token") ?? ""));
         if (attempt !== undefined) return attempt.fetch(req.raw);
         throw new LudusError("no-such-rollout", { got: "another address", expected: "that of an attempt under way" });
       });
-    answer("/rollouts/:token/v1/*", this.#models);
-    answer("/rollouts/:token/v1beta/*", this.#models);
-    answer("/rollouts/:token/reward", this.#rewards);
+    for (const version of ["v1", "v1beta"]) {
+      answer(`/rollouts/:token/${version}/*`, (token) => this.#models.get(token));
+      if (fixed) answer(`/${version}/*`, () => this.#current);
+    }
+    answer("/rollouts/:token/reward", (token) => this.#rewards.get(token));
     const server = await serveApp(app, { host, port, apiKey });
     server.unref();
     return server;

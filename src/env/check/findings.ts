@@ -71,8 +71,22 @@ export const remedies = {
   "agent-asks-no-model": {
     isWarning: false,
     remedy:
-      "Ask `attempt.url` with fetch, or a client that uses it and is made inside `run` or after `agentEnv`; else serve the policy: `serve: {}`.",
+      "Ask `attempt.url` with fetch, or a client that uses it and is made inside `run` or after `agentEnv`; else serve the policy: `serve: {}`. An agent elsewhere has to use the base URL that comes with its task.",
   },
+  "agent-unreachable": {
+    isWarning: false,
+    remedy: "Start the agent, and look at the address or the command that the text names.",
+  },
+  "agent-failed": {
+    isWarning: false,
+    remedy:
+      "Look at what the agent says. Whatever the policy may say has to end in an answer: a failure is never learned from.",
+  },
+  "agent-bad-answer": {
+    isWarning: false,
+    remedy: "Have the agent answer as the text expects, or read its answers yourself: `httpAgent({ answer: … })`.",
+  },
+  "agent-not-served": { isWarning: false, remedy: "Serve the policy to agents elsewhere: `agentEnv({ serve: {} })`." },
   "agent-unknown-model": {
     isWarning: false,
     remedy: "Have the agent ask for the expected name, or say what it calls the model: `agentEnv({ model: … })`.",

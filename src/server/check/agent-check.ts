@@ -1,4 +1,4 @@
-import { Findings } from "../../env/check/findings.ts";
+import { type EnvFindingCode, Findings } from "../../env/check/findings.ts";
 import { checkTasks } from "../../env/check/tasks.ts";
 import type { ScoreParts } from "../../env/env.ts";
 import { errorText, LudusError } from "../../errors.ts";
@@ -33,9 +33,20 @@ interface Watched {
   readonly rollout: Rollout;
   readonly recorded: RecordedRollout | undefined;
   readonly refusals: readonly unknown[];
+  /** What `run` threw. */
+  readonly thrown: unknown;
   /** What `run` returned, once it did. */
   readonly returned: { readonly score: ScoreParts | undefined } | undefined;
 }
+
+/** What an agent that runs elsewhere can fail with, and what that is here. */
+const remoteFailures: Readonly<Record<string, EnvFindingCode>> = {
+  "agent-unreachable": "agent-unreachable",
+  "agent-failed": "agent-failed",
+  "bad-agent-answer": "agent-bad-answer",
+  "agent-not-served": "agent-not-served",
+};
+const hopeless: readonly EnvFindingCode[] = ["agent-hangs", "agent-no-reward", "agent-unreachable", "agent-not-served"];
 
 const nonsense = ["", '\u0000{"', "<tool_call>{</tool_call>", "🙂".repeat(50)];
 const shownChars = 300;
@@ -67,7 +78,7 @@ export class AgentCheck {
     for (const player of players) {
       for (const task of tasks) {
         // each further attempt would wait for its time to run out, or fail in the same way
-        if (this.findings.has("agent-hangs") || this.findings.has("agent-no-reward")) return;
+        if (hopeless.some((code) => this.findings.has(code))) return;
         await this.#twice(task, player);
       }
     }
@@ -144,11 +155,10 @@ export class AgentCheck {
     const { limits, format } = this.#world;
     const say = says(task);
     const refusals: unknown[] = [];
-    let [recorded, returned, calls]: [RecordedRollout | undefined, Watched["returned"], number] = [
-      undefined,
-      undefined,
-      0,
-    ];
+    let recorded: RecordedRollout | undefined;
+    let returned: Watched["returned"];
+    let thrown: unknown;
+    let calls = 0;
     const tokenizer = byteTokenizer();
     const engine = { info: { contextLength: Number.POSITIVE_INFINITY }, sample: neverAsked, release: async () => {} };
     const policy = { engine, tokenizer, renderer: compactRenderer({ tokenizer }) };
@@ -162,16 +172,19 @@ export class AgentCheck {
         onReturn: (score: ScoreParts | undefined) => {
           returned = { score };
         },
+        onThrow: (error: unknown) => {
+          thrown = error;
+        },
         onEnd: (rollout: RecordedRollout) => {
           recorded = rollout;
         },
       },
     };
     const played = await runAttempt(this.#agent, task as Task<never>, policy, options, (turn) => say(turn, calls++));
-    return { rollout: await played.score(), recorded, refusals, returned };
+    return { rollout: await played.score(), recorded, refusals, returned, thrown };
   }
 
-  #examine(task: Task, { name }: Player, { rollout, recorded, refusals, returned }: Watched): void {
+  #examine(task: Task, { name }: Player, { rollout, recorded, refusals, returned, thrown }: Watched): void {
     const where = `task ${task.id}, ${name}`;
     const { stop, failure = "" } = rollout;
     const strange = refusals.find((error) => error instanceof LudusError && error.code === "no-such-model");
@@ -199,8 +212,11 @@ export class AgentCheck {
     } else if (stop === "episode-timeout") {
       this.findings.add("agent-hangs", `${where}: the attempt took longer than ${this.#options.timeoutMs} ms`);
     } else if (strange === undefined && isInfrastructureStop(stop)) {
+      const remote = thrown instanceof LudusError ? remoteFailures[thrown.code] : undefined;
       const isSilent = asked?.prompts.length === 0 && returned !== undefined;
       if (isSilent) this.findings.add("agent-asks-no-model", `${where}: the agent ended without asking a model`);
+      else if (remote !== undefined)
+        this.findings.add(remote, `${where}: ${errorText(thrown)}`, errorText(thrown).slice(0, 60));
       else this.findings.add("agent-throws", `${where}: ${shown(failure)}`, shown(failure).slice(0, 60));
     }
     if (asked !== undefined && asked.beginnings > 1) {
