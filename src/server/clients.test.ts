@@ -311,6 +311,27 @@ describe("Anthropic's SDK", () => {
     expect(streamed.stop_reason).toBe("tool_use");
   });
 
+  test("what Claude's own programs send is understood: system messages in between, thoughts, deferred tools", async () => {
+    const messages = [
+      { role: "user", content: "hello" },
+      { role: "system", content: [{ type: "text", text: "It is Monday." }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Hm.", signature: "s" },
+          { type: "text", text: "Hi." },
+        ],
+      },
+      { role: "user", content: "two tools" },
+    ] as Anthropic.MessageParam[];
+    const deferred = { ...tools[1], name: "hidden", defer_loading: true };
+    const { content } = await anthropic.messages.create({ ...ask(""), messages, tools: [...tools, deferred] });
+    expect(content[0]).toMatchObject({ text: "Let me look." });
+    const prompt = model.tokenizer.decode(model.engine.samples.at(-1)!.tokens, { special: true });
+    expect(prompt).toMatch(/hello.*It is Monday\..*Hi\..*two tools/s);
+    expect(prompt).not.toMatch(/Hm\.|hidden/);
+  });
+
   test("a tool that must be called is called", async () => {
     const choices = [{ type: "any" as const }, { type: "tool" as const, name: "weigh" }];
     for (const toolChoice of choices) {

@@ -24,6 +24,8 @@ const Block = z.discriminatedUnion("type", [
   Text,
   z.object({ type: z.literal("tool_use"), id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) }),
   z.object({ type: z.literal("tool_result"), tool_use_id: z.string(), content: texts.optional() }),
+  // what another model thought; it is no part of the conversation
+  z.object({ type: z.enum(["thinking", "redacted_thinking"]) }),
 ]);
 
 const MessagesBody = z.object({
@@ -31,7 +33,7 @@ const MessagesBody = z.object({
   max_tokens: z.int().min(1),
   system: texts.optional(),
   messages: z
-    .array(z.object({ role: z.enum(["user", "assistant"]), content: z.union([z.string(), z.array(Block)]) }))
+    .array(z.object({ role: z.enum(["user", "assistant", "system"]), content: z.union([z.string(), z.array(Block)]) }))
     .min(1),
   tools: z
     .array(
@@ -39,6 +41,7 @@ const MessagesBody = z.object({
         name: z.string(),
         description: z.string().default(""),
         input_schema: z.record(z.string(), z.unknown()),
+        defer_loading: z.boolean().optional(),
       }),
     )
     .optional(),
@@ -172,9 +175,7 @@ function turnOf(body: MessagesBody): ChatTurn {
   return {
     messages: [...system, ...body.messages.flatMap(({ role, content }) => messagesOf(role, content, names))],
     ...choiceOf(body.tool_choice),
-    tools: (body.tool_choice.type === "none" ? [] : (body.tools ?? [])).map(
-      ({ input_schema: parameters, ...tool }): ToolSpec => ({ ...tool, parameters }),
-    ),
+    tools: body.tool_choice.type === "none" ? [] : toolsOf(body),
     sampling: {
       temperature: body.temperature ?? 1,
       topP: body.top_p,
@@ -186,6 +187,12 @@ function turnOf(body: MessagesBody): ChatTurn {
   };
 }
 
+/** A tool whose loading is deferred is not shown to the model. */
+function toolsOf({ tools = [] }: MessagesBody): ToolSpec[] {
+  const shown = tools.filter(({ defer_loading: isDeferred }) => isDeferred !== true);
+  return shown.map(({ name, description, input_schema: parameters }) => ({ name, description, parameters }));
+}
+
 function choiceOf(choice: MessagesBody["tool_choice"]): Pick<ChatTurn, "choice" | "oneCall"> {
   const oneCall = "disable_parallel_tool_use" in choice && choice.disable_parallel_tool_use === true;
   if (choice.type === "tool") return { choice: { name: choice.name }, oneCall };
@@ -194,7 +201,7 @@ function choiceOf(choice: MessagesBody["tool_choice"]): Pick<ChatTurn, "choice" 
 
 /** Tool results stand in the user's message there; here each is a message of its own. */
 function messagesOf(
-  role: "user" | "assistant",
+  role: MessagesBody["messages"][number]["role"],
   content: MessagesBody["messages"][number]["content"],
   names: Map<string, string>,
 ): Message[] {
