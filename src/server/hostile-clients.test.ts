@@ -18,7 +18,7 @@ import { scriptedModel } from "./testing/scripted-model.ts";
 const model = scriptedModel(() => "yes");
 const closers: (() => Promise<void> | void)[] = [];
 const targets: Record<string, { url: string; headers: Record<string, string> }> = {};
-const names = ["serve", "serve-anthropic", "gateway", "dashboard", "env"] as const;
+const names = ["serve", "serve-anthropic", "serve-gemini", "gateway", "dashboard", "env"] as const;
 
 beforeAll(async () => {
   const served = await serveModel({ model, apiKey: "open sesame" });
@@ -30,6 +30,7 @@ beforeAll(async () => {
   closers.push(served.close, dashboard.close, () => env.close(), address.close);
   targets.serve = { url: `${served.url}/chat/completions`, headers: key };
   targets["serve-anthropic"] = { url: `${served.url}/messages`, headers: key };
+  targets["serve-gemini"] = { url: `${served.url}/models/tiny:generateContent`, headers: key };
   targets.gateway = { url: `${address.base}/v1/chat/completions`, headers: {} };
   const cookie = { authorization: `Bearer ${dashboard.token}` };
   targets.dashboard = { url: `http://127.0.0.1:${dashboard.port}/api/play`, headers: cookie };
