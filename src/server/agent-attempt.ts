@@ -1,8 +1,8 @@
-import type { Hono } from "hono";
 import { defined } from "../defined.ts";
 import type { ScoreParts } from "../env/env.ts";
 import { withTurnRewards } from "../env/episode-score.ts";
 import { errorStack, errorText, failureText, LudusError } from "../errors.ts";
+import type { Limiter } from "../limiter.ts";
 import type { CallFormat } from "../policy/call-format.ts";
 import { DeadlineSignal } from "../rollout/deadline-signal.ts";
 import type { Limits } from "../rollout/limits.ts";
@@ -16,7 +16,7 @@ import type { TrainingProgress } from "../schema/training-progress.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
 import { seedOf } from "../task/seeds.ts";
 import { type Ended, lazySignal, runWithin } from "../tool/run-within.ts";
-import { type AgentGateway, type AttemptAddress, nowhere } from "./agent-gateway.ts";
+import { type AgentGateway, nowhere } from "./agent-gateway.ts";
 import { runInScope } from "./captured-fetch.ts";
 import type { ChatSampling, ChatTurn } from "./model/chat-turn.ts";
 import { modelApp } from "./model/model-app.ts";
@@ -47,6 +47,8 @@ export interface Agent<Data> {
   readonly model: string;
   run(task: Data, attempt: AgentAttempt): Promise<ScoreParts | undefined> | ScoreParts | undefined;
   readonly gateway: AgentGateway | undefined;
+  /** How many attempts are made at once. */
+  readonly limit: Limiter;
 }
 
 /** Sees what an attempt does, for checks. */
@@ -71,7 +73,10 @@ type Speaking = Pick<Policy, "renderer" | "tokenizer" | "weights"> & { readonly 
 const load = { count: 0, most: Number.POSITIVE_INFINITY };
 const wallClock = () => (performance.timeOrigin + performance.now()) / 1000;
 
-/** One attempt of an agent, all of whose calls a policy answers; or, where `words` are given, somebody who knows. */
+/**
+ * One attempt of an agent, all of whose calls a policy answers; or, where `words` are given, somebody who knows. Its time runs from when it
+ * is its turn.
+ */
 export async function runAttempt<Data>(
   agent: Agent<Data>,
   task: Task<Data>,
@@ -80,10 +85,31 @@ export async function runAttempt<Data>(
   words?: (turn: ChatTurn) => string,
 ): Promise<PlayedRollout<Data>> {
   const call = new Attempt(agent, policy, options);
-  const app = modelApp({ ...call.handler, now: wallClock, load, ...defined({ words }) }, undefined);
   await startGate();
-  // whoever waits for an address has not begun
-  const address = await addressOf(agent, app, options.signal);
+  try {
+    return await agent.limit(() => makeAttempt(agent, task, call, options, words), options.signal);
+  } catch (error) {
+    if (options.signal?.aborted !== true) throw error;
+    const { id } = options;
+    const timing = { sampleMs: 0, totalMs: 0 };
+    return {
+      id,
+      task,
+      stop: "cancelled",
+      score: async () => ({ id, task, trajectories: [], stop: "cancelled", timing }),
+    };
+  }
+}
+
+async function makeAttempt<Data>(
+  agent: Agent<Data>,
+  task: Task<Data>,
+  call: Attempt,
+  options: AttemptOptions,
+  words: ((turn: ChatTurn) => string) | undefined,
+): Promise<PlayedRollout<Data>> {
+  const app = modelApp({ ...call.handler, now: wallClock, load, ...defined({ words }) }, undefined);
+  const address = await agent.gateway?.open(app);
   const started = performance.now();
   const { id } = options;
   const deadline = new DeadlineSignal(options.limits.episodeMs, options.signal);
@@ -122,19 +148,6 @@ export async function runAttempt<Data>(
   } finally {
     address?.close();
     deadline.clear();
-  }
-}
-
-async function addressOf(
-  { gateway }: Agent<never>,
-  app: Hono,
-  signal: AbortSignal | undefined,
-): Promise<AttemptAddress | undefined> {
-  try {
-    return await gateway?.open(app, signal);
-  } catch (error) {
-    if (signal?.aborted !== true) throw error;
-    return undefined;
   }
 }
 

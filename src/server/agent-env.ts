@@ -3,6 +3,7 @@ import { checkedLimits, checkName } from "../env/define-env.ts";
 import type { ScoreParts } from "../env/env.ts";
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { createLimiter, type Limiter } from "../limiter.ts";
 import { byteTokenizer } from "../policy/byte-tokenizer.ts";
 import type { CallFormat, WantToSay } from "../policy/call-format.ts";
 import { compactRenderer } from "../policy/compact-renderer.ts";
@@ -41,6 +42,8 @@ export interface AgentDefinition<Data> {
   expert?(context: AgentExpertContext<Data>): WantToSay | string;
   /** What could be said as well, for noisy demonstrations. */
   actions?(context: AgentExpertContext<Data>): readonly (WantToSay | string)[];
+  /** Attempts that are made at once at most; what waits is not on the clock. No bound of its own by default: that of `train` holds. */
+  concurrency?: number;
   /** For agents of other processes: the policy is served over HTTP too, each attempt under its own `url`. */
   serve?: AgentGatewayOptions;
 }
@@ -55,6 +58,7 @@ const knownAgentFields: KnownOptions<AgentDefinition<unknown>> = {
   limits: true,
   expert: true,
   actions: true,
+  concurrency: true,
   serve: true,
 };
 
@@ -84,7 +88,8 @@ export function agentEnv<Data>(definition: AgentDefinition<Data>): World<Data> {
   checkName("environment", name);
   const limits = checkedLimits(name, definition.limits);
   const gateway = serve === undefined ? undefined : new AgentGateway(serve);
-  const agent = { model: definition.model ?? name, run, gateway };
+  const limit = attemptLimiter(definition.concurrency, gateway);
+  const agent = { model: definition.model ?? name, run, gateway, limit };
   const common = (task: Task<Data>, options: RolloutOptions) => {
     refuseUnheard(name, task, options);
     return { ...options, format: options.format ?? format, limits: { ...limits, ...options.limits } };
@@ -121,6 +126,16 @@ export function agentEnv<Data>(definition: AgentDefinition<Data>): World<Data> {
   };
   agents.set(world, { ...agent, ...defined({ expert, actions }) });
   return world;
+}
+
+/** At a fixed address nobody could tell attempts apart that are made at once. */
+function attemptLimiter(concurrency: number | undefined, gateway: AgentGateway | undefined): Limiter {
+  if (gateway?.isFixed !== true) return createLimiter(concurrency ?? Number.POSITIVE_INFINITY);
+  if (concurrency === undefined || concurrency === 1) return createLimiter(1);
+  throw new LudusError("bad-config", {
+    got: `concurrency ${concurrency} with serve: { fixed: true }`,
+    expected: "attempts one after the other",
+  });
 }
 
 /** What `checkAgent` needs of the agent behind a world. */

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
-import { createLimiter } from "../limiter.ts";
 import type { Listening } from "./listen.ts";
 import { requireKey, tellErrors } from "./model/model-app.ts";
 import { serveApp } from "./serve-app.ts";
@@ -54,7 +53,6 @@ export class AgentGateway {
   readonly #options: AgentGatewayOptions;
   readonly #models = new Map<string, Hono>();
   readonly #rewards = new Map<string, Hono>();
-  readonly #oneByOne = createLimiter(1);
   /** Who is asked at the fixed address. */
   #current: Hono | undefined;
   #server: Promise<Listening> | undefined;
@@ -70,38 +68,32 @@ export class AgentGateway {
     this.#options = options;
   }
 
-  /** Waits for the attempt before, where the address is fixed. */
-  async open(app: Hono, signal?: AbortSignal): Promise<AttemptAddress> {
+  /** Whether attempts share an address, and so have to be made one after the other. */
+  get isFixed(): boolean {
+    return this.#options.fixed === true;
+  }
+
+  async open(app: Hono): Promise<AttemptAddress> {
     this.#server ??= this.#listen();
     const { url } = await this.#server;
-    const { fixed = false } = this.#options;
-    const release = fixed ? await this.#turn(signal) : () => {};
     const [model, reward] = [newToken(), newToken()];
-    if (fixed) this.#current = app;
+    if (this.isFixed) this.#current = app;
     else this.#models.set(digest(model), app);
     this.#rewards.set(digest(reward), app);
     return {
-      base: fixed ? url : `${url}/rollouts/${model}`,
+      base: this.isFixed ? url : `${url}/rollouts/${model}`,
       rewardUrl: `${url}/rollouts/${reward}/reward`,
       apiKey: this.#options.apiKey ?? "none",
       close: () => {
         this.#models.delete(digest(model));
         this.#rewards.delete(digest(reward));
         if (this.#current === app) this.#current = undefined;
-        release();
       },
     };
   }
 
-  /** Resolves when the attempts before have ended, with what ends this one. */
-  #turn(signal: AbortSignal | undefined): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      this.#oneByOne(() => new Promise<void>((release) => resolve(release)), signal).catch(reject);
-    });
-  }
-
   async #listen(): Promise<Listening> {
-    const { host = "127.0.0.1", port = 0, apiKey, fixed = false } = this.#options;
+    const { host = "127.0.0.1", port = 0, apiKey } = this.#options;
     const app = tellErrors(new Hono());
     if (apiKey !== undefined) app.use(requireKey(apiKey));
     const answer = (path: string, find: (token: string) => Hono | undefined) =>
@@ -112,7 +104,7 @@ export class AgentGateway {
       });
     for (const version of ["v1", "v1beta"]) {
       answer(`/rollouts/:token/${version}/*`, (token) => this.#models.get(token));
-      if (fixed) answer(`/${version}/*`, () => this.#current);
+      if (this.isFixed) answer(`/${version}/*`, () => this.#current);
     }
     answer("/rollouts/:token/reward", (token) => this.#rewards.get(token));
     const server = await serveApp(app, { host, port, apiKey });

@@ -43,7 +43,7 @@ const longestMs = 2 ** 31 - 1;
  *     const ask = commandAgent({ command: "python3", args: ["agent.py"] });
  *     const env = agentEnv({ name, tasks, serve: {}, run: async (task, attempt) => score(task, await ask(task.question, attempt)) });
  *
- * The process and its children are killed when the attempt ends. One that cannot be started, exits with another code than 0 or
+ * A process per attempt: bound them with `concurrency` of `agentEnv`. The process and its children are killed when the attempt ends. One that cannot be started, exits with another code than 0 or
  * writes too much ends the attempt as `env-crash`.
  */
 export function commandAgent(options: CommandAgentOptions): (task: string, attempt: AgentAttempt) => Promise<string> {

@@ -125,6 +125,22 @@ test("an agent with a fixed base URL is asked one attempt after the other", asyn
   expect(await play(env, "Find user-1", { signal: stopped.signal })).toMatchObject({ stop: "cancelled" });
   expect(await play(env)).toMatchObject({ stop: "completed" });
   expect(() => envOf({ url }, { serve: { fixed: true } })).toThrow(/bad-config.*without a port/);
+  expect(() => envOf({ url }, { serve: { port, fixed: true }, concurrency: 2 })).toThrow(/one after the other/);
+});
+
+test("no more attempts than the environment allows are made at once, and waiting is not on the clock", async () => {
+  let [running, most] = [0, 0];
+  const url = await serve(async (body, response, request) => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    running--;
+    await agent(body, response, request);
+  });
+  const env = envOf({ url }, { concurrency: 2, limits: { episodeMs: 2_000 } });
+  const group = { id: "g", seed: 0, size: 24, temperature: 0, retries: 0 };
+  const { rollouts } = await runGroup(env, { id: "t", seed: 0, data: "Find user-5" }, findingModel(), group);
+  expect(rollouts.map(({ stop }) => stop)).toEqual(Array(24).fill("completed"));
+  expect(most).toBe(2);
 });
 
 describe("how an attempt ends:", () => {

@@ -68,7 +68,7 @@ export function turnOfGemini(body: GenerateContentBody, seed: number): ChatTurn 
   const instruction = (body.systemInstruction?.parts ?? []).map(({ text }) => text).join("");
   const system: Message[] = instruction === "" ? [] : [{ role: "system", content: instruction }];
   return {
-    messages: [...system, ...body.contents.flatMap(messagesOf)],
+    messages: [...system, ...turnsOf(body.contents).flatMap(messagesOf)],
     ...toolsOf(body),
     oneCall: false,
     json: jsonOf(config),
@@ -82,6 +82,17 @@ export function turnOfGemini(body: GenerateContentBody, seed: number): ChatTurn 
       alternatives: config.responseLogprobs ? (config.logprobs ?? 0) : 0,
     },
   };
+}
+
+/** A client that was streamed to sends each chunk back as a content of its own: together they are one turn of the model. */
+function turnsOf(contents: GenerateContentBody["contents"]): GenerateContentBody["contents"] {
+  const turns: GenerateContentBody["contents"] = [];
+  for (const { role, parts } of contents) {
+    const last = turns.at(-1);
+    if (last?.role === "model" && role === "model") for (const part of parts) last.parts.push(part);
+    else turns.push({ role, parts: [...parts] });
+  }
+  return turns;
 }
 
 function messagesOf({ role, parts }: z.infer<typeof Content>): Message[] {
