@@ -71,7 +71,7 @@ describe("ludus", () => {
         compare      Compare two runs: success, metrics, curves, configuration
         doctor       Diagnose a run: findings with evidence and remedy
         dashboard    Show runs in the browser, live: curves, trajectories, manual play
-        serve        Serve a checkpoint with OpenAI's and Anthropic's protocols
+        serve        Serve a checkpoint with OpenAI's, Anthropic's and Google's protocols
         boxes        Give boxes for a model's code to other machines
         tools        Serve tools to trainers elsewhere, with Verl-Tool's protocol
         export       Export a run's episodes, metrics or model to other formats

@@ -32,7 +32,7 @@ const knownServeModelOptions: KnownOptions<ServeModelOptions> = {
 };
 
 export interface ModelServer {
-  /** What an OpenAI client takes as its base URL. Of Anthropic's it is the same without `/v1`. */
+  /** What an OpenAI client takes as its base URL. Of Anthropic's and Google's it is the same without `/v1`. */
   readonly url: string;
   readonly port: number;
   /** What clients must send. */
@@ -43,7 +43,7 @@ export interface ModelServer {
 }
 
 /**
- * Serves a policy as OpenAI and Anthropic serve theirs, so that agents which exist already can use it, and be trained:
+ * Serves a policy as OpenAI, Anthropic and Google serve theirs, so that agents which exist already can use it, and be trained:
  *
  *     const server = await serveModel({ model, record: { onRollout: (trajectories) => learn(trajectories) } });
  *     const client = new OpenAI({ baseURL: `http://127.0.0.1:${server.port}/rollouts/task-7/v1`, apiKey: server.apiKey });

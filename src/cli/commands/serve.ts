@@ -35,7 +35,7 @@ const options = {
 
 export const serve: Command = {
   name: "serve",
-  summary: "Serve a checkpoint with OpenAI's and Anthropic's protocols",
+  summary: "Serve a checkpoint with OpenAI's, Anthropic's and Google's protocols",
   usage: "<run or model folder>",
   options,
   details: `Clients use the printed address as their base URL. With --record, calls under /rollouts/<id>/v1, or with the header

@@ -162,6 +162,20 @@ test("a task that takes longer is asked for until it is done", async () => {
   expect(asked).toEqual(["message/send", "tasks/get", "tasks/get", "tasks/get"]);
 });
 
+test("a card that one attempt did not get in time is asked for again by the next", async () => {
+  let asked = 0;
+  const url = await serve((_, response, { url: path, headers }) => {
+    if (!path?.endsWith("agent-card.json"))
+      return sendJson(response, { result: { kind: "message", parts: [{ text: "x" }] } });
+    if (asked++ > 0) sendJson(response, { url: `http://${headers.host}/a2a` });
+  });
+  const env = envOf({ url }, { limits: { episodeMs: 500 } });
+  expect(await play(env)).toMatchObject({ stop: "episode-timeout" });
+  expect((await play(env)).failure).toMatch(/asked no model/);
+  await play(env);
+  expect(asked).toBe(2);
+});
+
 test("a task that is not done when the time is over is cancelled", async () => {
   const cancelled = Promise.withResolvers<string | undefined>();
   const url = await byHand((method, { id }) => {

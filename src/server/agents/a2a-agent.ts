@@ -27,26 +27,20 @@ const known: KnownOptions<A2aAgentOptions> = { url: true, headers: true, pollMs:
  *     const env = agentEnv({ name, tasks, serve: {}, run: async (task, attempt) => score(task, await ask(task.question, attempt)) });
  *
  * A task that failed, was rejected or cancelled ends the attempt as `env-crash`. One that asks for input has answered with what it
- * asks. Where an attempt ends before its task does, the task is cancelled.
+ * asks. Where an attempt ends while it asks for a task again, the task is cancelled.
  */
 export function a2aAgent(options: A2aAgentOptions): (task: string, attempt: AgentAttempt) => Promise<string> {
   refuseUnknownOptions("a2aAgent", options, known);
   const { headers, pollMs = 500 } = options;
   if (!(pollMs > 0)) throw new LudusError("bad-config", { got: `pollMs ${pollMs}`, expected: "more than 0" });
   const url = agentUrl("a2aAgent", options.url);
-  let card: Promise<A2aEndpoint> | undefined;
-  const endpoint = (signal: AbortSignal) => {
-    // one that could not be read is asked for again
-    card ??= endpointOf(url, { signal, ...defined({ headers }) }).catch((error: unknown) => {
-      card = undefined;
-      throw error;
-    });
-    return card;
-  };
+  // what one attempt could not read, because its time was over, another asks for again
+  let endpoint: A2aEndpoint | undefined;
   return async (task, attempt) => {
     const access = modelAccess(attempt);
-    const at = await endpoint(attempt.signal);
-    return new A2aCall(at, attempt.signal, pollMs, headers ?? {}).answer(task, access);
+    const { signal } = attempt;
+    endpoint ??= await endpointOf(url, { signal, ...defined({ headers }) });
+    return new A2aCall(endpoint, signal, pollMs, headers ?? {}).answer(task, access);
   };
 }
 
