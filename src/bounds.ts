@@ -40,9 +40,11 @@ export const bounds = {
   hubAnswerChars: 8 * 2 ** 20,
   /** Bytes of one answer of an MCP server; the policy is told that it was larger. */
   mcpAnswerBytes: 10 * 2 ** 20,
-  /** Pages of an MCP server's list of tools. */
+  /** Requests for a sample or a user's answer that an MCP server may make during one call; further ones are refused. */
+  mcpAsks: 32,
+  /** Pages of an MCP server's list of tools, resources or prompts. */
   mcpToolPages: 100,
-  /** Tools of one MCP server. */
+  /** Tools, resources or prompts of one MCP server. */
   mcpTools: 1_000,
   /** Bytes of a JSON file or a template in a model folder. */
   modelFileBytes: 128 * 2 ** 20,

@@ -211,7 +211,7 @@ describe("tools", () => {
         },
       }),
     };
-    const mcp = { tools, close: async () => {}, [Symbol.asyncDispose]: async () => {} };
+    const mcp = { tools, close: async () => {} };
     await serve([mcpAction(mcp, { timeoutMs })]);
     const call = (text: string) => act("a", `<tool_call>${text}</tool_call>`);
     expect(await call('{"name":"add","arguments":{"a":1}}')).toEqual({ observation: "2", done: false, valid: true });

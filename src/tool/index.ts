@@ -7,7 +7,16 @@ export { codeReminder } from "./code-tools/code-reminder.ts";
 export { codeTools } from "./code-tools/code-tools.ts";
 export type { CodeEvent, CodeToolsOptions, TestsCommand } from "./code-tools/workspace.ts";
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
-export type { McpCommand, McpServer, McpUrl } from "./mcp-server.ts";
+export type {
+  AskContext,
+  McpAnswers,
+  McpElicited,
+  McpElicitRequest,
+  McpSampled,
+  McpSampleRequest,
+} from "./mcp-asks.ts";
+export type { McpContext, McpPrompt, McpResource } from "./mcp-context.ts";
+export type { McpCommand, McpProtocol, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
 export type { CallEnd, GuardDecision, GuardedCall, ToolGuard } from "./permission/guard.ts";
 export type { AfterHook, BeforeHook, HookDecision, PermissionOptions, Person } from "./permission/permissions.ts";

@@ -107,13 +107,17 @@ function ownId(head: string, tail: string): number | undefined {
 
 /**
  * `fetch` for a server that may send without end: bodies are bounded, and a request that the client calls off is no longer
- * read. There is no stream besides those of requests: nothing that a server says unasked is used.
+ * read. There is no stream besides those of requests, unless somebody answers what the server asks (`isAsked`): nothing else
+ * that it says unasked is used.
  */
-export function boundedFetch(): (url: string | URL, init?: RequestInit) => Promise<Response> {
+export function boundedFetch({
+  isAsked,
+}: {
+  isAsked: boolean;
+}): (url: string | URL, init?: RequestInit) => Promise<Response> {
   const reading = new Map<MessageId, AbortController>();
   return async (url, init = {}) => {
-    // how a server says that it has no such stream
-    if (init.method === "GET") return new Response(null, { status: 405 });
+    if (init.method === "GET") return isAsked ? ownStream(await fetch(url, init)) : noStream();
     const { id, cancelled } = messageOf(init.body);
     if (cancelled !== undefined) reading.get(cancelled)?.abort(new DOMException("called off", "AbortError"));
     if (id === undefined) return fetch(url, init);
@@ -133,6 +137,17 @@ export function boundedFetch(): (url: string | URL, init?: RequestInit) => Promi
     }
   };
 }
+
+/** How a server says that it has no such stream. */
+const noStream = () => new Response(null, { status: 405 });
+
+const ownStream = (response: Response) =>
+  response.body === null
+    ? response
+    : new Response(
+        boundedBody(response.body, undefined, () => {}),
+        response,
+      );
 
 function messageOf(body: unknown): { id?: MessageId; cancelled?: MessageId } {
   const message: unknown = typeof body === "string" ? JSON.parse(body) : undefined;

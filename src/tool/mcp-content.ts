@@ -1,4 +1,4 @@
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult } from "@modelcontextprotocol/client";
 import { checkJsonDepth } from "../bounded-json.ts";
 
 type Content = CallToolResult["content"][number];
@@ -12,7 +12,7 @@ export function mcpText({ content, structuredContent }: CallToolResult): string 
   return lines.join("\n");
 }
 
-function describeContent(content: Content): string {
+export function describeContent(content: Content): string {
   switch (content.type) {
     case "text":
       return content.text;
@@ -28,7 +28,7 @@ function describeContent(content: Content): string {
   }
 }
 
-function describeResource(resource: Extract<Content, { type: "resource" }>["resource"]): string {
+export function describeResource(resource: Extract<Content, { type: "resource" }>["resource"]): string {
   if ("text" in resource) return resource.text;
   return `[resource: ${resource.uri}, ${resource.mimeType ?? "unknown type"}, ${bytesOf(resource.blob)} bytes]`;
 }

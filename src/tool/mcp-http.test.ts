@@ -2,13 +2,17 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { getRequestListener } from "@hono/node-server";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import { afterEach, expect, test } from "vitest";
 import { callTool } from "./call-tool.ts";
 import { fakeContext } from "./fake-context.ts";
+import type { McpProtocol } from "./mcp-server.ts";
 import { type McpTools, mcpTools } from "./mcp-tools.ts";
 
 const limits = { toolMs: 10_000, observationChars: 1_000 };
@@ -17,7 +21,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-const said = (text: string) => ({ content: [{ type: "text", text }] });
+const said = (text: string) => ({ content: [{ type: "text" as const, text }] });
 const observed = (outcome: string, observation: unknown) => ({ kind: "observed", record: { outcome, observation } });
 const call = ({ tools }: McpTools, name: string, toolMs = limits.toolMs) =>
   callTool(tools, { name, arguments: {} }, fakeContext(undefined), { ...limits, toolMs });
@@ -25,7 +29,7 @@ const call = ({ tools }: McpTools, name: string, toolMs = limits.toolMs) =>
 /** The SDK's server over HTTP, except that a call of `endless` is answered by a body that never ends. */
 class OddHttpServer {
   readonly http: HttpServer;
-  readonly sessions = new Map<string, StreamableHTTPServerTransport>();
+  readonly sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   readonly asJson: boolean;
   sent = 0;
   openBodies = 0;
@@ -45,32 +49,44 @@ class OddHttpServer {
     return `http://127.0.0.1:${(this.http.address() as AddressInfo).port}/mcp?api_key=sk-very-secret-0123456789`;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
     if (body?.params?.name === "endless") return this.#endless(response);
-    const id = request.headers["mcp-session-id"];
-    const known = id === undefined ? await this.#session() : this.sessions.get(String(id));
-    if (known === undefined) return void response.writeHead(404).end("Session not found");
-    await known.handleRequest(request, response, body);
+    await getRequestListener((request) => this.#reply(request, body))(incoming, response);
   }
 
-  async #session(): Promise<StreamableHTTPServerTransport> {
+  async #reply(request: Request, parsedBody: unknown): Promise<Response> {
+    if (!(await isLegacyRequest(request, parsedBody))) return this.#modern.fetch(request, { parsedBody });
+    const id = request.headers.get("mcp-session-id");
+    const known = id === null ? await this.#session() : this.sessions.get(id);
+    return known?.handleRequest(request, { parsedBody }) ?? new Response("Session not found", { status: 404 });
+  }
+
+  get #modern() {
+    return createMcpHandler(() => this.#server(), { legacy: "reject", responseMode: this.asJson ? "json" : "sse" });
+  }
+
+  #server(): Server {
     const server = new Server({ name: "odd", version: "1" }, { capabilities: { tools: {} } });
     const names = ["endless", "huge", "fine"];
-    server.setRequestHandler(ListToolsRequestSchema, () => ({
+    server.setRequestHandler("tools/list", () => ({
       tools: names.map((name) => ({ name, inputSchema: { type: "object" as const } })),
     }));
-    server.setRequestHandler(CallToolRequestSchema, ({ params }) =>
+    server.setRequestHandler("tools/call", ({ params }) =>
       said(params.name === "huge" ? "x".repeat(11 * 2 ** 20) : "fine"),
     );
-    const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
+    return server;
+  }
+
+  async #session(): Promise<WebStandardStreamableHTTPServerTransport> {
+    const transport: WebStandardStreamableHTTPServerTransport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       enableJsonResponse: this.asJson,
       onsessioninitialized: (id) => void this.sessions.set(id, transport),
     });
-    await server.connect(transport as Transport);
+    await this.#server().connect(transport);
     return transport;
   }
 
@@ -90,28 +106,37 @@ class OddHttpServer {
   }
 }
 
-async function connect(asJson: boolean): Promise<{ odd: OddHttpServer; connection: McpTools }> {
+async function connect(
+  asJson: boolean,
+  protocol: McpProtocol = "2025-11-25",
+): Promise<{ odd: OddHttpServer; connection: McpTools }> {
   const odd = new OddHttpServer(asJson);
-  const connection = await mcpTools({ url: await odd.start() });
+  const connection = await mcpTools({ url: await odd.start() }, { protocol });
   closers.push(() => connection.close());
   return { odd, connection };
 }
 
 const forms = [
-  ["JSON", true],
-  ["events", false],
+  ["JSON", true, "2025-11-25"],
+  ["events", false, "2025-11-25"],
+  ["JSON", true, "2026-07-28"],
+  ["events", false, "2026-07-28"],
 ] as const;
 
-test.each(forms)("a body without end is no longer read when its call is out of time (%s)", async (_, asJson) => {
-  const { odd, connection } = await connect(asJson);
-  expect(await call(connection, "endless", 200)).toMatchObject({ stop: "tool-timeout" });
-  await expect.poll(() => odd.openBodies, { timeout: 5_000 }).toBe(0);
-  expect(odd.sent).toBeGreaterThan(0);
-  expect(await call(connection, "fine")).toMatchObject(observed("ok", "fine"));
-});
+test.each(forms)(
+  "a body without end is no longer read when its call is out of time (%s, %s, %s)",
+  async (_, asJson, protocol) => {
+    const { odd, connection } = await connect(asJson, protocol);
+    expect(connection.protocol).toBe(protocol);
+    expect(await call(connection, "endless", 200)).toMatchObject({ stop: "tool-timeout" });
+    await expect.poll(() => odd.openBodies, { timeout: 5_000 }).toBe(0);
+    expect(odd.sent).toBeGreaterThan(0);
+    expect(await call(connection, "fine")).toMatchObject(observed("ok", "fine"));
+  },
+);
 
-test.each(forms)("an answer that is too large costs its call (%s)", async (_, asJson) => {
-  const { connection } = await connect(asJson);
+test.each(forms)("an answer that is too large costs its call (%s, %s, %s)", async (_, asJson, protocol) => {
+  const { connection } = await connect(asJson, protocol);
   const [large, fine] = await Promise.all([call(connection, "huge"), call(connection, "fine")]);
   expect(large).toMatchObject(observed("error", "Error: the answer is larger than 10 MiB: ask for less"));
   expect(fine).toMatchObject(observed("ok", "fine"));
@@ -125,11 +150,28 @@ test("a server that forgot the session is given a new one, and the call is made 
   expect(odd.sessions.size).toBe(1);
 });
 
-test("failures do not tell the key in the address", async () => {
-  const { odd, connection } = await connect(false);
+test.each(["2025-11-25", "2026-07-28"] as const)(
+  "failures do not tell the key in the address (%s)",
+  async (protocol) => {
+    const { odd, connection } = await connect(false, protocol);
+    odd.http.closeAllConnections();
+    await new Promise((done) => odd.http.close(done));
+    const stopped = await call(connection, "fine");
+    expect(stopped).toMatchObject({ stop: "tool-crash", failure: expect.stringContaining("api_key=[redacted]") });
+    expect(JSON.stringify(stopped)).not.toContain("very-secret");
+  },
+);
+
+test("a server that is down, and one that is no MCP server", async () => {
+  const odd = new OddHttpServer(false);
+  const url = await odd.start();
   odd.http.closeAllConnections();
   await new Promise((done) => odd.http.close(done));
-  const stopped = await call(connection, "fine");
-  expect(stopped).toMatchObject({ stop: "tool-crash", failure: expect.stringContaining("api_key=[redacted]") });
-  expect(JSON.stringify(stopped)).not.toContain("very-secret");
+  await expect(mcpTools({ url })).rejects.toThrow(/mcp-not-connected.*ECONNREFUSED/s);
+  const other = createServer((_, response) => void response.writeHead(200).end("<html>hello</html>"));
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  closers.push(async () => void other.close());
+  const page = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`;
+  await expect(mcpTools({ url: page })).rejects.toThrow(/mcp-not-connected/);
 });

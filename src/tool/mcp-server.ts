@@ -13,3 +13,7 @@ export interface McpUrl {
 }
 
 export type McpServer = McpCommand | McpUrl;
+
+/** With a handshake and a session, or without: the newer one has neither. */
+export type McpProtocol = "2025-11-25" | "2026-07-28";
+export const mcpProtocols: readonly McpProtocol[] = ["2025-11-25", "2026-07-28"];

@@ -166,7 +166,7 @@ describe("servers that misbehave", () => {
   });
   afterAll(() => shared.close());
 
-  test("all pages of the list are read", () => expect(Object.keys(shared.tools)).toHaveLength(12));
+  test("all pages of the list are read", () => expect(Object.keys(shared.tools)).toHaveLength(16));
 
   test.each([
     ["fail", observed("error", "Error: that cannot be done")],

@@ -1,32 +1,56 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // users may compile against a library that does not know `AsyncDisposable`
 
-import type { Tool as McpTool } from "@modelcontextprotocol/sdk/types.js";
+import type { Tool as McpTool } from "@modelcontextprotocol/client";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
-import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../known-options.ts";
 import { nearest } from "../nearest.ts";
+import type { McpAnswers } from "./mcp-asks.ts";
 import { AnswerTooLarge, answerTooLarge } from "./mcp-bounds.ts";
 import { connectMcp, errorCode, type McpConnection } from "./mcp-connection.ts";
 import { mcpText } from "./mcp-content.ts";
-import type { McpServer } from "./mcp-server.ts";
+import { checkContextNames, contextTools, type McpContext, mcpContext, plainMessage } from "./mcp-context.ts";
+import { type McpProtocol, type McpServer, mcpProtocols } from "./mcp-server.ts";
 import { checkParameters } from "./parameters-of.ts";
 import { type Tool, ToolError } from "./tool.ts";
 
-export interface McpToolsOptions {
+export interface McpToolsOptions extends McpAnswers {
   /** Names of the tools to take; all of them otherwise. */
   only?: readonly string[];
-  /** For connecting and for each call; otherwise a minute for the first and the environment's `toolMs` for the others. */
+  /**
+   * For connecting, for each call, and for each answer of `sample` and `elicit`; otherwise a minute, and the environment's
+   * `toolMs` for calls.
+   */
   timeoutMs?: number;
+  /**
+   * The version to speak. Where absent, the newest that the server speaks: a program is started once more to find out, for a
+   * moment, which "2025-11-25" spares.
+   */
+  protocol?: McpProtocol;
+  /** Adds the tools `list_resources` and `read_resource`. */
+  resources?: boolean;
+  /** Adds the tools `list_prompts` and `get_prompt`. */
+  prompts?: boolean;
 }
 
-export interface McpTools extends AsyncDisposable {
+export interface McpTools extends McpContext, AsyncDisposable {
   readonly tools: Readonly<Record<string, Tool>>;
+  /** The version that is spoken, such as "2026-07-28". */
+  readonly protocol: string;
   /** Ends the connection, and the server where it was started here. */
   close(): Promise<void>;
 }
 
-const knownMcpToolsOptions: KnownOptions<McpToolsOptions> = { only: true, timeoutMs: true };
+const knownMcpToolsOptions: KnownOptions<McpToolsOptions> = {
+  only: true,
+  timeoutMs: true,
+  protocol: true,
+  resources: true,
+  prompts: true,
+  sample: true,
+  elicit: true,
+};
 const knownMcpServer: KnownOptions<McpServer> = {
   command: true,
   args: true,
@@ -50,22 +74,38 @@ const defaultConnectMs = 60_000;
 export async function mcpTools(server: McpServer, options: McpToolsOptions = {}): Promise<McpTools> {
   refuseUnknownOptions("mcpTools", server, knownMcpServer);
   refuseUnknownOptions("mcpTools", options, knownMcpToolsOptions);
-  const connectMs = options.timeoutMs ?? defaultConnectMs;
-  const connection = await connectMcp(server, connectMs);
+  const { only, timeoutMs, protocol, resources = false, prompts = false, sample, elicit } = options;
+  if (protocol !== undefined) refuseOtherValue("protocol", protocol, mcpProtocols);
+  const connectMs = timeoutMs ?? defaultConnectMs;
+  const answers = defined({ sample, elicit });
+  const connection = await connectMcp(server, { timeoutMs: connectMs, protocol, answers });
   const close = () => connection.close();
   try {
-    const listed = await connection.listTools(connectMs).catch((cause: unknown) => {
-      throw connection.failure("mcp-not-listed", cause);
-    });
-    const tools = choose(listed, options.only, connection.name).map((spec) => [
+    const listed = await listTools(connection, connectMs);
+    const own = choose(listed, only, connection.name).map((spec): [string, Tool] => [
       spec.name,
-      toTool(connection, spec, options.timeoutMs),
+      toTool(connection, spec, timeoutMs),
     ]);
-    return { tools: Object.fromEntries(tools), close, [Symbol.asyncDispose]: close };
+    const added = contextTools(connection, { resources, prompts, ...defined({ timeoutMs }) });
+    checkContextNames(
+      own.map(([name]) => name),
+      added,
+      connection.name,
+    );
+    const tools = { ...Object.fromEntries(own), ...added };
+    const context = mcpContext(connection, connectMs);
+    return { tools, protocol: connection.protocol, ...context, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+async function listTools(connection: McpConnection, timeoutMs: number): Promise<McpTool[]> {
+  const signal = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
+  return connection.list("tools/list", signal).catch((cause: unknown) => {
+    throw connection.failure("mcp-not-listed", cause);
+  });
 }
 
 function choose(listed: readonly McpTool[], only: readonly string[] | undefined, server: string): McpTool[] {
@@ -85,12 +125,21 @@ function choose(listed: readonly McpTool[], only: readonly string[] | undefined,
   });
 }
 
-function toTool(connection: McpConnection, { name, description, inputSchema }: McpTool, timeoutMs?: number): Tool {
+function toTool(connection: McpConnection, spec: McpTool, timeoutMs?: number): Tool {
+  const { name, description, inputSchema } = spec;
+  // the client copies arguments into headers where the tool says so; what the server returns is taken as it is
+  const { outputSchema: _, ...toolDefinition } = spec;
+  const call = (input: unknown, signal: AbortSignal) =>
+    connection.send(
+      (client, options) =>
+        client.callTool({ name, arguments: isRecord(input) ? { ...input } : {} }, { ...options, toolDefinition }),
+      signal,
+    );
   return {
     spec: { description: description ?? "", parameters: checkParameters(inputSchema) },
     check: (input) =>
       isRecord(input) ? { ok: true, value: input } : { ok: false, problem: "expected an object of arguments" },
-    run: (input, { signal }) => run(connection, name, isRecord(input) ? input : {}, signal),
+    run: (input, { signal }) => run(connection, name, () => call(input, signal)),
     ...defined({ timeoutMs }),
   };
 }
@@ -101,8 +150,8 @@ function isWrongArguments(error: unknown): error is Error {
   return error instanceof Error && errorCode(error) === -32602 && !error.message.includes("Invalid tools/call result");
 }
 
-async function run(connection: McpConnection, name: string, input: Record<string, unknown>, signal: AbortSignal) {
-  const result = await connection.callTool(name, input, signal).catch((error: unknown) => {
+async function run(connection: McpConnection, name: string, call: () => Promise<Parameters<typeof mcpText>[0]>) {
+  const result = await call().catch((error: unknown) => {
     if (isWrongArguments(error)) throw new ToolError(plainMessage(error.message));
     if (errorCode(error) === answerTooLarge) throw new ToolError(`${new AnswerTooLarge().message}: ask for less`);
     throw connection.failure("mcp-call-failed", error);
@@ -111,9 +160,6 @@ async function run(connection: McpConnection, name: string, input: Record<string
   if (result.isError) throw new ToolError(plainMessage(text) || `"${name}" failed and did not say why`);
   return text === "" ? undefined : text;
 }
-
-/** The SDK's servers and its client put the code in front, which tells a policy nothing. */
-const plainMessage = (message: string) => message.replace(/^(MCP error -?\d+: )+/, "");
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

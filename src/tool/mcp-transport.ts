@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { Transport } from "@modelcontextprotocol/client";
 import { defined } from "../defined.ts";
 import { redact } from "../redact.ts";
 import { boundedFetch, MessageLines } from "./mcp-bounds.ts";
@@ -18,12 +18,12 @@ export interface McpTransport {
 }
 
 // loaded when needed: the SDK takes longer to import than all the rest
-export function openTransport(server: McpServer): Promise<McpTransport> {
-  return "command" in server ? openCommand(server) : openUrl(server);
+export function openTransport(server: McpServer, isAsked: boolean): Promise<McpTransport> {
+  return "command" in server ? openCommand(server) : openUrl(server, isAsked);
 }
 
 async function openCommand({ command, args = [], env, cwd }: McpCommand): Promise<McpTransport> {
-  const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
   const transport = new StdioClientTransport({
     command,
     args: [...args],
@@ -31,7 +31,7 @@ async function openCommand({ command, args = [], env, cwd }: McpCommand): Promis
     ...defined({ env: env ? { ...env } : undefined, cwd }),
   });
   sendInTurn(transport);
-  const { deserializeMessage } = await import("@modelcontextprotocol/sdk/shared/stdio.js");
+  const { deserializeMessage } = await import("@modelcontextprotocol/client");
   // the SDK's own buffer ends the server at the first answer that is too large
   Object.assign(transport, { _readBuffer: new MessageLines(deserializeMessage) });
   const printed = keepTail(transport.stderr as Readable);
@@ -39,11 +39,11 @@ async function openCommand({ command, args = [], env, cwd }: McpCommand): Promis
   return { transport, name: redact([command, ...args].join(" "), secrets), secrets, printed, leave: async () => {} };
 }
 
-async function openUrl({ url, headers = {} }: McpUrl): Promise<McpTransport> {
-  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+async function openUrl({ url, headers = {} }: McpUrl, isAsked: boolean): Promise<McpTransport> {
+  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: boundedFetch(),
+    fetch: boundedFetch({ isAsked }),
   });
   return {
     // its optional fields are not exact

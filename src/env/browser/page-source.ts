@@ -83,7 +83,8 @@ export function mcpPages(server: McpServer): PageSource {
       const sites = await serveSites(backend, extra);
       const args = [...(server.args ?? []), "--proxy-server", sites.proxy, "--codegen", "none"];
       try {
-        const client = await mcpTools({ ...server, args });
+        // what the server speaks, so that it is not started once more for each episode to find out
+        const client = await mcpTools({ ...server, args }, { protocol: "2025-11-25" });
         const close = async () => {
           await client.close();
           await sites.close();

@@ -44,7 +44,7 @@ export function searchAction(
 }
 
 /** Tools of an MCP server: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. Others come first. */
-export function mcpAction(mcp: McpTools, options: CodeToolOptions): ActionTool {
+export function mcpAction(mcp: Pick<McpTools, "tools" | "close">, options: CodeToolOptions): ActionTool {
   refuseUnknownOptions("mcpAction", options, codeToolOptions);
   const { timeoutMs } = options;
   const names = Object.keys(mcp.tools);
