@@ -5,9 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Limits } from "../rollout/limits.ts";
@@ -15,6 +13,7 @@ import type { Limits } from "../rollout/limits.ts";
 import { listed } from "../task/listed.ts";
 import { callTool } from "../tool/call-tool.ts";
 import { fakeContext } from "../tool/fake-context.ts";
+import { type McpProtocol, mcpProtocols } from "../tool/mcp-server.ts";
 import { type McpTools, mcpTools } from "../tool/mcp-tools.ts";
 import { ToolError } from "../tool/tool.ts";
 import { defineEnv } from "./define-env.ts";
@@ -36,17 +35,21 @@ async function serve(
   return served;
 }
 
-/** What an agent would see of it: its tools. */
-async function connect(server: Parameters<typeof mcpTools>[0]) {
-  const connection = await mcpTools(server);
+/** What an agent would see of it: its tools. Without a session it says which episode it means, the last one unless told. */
+async function connect(server: Parameters<typeof mcpTools>[0], protocol: McpProtocol = "2025-11-25") {
+  const connection = await mcpTools(server, { protocol });
   open.push(connection);
   const limits = { toolMs: 10_000, observationChars: 10_000 };
+  let episode: string | undefined;
   const call = async (name: string, args = {}) => {
-    const result = await callTool(connection.tools, { name, arguments: args }, fakeContext(undefined), limits);
+    const named = episode === undefined || name === "start_episode" ? args : { episode_id: episode, ...args };
+    const result = await callTool(connection.tools, { name, arguments: named }, fakeContext(undefined), limits);
     if (result.kind === "stopped") throw new Error(result.failure);
-    return result.record.observation;
+    const [, told, id] = /^(.*)\n\[episode_id: (\S+)\]$/s.exec(result.record.observation) ?? [];
+    episode = id ?? episode;
+    return told ?? result.record.observation;
   };
-  return { ...connection, call };
+  return { ...connection, call, episode: () => episode };
 }
 
 /** Collect words; `add` refuses an empty one, and `done` ends. */
@@ -104,10 +107,10 @@ async function statusFor(url: string, host: string): Promise<number | undefined>
   return response.statusCode;
 }
 
-describe("over HTTP", () => {
+describe.each(mcpProtocols)("over HTTP, version %s", (protocol) => {
   test("an environment without tools is spoken to, up to its score", async () => {
     const { url } = await serve(keyDoor({ style: "compact", length: 4 }));
-    const { tools, call } = await connect({ url: url! });
+    const { tools, call } = await connect({ url: url! }, protocol);
     expect(Object.keys(tools)).toEqual(["start_episode", "say", "finish"]);
     expect(await call("start_episode", { split: "train", index: 0 })).toBe("KDG");
     expect(await call("say", { text: "T" })).toBe("ADG+");
@@ -124,9 +127,26 @@ describe("over HTTP", () => {
   test("an environment's own tools are called directly, and what a call did wrong is an error", async () => {
     const { env, closed } = words();
     const { url } = await serve(env);
-    const { tools, call } = await connect({ url: url! });
-    expect(tools.add.spec).toEqual({ description: "Adds a word", parameters: env.tools!.add.spec.parameters });
-    expect(await call("add", { word: "early" })).toBe("Error: no episode is open: call start_episode first.");
+    const { tools, call } = await connect({ url: url! }, protocol);
+    const isStateless = protocol === "2026-07-28";
+    const { properties, required, ...others } = env.tools!.add.spec.parameters as {
+      properties: object;
+      required: string[];
+    };
+    const handle = { episode_id: { type: "string", description: "What start_episode told" } };
+    expect(tools.add.spec).toEqual({
+      description: "Adds a word",
+      parameters: {
+        ...others,
+        properties: { ...(isStateless && handle), ...properties },
+        required: [...(isStateless ? ["episode_id"] : []), ...required],
+      },
+    });
+    expect(await call("add", { word: "early" })).toBe(
+      isStateless
+        ? "Error: episode_id: expected what start_episode told."
+        : "Error: no episode is open: call start_episode first.",
+    );
     expect(await call("start_episode")).toBe("Collect.\nBegin a");
     expect(await call("add", { word: "</tool_call>" })).toBe("</tool_call>");
     expect(await call("add", { word: "" })).toBe("Error: no word");
@@ -147,13 +167,19 @@ describe("over HTTP", () => {
 
   test("facts are there for programs too", async () => {
     const { url } = await serve(words().env);
-    const client = new Client({ name: "test", version: "1" });
+    const mode = protocol === "2025-11-25" ? "legacy" : { pin: protocol };
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
     open.push(client);
-    await client.connect(new StreamableHTTPClientTransport(new URL(url!)) as Transport);
-    const call = (name: string, args = {}) => client.callTool({ name, arguments: args });
-    expect(await call("start_episode")).toMatchObject({
-      structuredContent: { task: "listed/train/0", index: 0, role: "agent" },
-    });
+    await client.connect(new StreamableHTTPClientTransport(new URL(url!)));
+    expect(client.getNegotiatedProtocolVersion()).toBe(protocol);
+    expect(client.getServerVersion()).toMatchObject({ name: "ludus/words" });
+    let handle = {};
+    const call = (name: string, args = {}) => client.callTool({ name, arguments: { ...handle, ...args } });
+    const started = await call("start_episode");
+    expect(started).toMatchObject({ structuredContent: { task: "listed/train/0", index: 0, role: "agent" } });
+    const { episode_id } = started.structuredContent as { episode_id?: string };
+    handle = episode_id === undefined ? {} : { episode_id };
+    expect(Object.keys(handle)).toHaveLength(protocol === "2026-07-28" ? 1 : 0);
     expect(await call("add", { word: "x" })).toMatchObject({ isError: false, structuredContent: { reward: 0.25 } });
     expect(await call("add", { word: "" })).toMatchObject({ isError: true });
     expect(await call("finish")).toMatchObject({
@@ -176,19 +202,20 @@ describe("over HTTP", () => {
   test("many clients at once each have an episode of their own", async () => {
     const { env, closed } = words();
     const { url } = await serve(env);
-    const clients = await Promise.all(Array.from({ length: 8 }, () => connect({ url: url! })));
+    const clients = await Promise.all(Array.from({ length: 8 }, () => connect({ url: url! }, protocol)));
     await Promise.all(clients.map(({ call }, i) => call("start_episode", { index: i })));
     await Promise.all(clients.map(({ call }, i) => call("add", { word: `w${i}` })));
     const seen = await Promise.all(clients.map(({ call }, i) => call("add", { word: `v${i}` })));
     expect(seen).toEqual(clients.map((_, i) => `w${i} v${i}`));
     expect(closed).toEqual([]);
     await clients[0].close();
-    await vi.waitFor(() => expect(closed).toEqual(["a"]));
+    // without a session, nobody knows that it has left
+    if (protocol === "2025-11-25") await vi.waitFor(() => expect(closed).toEqual(["a"]));
   });
 
   test("calls at the same time are taken in order", async () => {
     const { url } = await serve(words().env);
-    const { call } = await connect({ url: url! });
+    const { call } = await connect({ url: url! }, protocol);
     await call("start_episode");
     const calls = [
       ["x", 20],
@@ -201,7 +228,7 @@ describe("over HTTP", () => {
   test("an episode that takes too long is ended and closed, even in the middle of a call", async () => {
     const { env, closed } = words({ episodeMs: 60 });
     const { url } = await serve(env);
-    const { call } = await connect({ url: url! });
+    const { call } = await connect({ url: url! }, protocol);
     await call("start_episode");
     expect(await call("wait")).toMatch(/The episode is over: episode-timeout: the episode took longer/);
     expect(closed).toEqual(["a"]);
@@ -213,7 +240,7 @@ describe("over HTTP", () => {
 
   test("a fault of the environment ends the episode, and the next one begins", async () => {
     const { url } = await serve(words().env);
-    const { call } = await connect({ url: url! });
+    const { call } = await connect({ url: url! }, protocol);
     await call("start_episode");
     expect(await call("crash")).toMatch(/The episode is over: tool-crash: tool "crash": Error: pipe broke/);
     expect(await call("start_episode")).toContain("Begin b");
@@ -222,21 +249,58 @@ describe("over HTTP", () => {
   test("a silent client is forgotten, and its episode closed", async () => {
     const { env, closed } = words();
     const { url } = await serve(env, { port: 0, idleMs: 50 });
-    const { call } = await connect({ url: url! });
+    const { call } = await connect({ url: url! }, protocol);
     await call("start_episode");
     await vi.waitFor(() => expect(closed).toEqual(["a"]));
     // in a session of its own, which mcpTools begins where its own was forgotten
-    expect(await call("finish")).toMatch(/no episode is open/);
+    expect(await call("finish")).toMatch(protocol === "2025-11-25" ? /no episode is open/ : /there is no episode "/);
   });
 
   test("closing ends the sessions and frees the port", async () => {
     const { env, closed } = words();
     const served = await serve(env);
-    const { call } = await connect({ url: served.url! });
+    const { call } = await connect({ url: served.url! }, protocol);
     await call("start_episode");
     await served.close();
     expect(closed).toEqual(["a"]);
     await serve(env, { port: Number(new URL(served.url!).port) });
+  });
+});
+
+describe("over HTTP", () => {
+  test("without a session, one client plays many episodes, and any client any of them", async () => {
+    const { env, closed } = words();
+    const { url } = await serve(env, { port: 0, maxSessions: 2 });
+    const [one, other] = [await connect({ url: url! }, "2026-07-28"), await connect({ url: url! }, "2026-07-28")];
+    expect(await one.call("start_episode")).toContain("Begin a");
+    const first = one.episode();
+    // the next task, of all that are asked for
+    expect(await other.call("start_episode")).toContain("Begin b");
+    expect(await one.call("start_episode")).toMatch(/^Error: 2 episodes are open/);
+    expect(await other.call("add", { episode_id: first, word: "x" })).toBe("x");
+    expect(await one.call("add", { word: "y" })).toBe("x y");
+    expect(closed).toEqual([]);
+    expect(await one.call("finish")).toContain("score");
+    expect(await one.call("finish")).toContain("score");
+    expect(closed).toEqual(["a"]);
+    // a finished one makes room
+    expect(await one.call("start_episode", { split: "test", index: 0 })).toContain("Begin c");
+    expect(await other.call("finish", { episode_id: first })).toMatch(/^Error: there is no episode "/);
+    expect(await other.call("start_episode", { split: "tset" })).toMatch(/^Error: 2 episodes are open/);
+    expect(await other.call("finish")).toContain("score");
+    expect(await other.call("start_episode", { split: "tset" })).toMatch(/^Error: there is no split "tset"/);
+    expect(await other.call("start_episode")).toContain("Begin");
+  });
+
+  test("clients of both versions at the same time, and the newest is chosen", async () => {
+    const { url } = await serve(words().env);
+    const newest = await mcpTools({ url: url! });
+    open.push(newest);
+    expect(newest.protocol).toBe("2026-07-28");
+    const older = await connect({ url: url! });
+    expect(older.protocol).toBe("2025-11-25");
+    expect(await older.call("start_episode")).toContain("Begin a");
+    expect(await older.call("add", { word: "x" })).toBe("x");
   });
 
   test("strangers: another path, an unknown session, no session, another host's name, one too many", async () => {
@@ -268,6 +332,14 @@ describe("over HTTP", () => {
     await expect(serveEnv(words().env, { port })).rejects.toThrow(/cannot-listen.*another program listens there/);
   });
 
+  test("a tool with an argument that is called as ours", async () => {
+    const { env } = words();
+    const { spec } = env.tools!.add;
+    const parameters = { type: "object", properties: { episode_id: { type: "string" } } };
+    const taken = { ...env, tools: { add: { ...env.tools!.add, spec: { ...spec, parameters } } } };
+    await expect(serveEnv(taken, { port: 0 })).rejects.toThrow(/tool-argument-taken: got the argument "episode_id" of/);
+  });
+
   test("a tool that is called as one of ours", async () => {
     const { env } = words();
     const taken = { ...env, tools: { finish: env.tools!.done } };
@@ -282,10 +354,10 @@ describe("over standard streams", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test("one client plays; when it leaves, the episode is closed and the program ends", async () => {
-    const log = join(folder, "log");
+  test.each(mcpProtocols)("one client plays; when it leaves, all is closed and ends (%s)", async (protocol) => {
+    const log = join(folder, protocol);
     const script = fileURLToPath(new URL("./fixtures/serve-stdio.ts", import.meta.url));
-    const { call, close } = await connect({ command: process.execPath, args: [script, log] });
+    const { call, close } = await connect({ command: process.execPath, args: [script, log] }, protocol);
     expect(await call("start_episode")).toBe("Say tea.");
     expect(await call("say", { text: "coffee" })).toBe("again");
     expect(await call("say", { text: "tea" })).toMatch(/^thanks\n\[The episode is over: completed/);

@@ -27,12 +27,13 @@ const defaults = { host: "127.0.0.1", idleMs: 30 * 60_000, maxSessions: 1_000, p
  *     await serveEnv(env, { transport: "stdio" });                   // then nothing else may write to stdout
  *     await serveEnv(env, { port: 8000, protocol: "openenv" });      // for clients of OpenEnv
  *
- * Each client has a session, and an episode at a time. An episode that outlasts `limits.episodeMs` is ended and closed.
+ * Clients of MCP 2025-11-25 have a session each, and an episode at a time. Version 2026-07-28 has no sessions: `start_episode`
+ * tells an `episode_id`, which every other tool takes. An episode that outlasts `limits.episodeMs` is ended and closed.
  */
 export async function serveEnv<Data, State>(env: Env<Data, State>, options: ServeEnvOptions): Promise<ServedEnv> {
   refuseUnknownOptions("serveEnv", options, knownServeEnvOptions);
   checkToolNames(env as Env);
-  if (!("port" in options)) return serveStdio(env as Env);
+  if (!("port" in options)) return serveStdio(env as Env, defaults);
   const chosen = { ...defaults, ...options };
   refuseOtherValue("protocol", chosen.protocol, ["mcp", "openenv"]);
   return chosen.protocol === "openenv" ? serveOpenEnv(env as Env, chosen) : serveHttp(env as Env, chosen);

@@ -31,14 +31,31 @@ const ownTools = {
 
 const isOwn = (name: string): name is keyof typeof ownTools => Object.hasOwn(ownTools, name);
 
+/** The argument by which a client without a session says which episode it means. */
+export const episodeArgument = "episode_id";
+
 export function checkToolNames({ name, tools = {} }: Pick<Env, "name" | "tools">): void {
   const taken = Object.keys(tools).find(isOwn);
-  if (taken === undefined) return;
-  throw new LudusError("tool-name-taken", {
-    got: `the tool "${taken}" of ${name}`,
-    expected: `any name but ${Object.keys(ownTools).join(", ")}, which serve the environment`,
-    hint: `Serve it under another name: serveEnv({ ...env, tools: { ... } }).`,
+  if (taken !== undefined)
+    throw new LudusError("tool-name-taken", {
+      got: `the tool "${taken}" of ${name}`,
+      expected: `any name but ${Object.keys(ownTools).join(", ")}, which serve the environment`,
+      hint: `Serve it under another name: serveEnv({ ...env, tools: { ... } }).`,
+    });
+  const other = Object.entries(tools).find(([, { spec }]) => Object.hasOwn(propertiesOf(spec), episodeArgument));
+  if (other === undefined) return;
+  throw new LudusError("tool-argument-taken", {
+    got: `the argument "${episodeArgument}" of the tool "${other[0]}" of ${name}`,
+    expected: "any other name: clients without a session say with it which episode they mean",
   });
+}
+
+export const propertiesOf = ({ parameters }: Pick<ToolSpec, "parameters">) =>
+  (parameters.properties ?? {}) as Readonly<Record<string, unknown>>;
+
+/** Which task is next where a client does not say. */
+export interface TaskCursor {
+  next: number;
 }
 
 interface Running {
@@ -53,12 +70,13 @@ interface Running {
 export class EnvSession {
   readonly tools: readonly ToolSpec[];
   readonly #env: Env;
+  readonly #cursor: TaskCursor;
   #running: Running | undefined;
-  #nextIndex = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(env: Env) {
+  constructor(env: Env, cursor: TaskCursor = { next: 0 }) {
     this.#env = env;
+    this.#cursor = cursor;
     const own = Object.entries(ownTools).map(([name, { description, input }]) => {
       const { $schema: _, additionalProperties: __, ...parameters } = z.toJSONSchema(input);
       return { name, description, parameters };
@@ -99,11 +117,11 @@ export class EnvSession {
     return this.#tell(running, await running.episode.step(text));
   }
 
-  async #start({ split = "train", index = this.#nextIndex }: z.infer<typeof startInput>): Promise<Reply> {
-    await this.#end({ stop: "cancelled" });
+  async #start({ split = "train", index = this.#cursor.next }: z.infer<typeof startInput>): Promise<Reply> {
     const { splits } = this.#env.tasks;
     if (!splits.includes(split)) return wrong(`there is no split "${split}". Splits: ${splits.join(", ")}.`);
-    this.#nextIndex = index + 1;
+    this.#cursor.next = index + 1;
+    await this.#end({ stop: "cancelled" });
     const task = await this.#env.tasks.at(split, index);
     const cancel = new AbortController();
     // tools are called by name and not in words, so the format that is sure to say any call will do
@@ -161,4 +179,4 @@ export class EnvSession {
 
 const timeIsUp: EpisodeEnd = { stop: "episode-timeout", failure: "the episode took longer than limits.episodeMs" };
 
-const wrong = (problem: string): Reply => ({ text: problem, isError: true });
+export const wrong = (problem: string): Reply => ({ text: problem, isError: true });

@@ -2,36 +2,42 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { getRequestListener } from "@hono/node-server";
+import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { isTooDeep } from "../../bounded-json.ts";
 import { bounds } from "../../bounds.ts";
 import { errorText } from "../../errors.ts";
 import { isLoopback, isOwnPage } from "../../http-origin.ts";
 import { checkPort, listenError } from "../../listen-error.ts";
 import type { Env } from "../env.ts";
+import { EnvEpisodes } from "./env-episodes.ts";
+import { EnvSession } from "./env-session.ts";
 import type { ServedEnv, ServeHttpOptions } from "./served-env.ts";
 import { sessionServer } from "./session-server.ts";
 
 interface Client {
-  readonly transport: StreamableHTTPServerTransport;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly idle: NodeJS.Timeout;
   close(): Promise<void>;
 }
 
-/** Many clients, each with its own session, over streamable HTTP at `/mcp`. */
+/**
+ * Many clients over streamable HTTP at `/mcp`. Those that begin with a handshake have a session each (2025-11-25 and before);
+ * those whose every request says its version have none, and name their episodes (2026-07-28).
+ */
 export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): Promise<ServedEnv> {
-  const { StreamableHTTPServerTransport } = await import("@modelcontextprotocol/sdk/server/streamableHttp.js");
+  const sdk = await import("@modelcontextprotocol/server");
   const clients = new Map<string, Client>();
+  const episodes = new EnvEpisodes(env, options);
+  const stateless = sdk.createMcpHandler(() => sessionServer(env, episodes, true), { legacy: "reject" });
   const hosts: string[] = [];
 
   async function connect(): Promise<Client> {
-    const { server, session } = await sessionServer(env);
-    const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
+    const session = new EnvSession(env);
+    const server = await sessionServer(env, session, false);
+    const transport: WebStandardStreamableHTTPServerTransport = new sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void clients.set(id, client),
-      // a page in a browser must not reach this machine by a name that leads to it
-      ...(isLoopback(options.host) && { enableDnsRebindingProtection: true, allowedHosts: hosts }),
     });
     const close = async () => {
       clearTimeout(idle);
@@ -42,26 +48,34 @@ export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): 
     const idle = setTimeout(() => void close(), options.idleMs).unref();
     const client: Client = { transport, idle, close };
     server.onclose = () => void close();
-    // its optional fields are not exact
-    await server.connect(transport as Transport);
+    await server.connect(transport);
     return client;
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const id = request.headers["mcp-session-id"];
-    if (!isOwnPage((name) => request.headers[name] as string | undefined))
-      return refuse(response, 403, "Another site's page asked");
-    if (new URL(request.url ?? "/", "http://localhost").pathname !== "/mcp")
-      return refuse(response, 404, "Not found: try /mcp");
-    const body = await readBody(request, response);
-    if (body === refused) return;
-    if (id === undefined && clients.size >= options.maxSessions) return refuse(response, 503, "Too many sessions");
-    const client = id === undefined ? await connect() : clients.get(String(id));
-    if (client === undefined) return refuse(response, 404, "Session not found");
+  async function reply(request: Request, parsedBody: unknown): Promise<Response> {
+    if (!(await sdk.isLegacyRequest(request, parsedBody))) return stateless.fetch(request, { parsedBody });
+    const id = request.headers.get("mcp-session-id");
+    if (id === null && clients.size >= options.maxSessions) return refusal(503, "Too many sessions");
+    const client = id === null ? await connect() : clients.get(id);
+    if (client === undefined) return refusal(404, "Session not found");
     client.idle.refresh();
-    await client.transport.handleRequest(request, response, body);
+    const response = await client.transport.handleRequest(request, { parsedBody });
     // what did not begin a session needs none
     if (client.transport.sessionId === undefined) await client.close();
+    return response;
+  }
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    // a page in a browser must not reach this machine by a name that leads to it
+    if (isLoopback(options.host) && !hosts.includes(incoming.headers.host ?? ""))
+      return refuse(response, 403, "Another host's name");
+    if (!isOwnPage((name) => incoming.headers[name] as string | undefined))
+      return refuse(response, 403, "Another site's page asked");
+    if (new URL(incoming.url ?? "/", "http://localhost").pathname !== "/mcp")
+      return refuse(response, 404, "Not found: try /mcp");
+    const body = await readBody(incoming, response);
+    if (body === refused) return;
+    await getRequestListener((request) => reply(request, body), { overrideGlobalObjects: false })(incoming, response);
   }
 
   const timeouts = { headersTimeout: bounds.headerMs, requestTimeout: bounds.requestMs };
@@ -77,7 +91,11 @@ export async function serveHttp(env: Env, options: Required<ServeHttpOptions>): 
   const closed = Promise.withResolvers<void>();
   const close = async () => {
     http.close(() => closed.resolve());
-    await Promise.all(Array.from(clients.values(), (client) => client.close()));
+    await Promise.all([
+      ...Array.from(clients.values(), (client) => client.close()),
+      episodes.close(),
+      stateless.close(),
+    ]);
     http.closeAllConnections();
     await closed.promise;
   };
@@ -128,7 +146,11 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
   }
 }
 
+const refusalText = (message: string) => JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null });
+const json = { "content-type": "application/json" };
+
 export function refuse(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null }));
+  response.writeHead(status, json).end(refusalText(message));
 }
+
+const refusal = (status: number, message: string) => new Response(refusalText(message), { status, headers: json });

@@ -6,9 +6,9 @@ export interface ServeHttpOptions {
   port: number;
   /** This machine alone, 127.0.0.1, by default. Others are reached by anyone who reaches it: there is no password. */
   host?: string;
-  /** A client that was silent for so long is forgotten; half an hour by default. */
+  /** A client, or an episode of one without a session, that was silent for so long is forgotten; half an hour by default. */
   idleMs?: number;
-  /** 1,000 by default. */
+  /** Sessions, and episodes of clients without one; 1,000 of each by default. */
   maxSessions?: number;
   /** What clients speak: MCP by default, or OpenEnv (`reset`, `step`, `state` over a WebSocket). */
   protocol?: "mcp" | "openenv";
