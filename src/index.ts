@@ -96,6 +96,7 @@ export {
   lastTurns,
   observationStubs,
   type Policy,
+  policySampler,
   type Rollout,
   type RolloutGroup,
   type RolloutOptions,

@@ -10,6 +10,7 @@ export {
 } from "./context.ts";
 export { type Attempt, group } from "./group.ts";
 export type { Limits } from "./limits.ts";
+export { type PolicySamplerOptions, policySampler } from "./policy-sampler.ts";
 export { type OnWorkersOptions, onWorkers, type RemoteWorld } from "./remote/on-workers.ts";
 export type { PlayedRollout, Policy, RenderContext, Rollout, RolloutOptions } from "./rollout.ts";
 export { type GroupOptions, type RolloutGroup, runGroup } from "./run-group.ts";
