@@ -105,38 +105,70 @@ function ownId(head: string, tail: string): number | undefined {
   return found === null ? undefined : Number(found[1]);
 }
 
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
 /**
  * `fetch` for a server that may send without end: bodies are bounded, and a request that the client calls off is no longer
  * read. There is no stream besides those of requests, unless somebody answers what the server asks (`isAsked`): nothing else
- * that it says unasked is used.
+ * that it says unasked is used. A stream that a server ends early, to be asked again for the rest, is.
  */
-export function boundedFetch({
-  isAsked,
-}: {
-  isAsked: boolean;
-}): (url: string | URL, init?: RequestInit) => Promise<Response> {
+export function boundedFetch({ isAsked }: { isAsked: boolean }): Fetch {
   const reading = new Map<MessageId, AbortController>();
-  return async (url, init = {}) => {
-    if (init.method === "GET") return isAsked ? ownStream(await fetch(url, init)) : noStream();
-    const { id, cancelled } = messageOf(init.body);
-    if (cancelled !== undefined) reading.get(cancelled)?.abort(new DOMException("called off", "AbortError"));
-    if (id === undefined) return fetch(url, init);
+  // by the last event of a stream that ended without the answer: whose answer it was
+  const unanswered = new Map<string, MessageId>();
+
+  /** The answer to `id`, of a request or of the rest of its stream. */
+  async function open(id: MessageId, url: string | URL, init: RequestInit): Promise<Response> {
     const own = new AbortController();
     reading.set(id, own);
     const signal = init.signal ? AbortSignal.any([init.signal, own.signal]) : own.signal;
-    const done = () => void (reading.get(id) === own && reading.delete(id));
+    const done = (lastEvent?: string) => {
+      if (lastEvent !== undefined) unanswered.set(lastEvent, id);
+      // most were answered before their stream ended, which is not known here
+      if (unanswered.size > maxUnanswered) unanswered.delete(unanswered.keys().next().value ?? "");
+      if (reading.get(id) === own) reading.delete(id);
+    };
     try {
       const response = await fetch(url, { ...init, signal });
-      const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-      const body = response.body === null ? null : boundedBody(response.body, isStream ? id : undefined, done);
+      const answered = isStream(response) ? id : undefined;
+      const body = response.body === null ? null : boundedBody(response.body, answered, done);
       if (body === null) done();
       return new Response(body, response);
     } catch (error) {
       done();
       throw error;
     }
+  }
+
+  async function resume(id: MessageId, url: string | URL, init: RequestInit): Promise<Response> {
+    const response = await open(id, url, init).catch((error: unknown) => new Response(String(error), { status: 502 }));
+    if (response.ok && isStream(response)) return response;
+    // nobody else would tell the caller
+    const why = `the server ended the stream and did not send the rest (${response.status})`;
+    return new Response(asEvent(errorMessage(id, answerLost, why)), {
+      headers: { "content-type": "text/event-stream" },
+    });
+  }
+
+  return async (url, init = {}) => {
+    if (init.method === "GET") {
+      const lastEvent = new Headers(init.headers).get("last-event-id") ?? "";
+      const id = unanswered.get(lastEvent);
+      unanswered.delete(lastEvent);
+      if (id !== undefined) return resume(id, url, init);
+      return isAsked ? ownStream(await fetch(url, init)) : noStream();
+    }
+    const { id, cancelled } = messageOf(init.body);
+    if (cancelled !== undefined) reading.get(cancelled)?.abort(new DOMException("called off", "AbortError"));
+    return id === undefined ? fetch(url, init) : open(id, url, init);
   };
 }
+
+const maxUnanswered = 1_000;
+
+const isStream = ({ headers }: Response) => /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+
+const asEvent = (message: object) => `\n\nevent: message\ndata: ${JSON.stringify(message)}\n\n`;
 
 /** How a server says that it has no such stream. */
 const noStream = () => new Response(null, { status: 405 });
@@ -157,19 +189,22 @@ function messageOf(body: unknown): { id?: MessageId; cancelled?: MessageId } {
   return id === undefined || method === undefined ? {} : { id };
 }
 
-/** Where a stream of events ends without the answer to `id`, an error stands in its place. */
+/**
+ * Where a stream of events ends without the answer to `id`, an error stands in its place, unless its events are numbered: then
+ * the client asks for the rest, and `done` is told the last number.
+ */
 function boundedBody(
   body: ReadableStream<Uint8Array>,
   id: MessageId | undefined,
-  done: () => void,
+  done: (lastEvent?: string) => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  const events = new EventIds();
   let bytes = 0;
   const end = (controller: ReadableStreamDefaultController<Uint8Array>, error: Error, code: number) => {
     done();
     if (id === undefined) return controller.error(error);
-    const event = JSON.stringify(errorMessage(id, code, error.message));
-    controller.enqueue(new TextEncoder().encode(`\n\nevent: message\ndata: ${event}\n\n`));
+    controller.enqueue(new TextEncoder().encode(asEvent(errorMessage(id, code, error.message))));
     controller.close();
   };
   return new ReadableStream({
@@ -180,9 +215,11 @@ function boundedBody(
         if (bytes > bounds.mcpAnswerBytes) {
           reader.cancel().catch(() => {});
           end(controller, new AnswerTooLarge(), answerTooLarge);
-        } else if (value !== undefined) controller.enqueue(value);
-        else if (isOver && id === undefined) {
-          done();
+        } else if (value !== undefined) {
+          if (id !== undefined) events.read(value);
+          controller.enqueue(value);
+        } else if (isOver && (id === undefined || events.last !== undefined)) {
+          done(events.last);
           controller.close();
         } else end(controller, new Error("the stream ended without an answer"), answerLost);
       } catch (error) {
@@ -196,3 +233,22 @@ function boundedBody(
     },
   });
 }
+
+/** The number of the last event of a stream, where it has any. */
+class EventIds {
+  last: string | undefined;
+  readonly #decoder = new TextDecoder();
+  #line = "";
+
+  read(chunk: Uint8Array): void {
+    const lines = (this.#line + this.#decoder.decode(chunk, { stream: true })).split(/\r?\n|\r/);
+    // numbers are short; of a long line, such as an answer, only the beginning matters
+    this.#line = (lines.pop() ?? "").slice(0, maxEventIdChars);
+    for (const line of lines) {
+      const id = line.length <= maxEventIdChars ? /^id: ?(.+)$/.exec(line)?.[1] : undefined;
+      if (id !== undefined) this.last = id;
+    }
+  }
+}
+
+const maxEventIdChars = 1_024;

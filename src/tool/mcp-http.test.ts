@@ -33,6 +33,7 @@ class OddHttpServer {
   readonly asJson: boolean;
   sent = 0;
   openBodies = 0;
+  isOver = false;
 
   constructor(asJson: boolean) {
     this.asJson = asJson;
@@ -54,6 +55,8 @@ class OddHttpServer {
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
     if (body?.params?.name === "endless") return this.#endless(response);
+    if (body?.params?.name === "half") return this.#half(response);
+    if (incoming.method === "GET" && this.isOver) return void response.writeHead(410).end();
     await getRequestListener((request) => this.#reply(request, body))(incoming, response);
   }
 
@@ -70,7 +73,7 @@ class OddHttpServer {
 
   #server(): Server {
     const server = new Server({ name: "odd", version: "1" }, { capabilities: { tools: {} } });
-    const names = ["endless", "huge", "fine"];
+    const names = ["endless", "half", "huge", "fine"];
     server.setRequestHandler("tools/list", () => ({
       tools: names.map((name) => ({ name, inputSchema: { type: "object" as const } })),
     }));
@@ -88,6 +91,13 @@ class OddHttpServer {
     });
     await this.#server().connect(transport);
     return transport;
+  }
+
+  /** Ends the stream after an event with a number, as if the rest were to come, and then has none. */
+  #half(response: ServerResponse): void {
+    this.isOver = true;
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end("id: 1\nretry: 10\ndata:\n\n");
   }
 
   #endless(response: ServerResponse): void {
@@ -141,6 +151,14 @@ test.each(forms)("an answer that is too large costs its call (%s, %s, %s)", asyn
   expect(large).toMatchObject(observed("error", "Error: the answer is larger than 10 MiB: ask for less"));
   expect(fine).toMatchObject(observed("ok", "fine"));
   expect(await call(connection, "fine")).toMatchObject(observed("ok", "fine"));
+});
+
+test("a stream that ends early, and whose rest is not to be had, ends its call", async () => {
+  const { connection } = await connect(false);
+  expect(await call(connection, "half")).toMatchObject({
+    stop: "tool-crash",
+    failure: expect.stringMatching(/mcp-call-failed.*the server ended the stream and did not send the rest \(410\)/),
+  });
 });
 
 test("a server that forgot the session is given a new one, and the call is made again", async () => {
