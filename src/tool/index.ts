@@ -8,8 +8,8 @@ export { codeTools } from "./code-tools/code-tools.ts";
 export type { CodeEvent, CodeToolsOptions, TestsCommand } from "./code-tools/workspace.ts";
 export { type InlineToolOptions, type IsolatedToolOptions, type ToolOptions, tool } from "./define-tool.ts";
 export type {
-  AskContext,
   McpAnswers,
+  McpAskContext,
   McpElicited,
   McpElicitRequest,
   McpSampled,

@@ -33,12 +33,12 @@ export type McpElicited =
   | { readonly action: "accept"; readonly content: Readonly<Record<string, string | number | boolean | string[]>> }
   | { readonly action: "decline" | "cancel" };
 
-export interface AskContext {
+export interface McpAskContext {
   /** Aborted when the answer is no longer wanted: the call is over, or the answer took longer than `timeoutMs`. */
   readonly signal: AbortSignal;
 }
 
-type Answer<Request, Value> = (request: Request, context: AskContext) => Value | Promise<Value>;
+type Answer<Request, Value> = (request: Request, context: McpAskContext) => Value | Promise<Value>;
 
 export interface McpAnswers {
   /**
@@ -95,7 +95,7 @@ export class McpAsks {
       client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) => {
         const { message, requestedSchema } = params as ElicitRequestFormParams;
         const request = { message, schema: requestedSchema };
-        const answer = (context: AskContext) => elicit(request, context);
+        const answer = (context: McpAskContext) => elicit(request, context);
         const said = await this.#answer("elicitation", mcpReq.signal, answer).catch((error: unknown) => {
           // how the protocol says that nobody chose
           if (error instanceof AnswerLate) return { action: "cancel" as const };
@@ -130,7 +130,7 @@ export class McpAsks {
   async #answer<Value>(
     what: string,
     signal: AbortSignal,
-    work: (context: AskContext) => Value | Promise<Value>,
+    work: (context: McpAskContext) => Value | Promise<Value>,
   ): Promise<Value> {
     this.#spend();
     const late = new AbortController();

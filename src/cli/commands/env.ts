@@ -29,7 +29,8 @@ export const env: Command = {
   details: `list   Names, descriptions, splits and limits of the shipped environments
 check  Plays an environment with its expert and with random, malformed and hostile actions, and reports violations.
        An agent (agentEnv) is played with a model that is not there: does it ask it, by its name, and return a reward?
-serve  Serves an environment to agents that speak MCP, or with --openenv to clients of OpenEnv (its Python package, TRL).
+serve  Serves an environment to agents that speak MCP, version 2026-07-28 or earlier, or with --openenv to clients of OpenEnv
+       (its Python package, TRL).
        There is no password: --host makes it reachable for everyone who reaches that address. Ctrl-C stops it.`,
   example: "ludus env check ./my-env.ts",
   async run(args, terminal) {
