@@ -60,9 +60,10 @@ test.each(mcpProtocols)("a server samples from the policy in the middle of a cal
   const { policy, read } = sayingPolicy("eight");
   const path = fileURLToPath(new URL("../tool/fixtures/odd-mcp-server.ts", import.meta.url));
   const server = { command: process.execPath, args: [path] };
-  await using connection = await mcpTools(server, { protocol, sample: policySampler(policy) });
+  const connection = await mcpTools(server, { protocol, sample: policySampler(policy) });
   const limits = { toolMs: 10_000, observationChars: 1_000 };
   const result = await callTool(connection.tools, { name: "sample", arguments: {} }, fakeContext(undefined), limits);
+  await connection.close();
   expect(result).toMatchObject({ record: { outcome: "ok", observation: expect.stringContaining('"text":"eight"') } });
   expect(read).toEqual([expect.stringMatching(/Answer with a number\..*How many legs has a spider\?/s)]);
 });

@@ -1,10 +1,23 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { getRequestListener } from "@hono/node-server";
+import {
+  createMcpHandler,
+  inputRequired,
+  inputResponse,
+  isLegacyRequest,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { bounds } from "../bounds.ts";
 import { callTool } from "./call-tool.ts";
 import { fakeContext } from "./fake-context.ts";
-import type { McpElicitRequest, McpSampleRequest } from "./mcp-asks.ts";
-import { type McpProtocol, mcpProtocols } from "./mcp-server.ts";
+import type { McpAskContext, McpElicitRequest, McpSampleRequest } from "./mcp-asks.ts";
+import { type McpProtocol, type McpServer, mcpProtocols } from "./mcp-server.ts";
 import { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
 import { ToolError } from "./tool.ts";
 
@@ -20,7 +33,7 @@ const everything = program(
   "stdio",
 );
 
-async function connect(server: typeof odd, options: McpToolsOptions): Promise<McpTools> {
+async function connect(server: McpServer, options: McpToolsOptions): Promise<McpTools> {
   const connection = await mcpTools(server, options);
   open.push(connection);
   return connection;
@@ -62,21 +75,9 @@ describe.each(mcpProtocols)("what a server asks in the middle of a call, version
     ]);
   });
 
-  test("a user who declines, and one who never answers: the server is told, and the call goes on", async () => {
-    const declining = await connect(odd, { protocol, elicit: () => ({ action: "decline" }) });
-    expect(await call(declining, "elicit")).toMatchObject(heard('"action":"decline"'));
-    const signals: AbortSignal[] = [];
-    const silent = await connect(odd, {
-      protocol,
-      timeoutMs: 2_000,
-      elicit: (_, { signal }) => {
-        signals.push(signal);
-        return new Promise(() => {});
-      },
-    });
-    const late = await call({ ...silent, tools: { elicit: { ...silent.tools.elicit, timeoutMs: 10_000 } } }, "elicit");
-    expect(late).toMatchObject(heard('"action":"cancel"'));
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  test("a user who declines: the server is told, and the call goes on", async () => {
+    const connection = await connect(odd, { protocol, elicit: () => ({ action: "decline" }) });
+    expect(await call(connection, "elicit")).toMatchObject(heard('"action":"decline"'));
   });
 
   test("a call that is called off does not wait for the user", async () => {
@@ -115,6 +116,16 @@ describe.each(mcpProtocols)("what a server asks in the middle of a call, version
       failure: expect.stringMatching(/mcp-answer-failed: got "the model is not loaded" from the function that answers/),
     });
     expect(await call(connection, "pid")).toMatchObject({ kind: "observed" });
+  });
+
+  test("so does what is no answer", async () => {
+    const connection = await connect(odd, { protocol, sample: () => 8 as never, elicit: () => "yes" as never });
+    expect(await call(connection, "sample")).toMatchObject({
+      failure: expect.stringMatching(/mcp-answer-failed.*sample returned number/),
+    });
+    expect(await call(connection, "elicit")).toMatchObject({
+      failure: expect.stringMatching(/mcp-answer-failed.*elicit returned .*yes/),
+    });
   });
 
   test("a server that asks without end is refused, and given up", async () => {
@@ -181,4 +192,79 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 test("a request that nobody answers is declined with the protocol's own error", async () => {
   const connection = await connect({ command: process.execPath, args: ["-e", rude] }, { protocol: "2025-11-25" });
   expect(await call(connection, "ask")).toMatchObject(heard('"code":-32601'));
+});
+
+/** Over HTTP. With a session it asks on the stream that belongs to no request, without one in its result. */
+function askingHandler(): (request: Request) => Promise<Response> {
+  const messages = [{ role: "user" as const, content: { type: "text" as const, text: "?" } }];
+  const form = {
+    message: "Which size?",
+    requestedSchema: { type: "object" as const, properties: { size: { type: "string" as const } } },
+  };
+  const said = (value: unknown) => ({ content: [{ type: "text" as const, text: JSON.stringify(value) }] });
+  const make = (isModern: boolean) => {
+    const server = new Server({ name: "asking", version: "1" }, { capabilities: { tools: {} } });
+    const asks = {
+      sample: () => server.createMessage({ messages, maxTokens: 1 }),
+      elicit: () => server.elicitInput({ mode: "form", ...form }),
+    };
+    const requests = {
+      sample: inputRequired.createMessage({ messages, maxTokens: 1 }),
+      elicit: inputRequired.elicit(form),
+    };
+    server.setRequestHandler("tools/list", () => ({
+      tools: Object.keys(asks).map((name) => ({ name, inputSchema: { type: "object" as const } })),
+    }));
+    server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+      const name = params.name as keyof typeof asks;
+      if (!isModern) return said(await asks[name]());
+      const answer = inputResponse(mcpReq.inputResponses, "it");
+      return answer.kind === "missing" ? inputRequired({ inputRequests: { it: requests[name] } }) : said(answer);
+    });
+    return server;
+  };
+  const modern = createMcpHandler(() => make(true), { legacy: "reject" });
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  return async (request) => {
+    if (!(await isLegacyRequest(request))) return modern.fetch(request);
+    const known = sessions.get(request.headers.get("mcp-session-id") ?? "");
+    if (known !== undefined) return known.handleRequest(request);
+    const transport: WebStandardStreamableHTTPServerTransport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+    });
+    await make(false).connect(transport);
+    return transport.handleRequest(request);
+  };
+}
+
+describe.each(mcpProtocols)("a server over HTTP, version %s", (protocol) => {
+  let http: HttpServer;
+  let url: string;
+  beforeAll(async () => {
+    http = createServer(getRequestListener(askingHandler())).listen(0, "127.0.0.1");
+    await once(http, "listening");
+    url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  });
+  afterAll(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+
+  test("asks too", async () => {
+    const connection = await connect({ url }, { protocol, sample: () => "over HTTP" });
+    expect(await call(connection, "sample")).toMatchObject(heard("over HTTP"));
+  });
+
+  test("is told when a user never answers, and the call goes on", async () => {
+    const signals: AbortSignal[] = [];
+    const elicit = (_: McpElicitRequest, { signal }: McpAskContext) => {
+      signals.push(signal);
+      return new Promise<never>(() => {});
+    };
+    const { tools, ...rest } = await connect({ url }, { protocol, timeoutMs: 3_000, elicit });
+    const connection = { ...rest, tools: { elicit: { ...tools.elicit, timeoutMs: 20_000 } } };
+    expect(await call(connection, "elicit")).toMatchObject(heard('"action":"cancel"'));
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
 });

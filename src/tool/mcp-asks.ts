@@ -87,15 +87,16 @@ export class McpAsks {
     const { sample, elicit } = this.#answers;
     if (sample !== undefined)
       client.setRequestHandler("sampling/createMessage", async ({ params }, { mcpReq }) => {
-        const said = await this.#answer("sampling", mcpReq.signal, (context) => sample(toSample(params), context));
-        const { text, model = "ludus", stopReason = "endTurn" } = typeof said === "string" ? { text: said } : said;
+        const { text, model, stopReason } = await this.#answer("sampling", mcpReq.signal, async (context) =>
+          checkSampled(await sample(toSample(params), context)),
+        );
         return { role: "assistant" as const, content: { type: "text" as const, text }, model, stopReason };
       });
     if (elicit !== undefined)
       client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) => {
         const { message, requestedSchema } = params as ElicitRequestFormParams;
         const request = { message, schema: requestedSchema };
-        const answer = (context: McpAskContext) => elicit(request, context);
+        const answer = async (context: McpAskContext) => checkElicited(await elicit(request, context));
         const said = await this.#answer("elicitation", mcpReq.signal, answer).catch((error: unknown) => {
           // how the protocol says that nobody chose
           if (error instanceof AnswerLate) return { action: "cancel" as const };
@@ -109,6 +110,7 @@ export class McpAsks {
   async during<Value>(work: () => Promise<Value>): Promise<Value> {
     const before = this.#failures;
     this.#callsUnderWay++;
+    this.#refused = 0;
     this.#left += bounds.mcpAsks;
     try {
       const value = await work();
@@ -156,7 +158,6 @@ export class McpAsks {
   #spend(): void {
     if (this.#left > 0) {
       this.#left--;
-      this.#refused = 0;
       return;
     }
     this.#refused++;
@@ -185,6 +186,24 @@ class AnswerLate extends AskRefused {
   constructor(what: string, timeoutMs: number) {
     super(`nobody answered the request for ${what} within ${timeoutMs} ms`);
   }
+}
+
+function checkSampled(said: unknown): Required<McpSampled> {
+  const {
+    text,
+    model = "ludus",
+    stopReason = "endTurn",
+  } = (typeof said === "object" && said !== null ? said : { text: said }) as Partial<McpSampled>;
+  if (typeof text === "string") return { text, model, stopReason };
+  throw new TypeError(`sample returned ${typeof text}, and not a text or { text }`);
+}
+
+function checkElicited(said: unknown): McpElicited {
+  const { action, content } = (said ?? {}) as { action?: unknown; content?: unknown };
+  if (action === "decline" || action === "cancel") return { action };
+  if (action === "accept" && typeof content === "object" && content !== null)
+    return { action, content: content as Record<string, string> };
+  throw new TypeError(`elicit returned ${JSON.stringify(said)}, and not an action, with content where it is "accept"`);
 }
 
 function toSample(params: CreateMessageRequestParams): McpSampleRequest {
