@@ -2,7 +2,7 @@ import { defined } from "../defined.ts";
 import { policyWeights } from "../engine/engine.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { seedOf } from "../task/seeds.ts";
-import type { McpAnswers } from "../tool/mcp-asks.ts";
+import type { McpAnswers } from "../tool/mcp-answers.ts";
 import { ToolError } from "../tool/tool.ts";
 import type { Policy } from "./rollout.ts";
 

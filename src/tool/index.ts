@@ -14,7 +14,7 @@ export type {
   McpElicitRequest,
   McpSampled,
   McpSampleRequest,
-} from "./mcp-asks.ts";
+} from "./mcp-answers.ts";
 export type { McpContext, McpPrompt, McpResource } from "./mcp-context.ts";
 export type { McpCommand, McpProtocol, McpServer, McpUrl } from "./mcp-server.ts";
 export { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";

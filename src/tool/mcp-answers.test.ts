@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { bounds } from "../bounds.ts";
 import { callTool } from "./call-tool.ts";
 import { fakeContext } from "./fake-context.ts";
-import type { McpAskContext, McpElicitRequest, McpSampleRequest } from "./mcp-asks.ts";
+import type { McpAskContext, McpElicitRequest, McpSampleRequest } from "./mcp-answers.ts";
 import { type McpProtocol, type McpServer, mcpProtocols } from "./mcp-server.ts";
 import { type McpTools, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
 import { ToolError } from "./tool.ts";
