@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fromScratch, imitate, type Monitor, metric, starpo, starpoS, trainWithRemedies } from "ludus";
+import { fromScratch, imitate, type Monitor, metric, starpo, starpoS } from "ludus";
 import { bandit } from "ludus/environments";
 import type { Arm, Recipe, Trained } from "ludus/recipe";
+import { trainWithRemedies } from "ludus/train";
 import { echoTrapClaims } from "./claims.ts";
 
 // RAGEN's bandit, with the settings of recipes/ragen: StarPO solves it within 50 steps and loses it again within 400
