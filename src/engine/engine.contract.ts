@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { badInputContract } from "./contract/bad-input.ts";
+import { closingContract } from "./contract/closing.ts";
 import { ContractContext } from "./contract/context.ts";
 import { forwardContract } from "./contract/forward.ts";
 import { gradientContract } from "./contract/gradients.ts";
@@ -48,6 +49,7 @@ export function engineContract(name: string, options: EngineContractOptions): vo
     samplingContract(context);
     forwardContract(context);
     badInputContract(context);
+    closingContract(context, options.learns);
     if (!options.learns) return;
     gradientContract(context);
     weightsContract(context);

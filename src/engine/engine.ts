@@ -35,6 +35,7 @@ export interface Engine {
   /** Writes a Hugging Face folder, plus what an exact resume needs. Refused while accumulated gradients wait for a `step`. */
   save(directory: string, options?: SaveOptions): Promise<void>;
   load(directory: string, options?: LoadOptions): Promise<void>;
+  /** Ends the engine, whatever it is in the middle of: pending calls settle, or reject with "engine-closed", as later ones do. */
   close(): Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
 import { ActiveRequest } from "./active-request.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "./check-request.ts";
 import { mostProbable } from "./choose-token.ts";
+import { closedError } from "./closed-error.ts";
 import {
   type Derivatives,
   type Engine,
@@ -71,6 +72,7 @@ class HandSetEngine implements FakeEngine {
   readonly #batches = new WeakMap<Forward, TokenBatch>();
   readonly #versions = new Map([[policyWeights, 0]]);
   #hasGradient = false;
+  #isClosed = false;
 
   constructor(options: FakeEngineOptions) {
     this.#options = options;
@@ -98,6 +100,7 @@ class HandSetEngine implements FakeEngine {
   }
 
   async sample(request: SampleRequest, signal?: AbortSignal): Promise<Sample> {
+    this.#checkOpen("sample");
     checkSampleRequest(this.info, request);
     if (request.stopStrings !== undefined && this.#options.tokenBytes === undefined) {
       throw new LudusError("no-tokenizer", { got: "stop strings", expected: "a fake engine with `tokenBytes`" });
@@ -106,6 +109,7 @@ class HandSetEngine implements FakeEngine {
     signal?.throwIfAborted();
     await this.#options.beforeSample?.(request, signal);
     signal?.throwIfAborted();
+    this.#checkOpen("sample");
     const { temperature = 1, weights = policyWeights } = request;
     const active = new ActiveRequest(this.samples.length, request, this.#options.tokenBytes);
     const tokens = Array.from(request.tokens);
@@ -120,6 +124,7 @@ class HandSetEngine implements FakeEngine {
   }
 
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<Forward> {
+    this.#checkOpen("forward");
     checkTokenBatch(this.info, batch, options);
     const rows = batch.rows.map((row) => this.#forwardRow(row, options));
     const forward: Forward = {
@@ -171,6 +176,7 @@ class HandSetEngine implements FakeEngine {
   }
 
   async backward(forward: Forward, derivatives: Derivatives): Promise<void> {
+    this.#checkOpen("backward");
     const batch = this.#batches.get(forward);
     if (batch === undefined) {
       const expected = "one that has not been used for a backward pass";
@@ -183,6 +189,7 @@ class HandSetEngine implements FakeEngine {
   }
 
   async step(options: OptimizerOptions): Promise<StepReport> {
+    this.#checkOpen("step");
     checkOptimizer(this.info, options);
     if (!this.#hasGradient) {
       const expected = "at least one backward() since the last step";
@@ -196,6 +203,7 @@ class HandSetEngine implements FakeEngine {
   }
 
   async snapshot(name: string, { from = policyWeights }: SnapshotOptions = {}): Promise<void> {
+    this.#checkOpen("snapshot");
     const version = this.#versions.get(from);
     if (version === undefined || name === policyWeights) {
       throw new LudusError("bad-snapshot", { got: `"${name}" of "${from}"`, expected: "a new name of known weights" });
@@ -207,9 +215,21 @@ class HandSetEngine implements FakeEngine {
     if (weights !== undefined && weights !== policyWeights) this.#versions.delete(weights);
   }
 
-  async save(): Promise<void> {}
-  async load(): Promise<void> {}
-  async close(): Promise<void> {}
+  async save(): Promise<void> {
+    this.#checkOpen("save");
+  }
+
+  async load(): Promise<void> {
+    this.#checkOpen("load");
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  #checkOpen(call: string): void {
+    if (this.#isClosed) throw closedError(call);
+  }
 }
 
 function entropy(distribution: Float32Array): number {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { closedError } from "./closed-error.ts";
 import { delegate } from "./delegate.ts";
 import { type Engine, policyWeights, type Sample, type SampleRequest } from "./engine.ts";
 import { goneCodes, type PublishedWeights, type Sampler } from "./sampler.ts";
@@ -67,7 +68,7 @@ class SplitEngine {
   #retry: NodeJS.Timeout | undefined;
   #first: Promise<void> | undefined;
   #count = 0;
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: SplitOptions) {
     this.#options = options;
@@ -92,7 +93,10 @@ class SplitEngine {
         if (kept.rollout !== undefined) await this.#router.release(kept.rollout);
         await trainer.release(kept);
       },
-      close: () => this.#close(),
+      close: () => {
+        this.#closing ??= this.#close();
+        return this.#closing;
+      },
     });
   }
 
@@ -102,6 +106,7 @@ class SplitEngine {
     if (this.#published.size === 0) await this.#publishFirst();
     for (;;) {
       signal?.throwIfAborted();
+      if (this.#closing !== undefined) throw closedError("sample");
       const route = this.#router.route(request);
       if (route === undefined) return trainer.sample(request, signal);
       try {
@@ -132,7 +137,7 @@ class SplitEngine {
 
   async #save(): Promise<void> {
     const { trainer, samplers } = this.#options;
-    if (this.#isClosed) return;
+    if (this.#closing !== undefined) return;
     const version = trainer.info.policyVersion;
     const number = this.#count++;
     for (const kind of new Set(samplers.map(({ takes }) => takes))) {
@@ -149,7 +154,7 @@ class SplitEngine {
   async #bring(index: number): Promise<void> {
     const sampler = this.#options.samplers[index];
     const weights = this.#published.get(sampler.takes);
-    if (weights === undefined || this.#isClosed) return;
+    if (weights === undefined || this.#closing !== undefined) return;
     try {
       await within(sampler.use(weights), this.#options.useMs ?? 60_000, sampler.name);
       if (this.#router.setUp(index, true)) this.#tell(index, "up");
@@ -160,7 +165,7 @@ class SplitEngine {
 
   #leaveOut(index: number, reason: string): void {
     if (this.#router.setUp(index, false)) this.#tell(index, "down", reason);
-    if (this.#retry !== undefined || this.#isClosed) return;
+    if (this.#retry !== undefined || this.#closing !== undefined) return;
     this.#retry = setTimeout(() => this.#tryAgain(), this.#options.retryMs ?? 5_000).unref();
   }
 
@@ -177,7 +182,6 @@ class SplitEngine {
   }
 
   async #close(): Promise<void> {
-    this.#isClosed = true;
     clearTimeout(this.#retry);
     await this.#publishing;
     await Promise.allSettled(this.#options.samplers.map((sampler) => sampler.close?.()));

@@ -1,3 +1,4 @@
+import { closedError } from "../closed-error.ts";
 import type { OptimizerOptions } from "../engine.ts";
 import type { ThreadMethod, ThreadSetup } from "./compute-thread.ts";
 import { ComputeWorker } from "./compute-worker.ts";
@@ -7,6 +8,7 @@ export class ComputePool {
   readonly workers: readonly ComputeWorker[];
   readonly #rollouts = new Map<string, ComputeWorker>();
   #queue: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
 
   constructor(setup: ThreadSetup, count: number) {
     this.workers = Array.from({ length: count }, () => new ComputeWorker(setup));
@@ -44,11 +46,24 @@ export class ComputePool {
     await worker?.call("release", { rollout });
   }
 
-  /** Runs everything but sampling in sequence. */
-  exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#queue.then(work);
+  /** Runs everything but sampling in sequence. What waits for its turn when the pool is closed does not begin. */
+  exclusive<Result>(call: string, work: () => Promise<Result>): Promise<Result> {
+    const result = this.#queue.then(async () => {
+      this.checkOpen(call);
+      try {
+        return await work();
+      } catch (error) {
+        // of the thread's part of it
+        this.checkOpen(call);
+        throw error;
+      }
+    });
     this.#queue = result.catch(() => {});
     return result;
+  }
+
+  checkOpen(call: string): void {
+    if (this.isClosed) throw closedError(call);
   }
 
   /** Changes weights while no thread reads them. Caches made with the old ones are dropped, or kept; `change` gives the new version. */
@@ -66,7 +81,19 @@ export class ComputePool {
     }
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker.close()));
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Waits for the threads, which end after the computation that they are in, then rejects what is pending. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.end()));
+    // at once, and just before close() resolves: whoever awaits it first can still take the rejections
+    for (const worker of this.workers) worker.rejectPending();
   }
 }

@@ -13,6 +13,7 @@ import { addressableBytes, KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, kernelShape } from "./kernels/kernel-shape.ts";
 import { Kernels } from "./kernels/kernels.ts";
 import { PackedWeights } from "./kernels/packed-weights.ts";
+import { type CallWords, countNativeCalls, endOfThread } from "./native-calls.ts";
 import { type Rotation, rotationOf } from "./rotation.ts";
 import { maxStepTokens, Sampler } from "./sampler.ts";
 import { type Feeds, floats, openSession, takesSharedMemory } from "./session.ts";
@@ -278,8 +279,15 @@ export interface ThreadReply {
   error?: { code: string; got: string; expected: string; hint?: string };
 }
 
+export interface ThreadData {
+  setup: ThreadSetup;
+  calls: CallWords;
+}
+
 function serve(port: MessagePort, thread: ComputeThread): void {
-  port.on("message", ({ call, method, argument }: ThreadCall) => {
+  port.on("message", (message: ThreadCall | typeof endOfThread) => {
+    if (message === endOfThread) process.exit(0);
+    const { call, method, argument } = message;
     const run = thread[method].bind(thread) as (argument: unknown) => Promise<unknown>;
     run(argument).then(
       (result) => port.postMessage({ call, result } satisfies ThreadReply),
@@ -297,4 +305,8 @@ function describe(error: unknown): NonNullable<ThreadReply["error"]> {
   return { code: "engine-failed", got, expected: "a computation without errors" };
 }
 
-if (parentPort !== null) serve(parentPort, new ComputeThread(workerData as ThreadSetup));
+if (parentPort !== null) {
+  const { setup, calls } = workerData as ThreadData;
+  countNativeCalls(calls);
+  serve(parentPort, new ComputeThread(setup));
+}

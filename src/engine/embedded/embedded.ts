@@ -102,8 +102,13 @@ export async function embedded(options: EmbeddedOptions): Promise<Engine> {
   }
   checkRopeLength(config);
   const engine = new EmbeddedEngine(checkModelConfig(config), options, saved?.valueHead ?? false);
-  await engine.start(options.seed ?? 0);
-  if (options.folder !== undefined) await engine.load(options.folder);
+  try {
+    await engine.start(options.seed ?? 0);
+    if (options.folder !== undefined) await engine.load(options.folder);
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
   return engine;
 }
 
@@ -171,6 +176,7 @@ class EmbeddedEngine implements Engine {
   }
 
   async sample(request: SampleRequest, signal?: AbortSignal): Promise<Sample> {
+    this.#pool.checkOpen("sample");
     checkSampleRequest(this.info, request);
     signal?.throwIfAborted();
     const id = this.#nextId++;
@@ -188,11 +194,12 @@ class EmbeddedEngine implements Engine {
   }
 
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<Forward> {
+    this.#pool.checkOpen("forward");
     checkTokenBatch(this.info, batch, options);
     const { weights = policyWeights, temperature = 1, alternatives = 0, sampled } = options;
     const numbers =
       sampled === undefined
-        ? await this.#pool.exclusive(() => this.#computeForward(batch, weights, temperature, alternatives))
+        ? await this.#pool.exclusive("forward", () => this.#computeForward(batch, weights, temperature, alternatives))
         : joinNumbers(batch.rows, [], { values: this.#valueHead, alternatives: 0 });
     const forward: Forward = {
       ...numbers,
@@ -232,6 +239,7 @@ class EmbeddedEngine implements Engine {
   }
 
   async backward(forward: Forward, derivatives: Derivatives): Promise<void> {
+    this.#pool.checkOpen("backward");
     const record = this.#forwards.get(forward);
     if (record === undefined) {
       throw new LudusError("unknown-forward", {
@@ -246,7 +254,7 @@ class EmbeddedEngine implements Engine {
     this.#forwards.delete(forward);
     const rows = batch.rows.map((row, b) => backwardRow(row, b, derivatives));
     const options = { temperature, alternatives: 0, candidates: batch.rows[0].candidates?.count ?? 0 };
-    await this.#pool.exclusive(async () => {
+    await this.#pool.exclusive("backward", async () => {
       const works = this.#plan(rows).map((batches, i) =>
         batches.length === 0
           ? undefined
@@ -257,11 +265,13 @@ class EmbeddedEngine implements Engine {
   }
 
   async step(options: OptimizerOptions): Promise<StepReport> {
+    this.#pool.checkOpen("step");
     checkOptimizer(this.info, options);
-    return await this.#pool.exclusive(() => this.#sets.step(options.weights ?? policyWeights, options));
+    return await this.#pool.exclusive("step", () => this.#sets.step(options.weights ?? policyWeights, options));
   }
 
   async snapshot(name: string, options: SnapshotOptions = {}): Promise<void> {
+    this.#pool.checkOpen("snapshot");
     await this.#sets.snapshot(name, options.from ?? policyWeights, options.trainable ?? false);
   }
 
@@ -273,14 +283,17 @@ class EmbeddedEngine implements Engine {
         hint: "close() ends the engine.",
       });
     }
+    // close() has freed everything
+    if (this.#pool.isClosed) return;
     if (rollout !== undefined) await this.#pool.releaseRollout(rollout);
-    if (weights !== undefined) await this.#pool.exclusive(() => this.#sets.forget(weights));
+    if (weights !== undefined) await this.#pool.exclusive("release", () => this.#sets.forget(weights));
   }
 
   async save(directory: string, { only }: SaveOptions = {}): Promise<void> {
+    this.#pool.checkOpen("save");
     if (only === "adapter") throw noAdapter(this.info.name);
     const { tokenizer } = this.#options;
-    await this.#pool.exclusive(async () => {
+    await this.#pool.exclusive("save", async () => {
       writeModelFolder(directory, {
         config: this.#config,
         valueHead: this.#valueHead,
@@ -291,8 +304,9 @@ class EmbeddedEngine implements Engine {
   }
 
   async load(directory: string, options: LoadOptions = {}): Promise<void> {
+    this.#pool.checkOpen("load");
     const folder = readModelFolder(directory);
-    await this.#pool.exclusive(() =>
+    await this.#pool.exclusive("load", () =>
       this.#sets.replace(() => folder.readSets(this.#config, (tensors) => readWeights(tensors, this.#layout), options)),
     );
   }

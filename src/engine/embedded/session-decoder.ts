@@ -1,16 +1,15 @@
-import type { InferenceSession } from "onnxruntime-node";
 import type { Decoder, DecodeStep } from "./decoder.ts";
 import type { KernelMemory } from "./kernels/kernel-memory.ts";
 import { type KernelShape, offsetInHead } from "./kernels/kernel-shape.ts";
 import type { Kernels } from "./kernels/kernels.ts";
-import { type Feeds, floats, integers } from "./session.ts";
+import { type Feeds, floats, integers, type Session } from "./session.ts";
 
 export interface SessionDecoderOptions {
   shape: KernelShape;
   kernels: Kernels;
   memory: KernelMemory;
   /** The pieces of the model, cut at each attention. */
-  pieces: readonly InferenceSession[];
+  pieces: readonly Session[];
   weights(name: string): Feeds;
 }
 

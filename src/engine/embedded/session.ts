@@ -1,11 +1,29 @@
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { errorText, LudusError } from "../../errors.ts";
 import { Graph, neg, toOnnx } from "../../tensor/index.ts";
+import { nativeCall } from "./native-calls.ts";
 
 export type Feeds = Record<string, Tensor>;
 
 /** A graph ready to run on the calling thread. */
-export async function openSession(graph: Uint8Array, threads: number): Promise<InferenceSession> {
+export interface Session {
+  readonly outputNames: readonly string[];
+  /** Writes to `fetches`, where they are given. */
+  run(feeds: Feeds, fetches?: Feeds): Promise<Feeds>;
+  release(): Promise<void>;
+}
+
+export async function openSession(graph: Uint8Array, threads: number): Promise<Session> {
+  const session = await nativeCall(() => createSession(graph, threads));
+  return {
+    outputNames: session.outputNames,
+    run: async (feeds, fetches) =>
+      (await nativeCall(() => (fetches === undefined ? session.run(feeds) : session.run(feeds, fetches)))) as Feeds,
+    release: () => nativeCall(() => session.release()),
+  };
+}
+
+async function createSession(graph: Uint8Array, threads: number): Promise<InferenceSession> {
   try {
     return await InferenceSession.create(graph, {
       executionProviders: ["cpu"],

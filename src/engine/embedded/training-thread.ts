@@ -1,10 +1,18 @@
-import type { InferenceSession } from "onnxruntime-node";
 import { defined } from "../../defined.ts";
 import type { ModelConfig } from "../model/model-config.ts";
 import { gradientName, type TrainingGraphOptions, trainingGraph } from "./graphs.ts";
 import { packingPays } from "./micro-batches.ts";
 import type { Rotation } from "./rotation.ts";
-import { causalMask, type Feeds, floats, fromIntegers, integers, openSession, takesSharedMemory } from "./session.ts";
+import {
+  causalMask,
+  type Feeds,
+  floats,
+  fromIntegers,
+  integers,
+  openSession,
+  type Session,
+  takesSharedMemory,
+} from "./session.ts";
 import { slice, type WeightLayout } from "./weights.ts";
 
 /** One row as a thread gets it: the tokens that are read, and the positions numbers are wanted at. */
@@ -73,7 +81,7 @@ const blocksUpTo = [
 /** Forward and backward passes of micro-batches on one thread. */
 export class TrainingThread {
   readonly #options: TrainingThreadOptions;
-  readonly #sessions = new Map<string, Promise<InferenceSession>>();
+  readonly #sessions = new Map<string, Promise<Session>>();
   /** A gradient that is added to another; made when first needed. */
   #spare: Float32Array | undefined;
 
@@ -96,7 +104,7 @@ export class TrainingThread {
     const feeds: Feeds = { ...weights, ...this.#rowFeeds(rows, batch, work) };
     if (work.alternatives > 0) feeds.alternatives = floats(new Float32Array(work.alternatives), [work.alternatives]);
     const outputs = await session.run(feeds);
-    return splitRows(rows, outputs as Feeds, work);
+    return splitRows(rows, outputs, work);
   }
 
   /** Adds the gradient of these rows to `gradient`, or writes it where `isFirst`. */
@@ -138,7 +146,7 @@ export class TrainingThread {
   }
 
   /** ONNX Runtime writes gradients to where they are wanted, or, to be added, to memory that is kept: fresh memory would cost as much as copies. */
-  async #runInto(session: InferenceSession, feeds: Feeds, gradient: Float32Array, isFirst: boolean): Promise<void> {
+  async #runInto(session: Session, feeds: Feeds, gradient: Float32Array, isFirst: boolean): Promise<void> {
     const isDirect = isFirst && (gradient.buffer instanceof ArrayBuffer || (await takesSharedMemory()));
     if (!isDirect) this.#spare ??= new Float32Array(gradient.length);
     const written = isDirect ? gradient : this.#spare!;
@@ -162,7 +170,7 @@ export class TrainingThread {
   #session(
     want: Omit<TrainingGraphOptions, "valueHead" | "recompute" | "blocks" | "sharedPrefix" | "packed">,
     batch: Blocked,
-  ): Promise<InferenceSession> {
+  ): Promise<Session> {
     const { config, valueHead, intraThreads } = this.#options;
     const kept = 4 * config.layers * batch.rows * config.heads * batch.length * (batch.length / 2 + batch.sharedPrefix);
     const automatic = want.gradient && kept > keptAttentionBytes ? "attention" : "nothing";

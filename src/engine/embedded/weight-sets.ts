@@ -69,7 +69,7 @@ export class WeightSets {
         expected: `a new name, and a source among ${this.names.join(", ")}`,
       });
     }
-    await this.#pool.exclusive(async () => {
+    await this.#pool.exclusive("snapshot", async () => {
       const weights = sharedFloats(this.#layout.size);
       weights.set(source.weights);
       await this.forget(name);

@@ -4,6 +4,7 @@ import { defined } from "../../defined.ts";
 import { errorText, LudusError } from "../../errors.ts";
 import { createLimiter, type Limiter } from "../../limiter.ts";
 import { checkDerivatives, checkOptimizer, checkSampleRequest, checkTokenBatch } from "../check-request.ts";
+import { closedError } from "../closed-error.ts";
 import {
   type Derivatives,
   type Engine,
@@ -360,9 +361,7 @@ export class TinkerEngine implements Engine {
   }
 
   #checkOpen(call: string): void {
-    if (this.#isClosed) {
-      throw new LudusError("engine-closed", { got: `${call}() after close()`, expected: "an open engine" });
-    }
+    if (this.#isClosed) throw closedError(call);
     if (this.#failure !== undefined) throw this.#failure;
   }
 }

@@ -11,6 +11,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { z } from "zod";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
+import { closedError } from "../closed-error.ts";
 import { Engine as EngineService } from "./engine_pb.ts";
 
 /** Raised by every change of engine.proto that an older side would misread. */
@@ -169,10 +170,6 @@ const rankPatienceMs = 40_000;
 function workerError(json: string): LudusError {
   const { code, got, expected, hint } = WorkerError.parse(JSON.parse(json));
   return new LudusError(code, { got, expected, ...defined({ hint: hint == null ? undefined : hint }) });
-}
-
-function closedError(name: string): LudusError {
-  return new LudusError("engine-closed", { got: `${name}() after close()`, expected: "an open engine" });
 }
 
 export function isLoopback(address: string): boolean {
