@@ -34,6 +34,10 @@ export const bounds = {
   addedTokens: 200_000,
   /** Characters of a chat template. */
   chatTemplateChars: 256 * 1024,
+  /** Bytes of an adapter that a Tinker server hands out, packed and unpacked: it is held in memory. */
+  adapterBytes: 2 ** 31,
+  /** Milliseconds for the download of an adapter. */
+  adapterMs: 30 * 60_000,
   /** Milliseconds that a client may take to send the headers of a request. */
   headerMs: 15_000,
   /** Characters of what the Hugging Face hub says about a model. */
@@ -84,6 +88,8 @@ export const bounds = {
   tokenizerPatternChars: 10_000,
   /** Steps of a tokenizer's normalizer, pre-tokenizer or decoder. */
   tokenizerSteps: 64,
+  /** Bytes of one answer of a Tinker server, adapters aside. */
+  tinkerAnswerBytes: 256 * 2 ** 20,
   /** Tokens of a vocabulary. */
   vocabulary: 2 ** 22,
 

@@ -11,6 +11,7 @@ export type SamplingEngine = Pick<Engine, "sample" | "load" | "release" | "close
  */
 export function engineSampler(name: string, open: (weights: PublishedWeights) => Promise<SamplingEngine>): Sampler {
   let engine: SamplingEngine | undefined;
+  let closings = 0;
   const lost = async (error: unknown, from: SamplingEngine) => {
     if (!(error instanceof LudusError && goneCodes.includes(error.code))) return;
     if (engine === from) engine = undefined;
@@ -36,7 +37,12 @@ export function engineSampler(name: string, open: (weights: PublishedWeights) =>
         // it died, and nobody had noticed: another one is opened
         if (engine === last) throw error;
       }
+      const before = closings;
       const own = await open(weights);
+      if (closings !== before) {
+        await own.close();
+        throw new LudusError("sampler-gone", { got: `${name}, closed while it started`, expected: "one that runs" });
+      }
       engine = own;
       await guarded(own, () => load(own, weights));
     },
@@ -51,6 +57,7 @@ export function engineSampler(name: string, open: (weights: PublishedWeights) =>
       await engine?.release({ rollout });
     },
     async close() {
+      closings++;
       await engine?.close();
       engine = undefined;
     },

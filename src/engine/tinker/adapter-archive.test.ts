@@ -24,3 +24,9 @@ test.each([
 ])("%s is refused", (_, bytes) => {
   expect(() => unpackAdapter(bytes, folder)).toThrow("server-refused");
 });
+
+test("an archive that grows beyond the limit is refused before it fills the memory", () => {
+  const bomb = gzipSync(Buffer.alloc(50_000_000));
+  expect(bomb.length).toBeLessThan(100_000);
+  expect(() => unpackAdapter(bomb, folder, 1_000_000)).toThrow("got more than 1000000 bytes, unpacked");
+});

@@ -1,14 +1,15 @@
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { bounds } from "../../bounds.ts";
 import { LudusError } from "../../errors.ts";
 
 const blockBytes = 512;
 const wanted = ["adapter_model.safetensors", "adapter_config.json"];
 
 /** Writes the files of PEFT that are in a `.tar.gz`; whatever else is there, and wherever it wants to be, is left. */
-export function unpackAdapter(archive: Uint8Array, directory: string): void {
-  const tar = unzipped(archive);
+export function unpackAdapter(archive: Uint8Array, directory: string, maxBytes: number = bounds.adapterBytes): void {
+  const tar = unzipped(archive, maxBytes);
   const found = new Set<string>();
   for (let at = 0; at + blockBytes <= tar.length; ) {
     const header = tar.subarray(at, at + blockBytes);
@@ -27,10 +28,11 @@ export function unpackAdapter(archive: Uint8Array, directory: string): void {
   if (missing.length > 0) throw broken(`an archive without ${missing.join(" and ")}`);
 }
 
-function unzipped(archive: Uint8Array): Uint8Array {
+function unzipped(archive: Uint8Array, maxBytes: number): Uint8Array {
   try {
-    return gunzipSync(archive);
+    return gunzipSync(archive, { maxOutputLength: maxBytes });
   } catch (cause) {
+    if (cause instanceof RangeError) throw broken(`more than ${maxBytes} bytes, unpacked,`, cause);
     throw broken("bytes that are not gzip", cause);
   }
 }

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { boundedBytes, boundedText } from "../../bounded-response.ts";
+import { bounds } from "../../bounds.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { createRng, type Rng } from "../../random.ts";
 import { redact } from "../../redact.ts";
+import { closedError } from "../closed-error.ts";
 
 /** How requests to a server are made. Times are in milliseconds. */
 export interface ClientOptions {
@@ -15,12 +18,17 @@ export interface ClientOptions {
   readonly computeMs: number;
   /** The first wait before another try; it doubles up to 30 s. */
   readonly backoffMs: number;
+  /** How large a file may be that the server hands out, and how long it may take. */
+  readonly maxDownloadBytes: number;
+  readonly downloadMs: number;
 }
 
 interface Call {
   readonly signal?: AbortSignal;
   /** A second arrival would change the result: tried again only where the first cannot have arrived. */
   readonly isOnce?: boolean;
+  /** Also made by a client that was stopped. */
+  readonly isLast?: boolean;
 }
 
 // as the protocol's own client: a server that is busy, restarting, or not yet done with what this one needs
@@ -38,9 +46,15 @@ const Failed = z.looseObject({ error: z.string(), category: z.string().optional(
 export class TinkerClient {
   readonly #options: ClientOptions;
   readonly #rng: Rng = createRng(0);
+  readonly #stopped = new AbortController();
 
   constructor(options: ClientOptions) {
     this.#options = options;
+  }
+
+  /** Ends all requests, those that wait and those to come, but for the last ones. */
+  stop(): void {
+    this.#stopped.abort(closedError("a request"));
   }
 
   /** Submits a computation and waits for what it returns. */
@@ -58,17 +72,17 @@ export class TinkerClient {
     what: string,
     id: string,
     schema: Schema,
-    { signal }: Call = {},
+    { signal, isLast = false }: Call = {},
   ): Promise<z.output<Schema>> {
     const { computeMs } = this.#options;
     const started = performance.now();
     while (performance.now() - started < computeMs) {
-      const reply = await this.#send("retrieve_future", { request_id: id }, defined({ signal }));
+      const reply = await this.#send("retrieve_future", { request_id: id }, { isLast, ...defined({ signal }) });
       // the server waited as long as it does for one request
       if (reply.status === 408) continue;
       if (!reply.isGood) throw this.#refused(what, reply);
       if (Pending.safeParse(reply.json).success) {
-        await this.#wait(this.#options.backoffMs, signal);
+        await this.#wait(this.#options.backoffMs, isLast ? signal : this.#unlessStopped(signal));
         continue;
       }
       const failed = Failed.safeParse(reply.json);
@@ -98,7 +112,8 @@ export class TinkerClient {
   async title(): Promise<string | undefined> {
     try {
       const response = await fetch(`${this.#options.url}/openapi.json`, { signal: AbortSignal.timeout(10_000) });
-      return Title.safeParse(parsed(await response.text())).data?.info.title;
+      const text = await boundedText(response, bounds.tinkerAnswerBytes);
+      return Title.safeParse(parsed(text ?? "")).data?.info.title;
     } catch {
       return undefined;
     }
@@ -107,30 +122,63 @@ export class TinkerClient {
   /** A file that the server hands out, or an address elsewhere, which does not get the key. */
   async download(path: string): Promise<Uint8Array> {
     const asked = this.#address(path);
-    const first = await this.#fetch(asked, { headers: this.#headers(), redirect: "manual" }, path);
-    const elsewhere = first.headers.get("location");
-    if (first.status < 300 || first.status > 399 || elsewhere === null) return this.#bytes(first, path);
-    const target = new URL(elsewhere, asked);
-    const isOwn = target.origin === asked.origin;
-    const init: RequestInit = isOwn ? { headers: this.#headers(), redirect: "error" } : {};
-    return this.#bytes(await this.#fetch(target, init, path), path);
-  }
-
-  async #bytes(response: Response, path: string): Promise<Uint8Array> {
-    if (!response.ok) throw this.#refused(path, { status: response.status, text: await response.text() });
-    return new Uint8Array(await response.arrayBuffer());
-  }
-
-  async #fetch(url: URL, init: RequestInit, path: string): Promise<Response> {
+    const late = AbortSignal.timeout(this.#options.downloadMs);
+    const signal = AbortSignal.any([late, this.#stopped.signal]);
     try {
-      return await fetch(url, init);
+      const first = await fetch(asked, { headers: this.#headers(), redirect: "manual", signal });
+      const elsewhere = first.headers.get("location");
+      if (first.status < 300 || first.status > 399 || elsewhere === null) return await this.#bytes(first, path);
+      const target = new URL(elsewhere, asked);
+      const isOwn = target.origin === asked.origin;
+      const init: RequestInit = isOwn ? { headers: this.#headers(), redirect: "error" } : {};
+      return await this.#bytes(await fetch(target, { ...init, signal }), path);
     } catch (cause) {
+      if (cause instanceof LudusError) throw cause;
+      if (this.#stopped.signal.aborted) throw closedError(path);
+      if (late.aborted) throw this.#tooLate(path);
       throw this.#unreachable(path, reasonOf(cause), 1);
     }
   }
 
+  async #bytes(response: Response, path: string): Promise<Uint8Array> {
+    const { maxDownloadBytes } = this.#options;
+    const bytes = await boundedBytes(response, response.ok ? maxDownloadBytes : bounds.tinkerAnswerBytes);
+    if (!response.ok) {
+      throw this.#refused(path, { status: response.status, text: Buffer.from(bytes ?? []).toString("utf8") });
+    }
+    if (bytes !== undefined) return bytes;
+    throw new LudusError("download-too-large", {
+      got: `more than ${maxDownloadBytes} bytes for ${path}`,
+      expected: "an adapter of that size at most",
+      hint: "Train with a lower rank, allow more with `maxDownloadBytes`, or leave it at the server with `download: false`.",
+    });
+  }
+
+  #tooLate(path: string): LudusError {
+    return new LudusError("connection-lost", {
+      got: `no whole file within ${this.#options.downloadMs} ms for ${path}`,
+      expected: "one",
+      hint: "Allow more time with `downloadMs`, or leave the adapter at the server with `download: false`.",
+    });
+  }
+
+  /** A signal that is also aborted when the client is stopped. */
+  #unlessStopped(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#stopped.signal : AbortSignal.any([signal, this.#stopped.signal]);
+  }
+
   /** One answer, good or bad, after as many tries as there is time for. */
-  async #send(path: string, body: object | undefined, { signal, isOnce = false }: Call): Promise<Reply> {
+  async #send(path: string, body: object | undefined, call: Call): Promise<Reply> {
+    const signal = call.isLast === true ? call.signal : this.#unlessStopped(call.signal);
+    try {
+      return await this.#sendUntil(path, body, { ...call, ...defined({ signal }) });
+    } catch (error) {
+      if (call.isLast !== true && this.#stopped.signal.aborted) throw closedError(path);
+      throw error;
+    }
+  }
+
+  async #sendUntil(path: string, body: object | undefined, { signal, isOnce = false }: Call): Promise<Reply> {
     const { retryMs, backoffMs } = this.#options;
     const started = performance.now();
     for (let tries = 1; ; tries++) {
@@ -155,13 +203,15 @@ export class TinkerClient {
       // a redirect would take the key elsewhere
       const how = { ...init, headers: this.#headers(), redirect: "manual" as const, ...defined({ signal }) };
       const response = await fetch(this.#address(path), how);
-      const text = await response.text();
+      const text = await boundedText(response, bounds.tinkerAnswerBytes);
+      if (text === undefined) throw this.#tooLong(path);
       const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
       const afterMs = Number.isFinite(seconds) ? Math.min(60, Math.max(0, seconds)) * 1000 : undefined;
       const { status, ok: isGood } = response;
       return { kind: "reply", status, isGood, text, json: parsed(text), ...defined({ afterMs }) };
     } catch (cause) {
       signal?.throwIfAborted();
+      if (cause instanceof LudusError) throw cause;
       const code = cause instanceof Error && cause.cause instanceof Error && "code" in cause.cause && cause.cause.code;
       return { kind: "lost", reason: reasonOf(cause), isUnsent: notConnected.has(String(code)) };
     }
@@ -208,6 +258,13 @@ export class TinkerClient {
     return new LudusError(isGone ? "connection-lost" : "server-refused", {
       got: `${status} for ${path}: ${this.#shown(text)}`,
       expected: "200",
+    });
+  }
+
+  #tooLong(path: string): LudusError {
+    return new LudusError("server-refused", {
+      got: `more than ${bounds.tinkerAnswerBytes} bytes for ${path}`,
+      expected: "an answer of the Tinker protocol",
     });
   }
 

@@ -81,7 +81,7 @@ export class TinkerEngine implements Engine {
   readonly #name = `ludus-${randomUUID().slice(0, 8)}`;
   /** Set when it is unknown what the server has applied. */
   #failure: LudusError | undefined;
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -264,11 +264,12 @@ export class TinkerEngine implements Engine {
   }
 
   async release({ weights: name }: { weights?: string; rollout?: string }): Promise<void> {
+    if (this.#closing !== undefined) return;
     const weights = name === undefined || name === policyWeights ? undefined : this.#weights.get(name);
     if (weights === undefined) return;
     this.#weights.delete(weights.name);
     this.#pending.delete(weights.name);
-    await weights.gate.alone(() => this.#parts.session.unload(weights));
+    await weights.gate.alone(() => this.#parts.session.unload(weights, { isLast: false }));
   }
 
   async save(directory: string, { only }: SaveOptions = {}): Promise<void> {
@@ -311,6 +312,7 @@ export class TinkerEngine implements Engine {
     unpackAdapter(
       await this.#parts.client.download(`training_runs/${run}/checkpoints/${checkpoint}/archive`),
       directory,
+      this.#parts.options.maxDownloadBytes,
     );
   }
 
@@ -339,12 +341,16 @@ export class TinkerEngine implements Engine {
     for (const weights of loaded) this.#weights.set(weights.name, weights);
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#parts.session.close();
-    // the server frees them anyway once it hears nothing more
-    await Promise.allSettled(Array.from(this.#weights.values(), (weights) => this.#parts.session.unload(weights)));
+    await Promise.allSettled(
+      Array.from(this.#weights.values(), (weights) => this.#parts.session.unload(weights, { isLast: true })),
+    );
   }
 
   #saveName(what: string): string {
@@ -361,7 +367,7 @@ export class TinkerEngine implements Engine {
   }
 
   #checkOpen(call: string): void {
-    if (this.#isClosed) throw closedError(call);
+    if (this.#closing !== undefined) throw closedError(call);
     if (this.#failure !== undefined) throw this.#failure;
   }
 }

@@ -40,6 +40,10 @@ export interface TinkerOptions {
   concurrency?: number;
   /** Whether `save` also downloads the adapter; true by default. Without it a checkpoint only says where the weights are. */
   download?: boolean;
+  /** How large the adapter may be, packed and unpacked, which is held in memory; 2 GiB by default. */
+  maxDownloadBytes?: number;
+  /** How long the download may take; 30 minutes by default. */
+  downloadMs?: number;
   /** Plain text to another machine, on a network you trust: prompts and the key would travel readable. */
   insecure?: boolean;
   /** Takes what is worth knowing, line by line; standard error by default. */
@@ -63,9 +67,18 @@ export const knownTinkerOptions: KnownOptions<TinkerOptions> = {
   heartbeatMs: true,
   concurrency: true,
   download: true,
+  maxDownloadBytes: true,
+  downloadMs: true,
   insecure: true,
   log: true,
 };
+
+export function checkPositive(numbers: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(numbers)) {
+    if (Number.isInteger(value) && value > 0) continue;
+    throw new LudusError("bad-option", { got: `${name} = ${value} of tinker`, expected: "a whole number above 0" });
+  }
+}
 
 /** The address of a server, without a slash at its end. */
 export function checkUrl({ url, insecure = false }: TinkerOptions): string {

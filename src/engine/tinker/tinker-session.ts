@@ -5,6 +5,8 @@ import { Gate } from "./gate.ts";
 import { Anything, Created, ModelCreated, SamplerSaved, SavedPath, type TinkerServer } from "./messages.ts";
 import type { TinkerClient } from "./tinker-client.ts";
 
+const unloadMs = 10_000;
+
 /** Weights with an adapter and an optimizer of their own at the server. */
 export interface RemoteWeights {
   readonly name: string;
@@ -132,15 +134,18 @@ export class TinkerSession {
     return this.#options.client.compute("asample", request, schema);
   }
 
-  async unload(weights: RemoteWeights): Promise<void> {
+  async unload(weights: RemoteWeights, { isLast }: { isLast: boolean }): Promise<void> {
     const body = { model_id: weights.modelId, type: "unload_model" };
-    await this.#options.client.compute("unload_model", body, Anything);
+    // close() does not wait for long: the server frees them anyway once it hears nothing more
+    const call = isLast ? { signal: AbortSignal.timeout(unloadMs), isLast } : {};
+    await this.#options.client.compute("unload_model", body, Anything, call);
     this.#order.delete(weights.modelId);
   }
 
   /** From now on the server is told nothing; it frees what is left when it has heard nothing for a while. */
   close(): void {
     clearInterval(this.#heartbeat);
+    this.#options.client.stop();
   }
 }
 

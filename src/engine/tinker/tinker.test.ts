@@ -1,4 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -135,6 +137,36 @@ describe("the Tinker engine", () => {
     await elsewhere.stop();
   });
 
+  test.each<[string, Partial<TinkerOptions>, string, string]>([
+    ["one that is larger than allowed", { maxDownloadBytes: 100_000 }, "download-too-large", "maxDownloadBytes"],
+    ["one that does not end in time", { downloadMs: 300 }, "connection-lost", "downloadMs"],
+  ])("an archive is not waited for without end: %s", async (_, options, code, hint) => {
+    const sent = { bytes: 0, isOver: false };
+    const endless = createServer((_request, response) => {
+      response.on("close", () => {
+        sent.isOver = true;
+      });
+      const part = Buffer.alloc(options.downloadMs === undefined ? 65_536 : 16);
+      const timer = setInterval(() => {
+        if (response.writable && !response.writableNeedDrain) response.write(part);
+        sent.bytes += part.length;
+      }, 1);
+      response.on("close", () => clearInterval(timer));
+    });
+    await new Promise<void>((done) => endless.listen(0, "127.0.0.1", done));
+    const { port } = endless.address() as AddressInfo;
+    const target = await open(options, (server) => {
+      server.archiveOrigin = `http://127.0.0.1:${port}`;
+    });
+    await expect(target.save(join(folder, "endless"))).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(hint),
+    });
+    expect(existsSync(join(folder, "endless", "adapter_model.safetensors"))).toBe(false);
+    await expect.poll(() => sent.isOver).toBe(true);
+    await new Promise((done) => endless.close(done));
+  });
+
   test("what is in an archive besides the adapter is not written, wherever it wants to be", async () => {
     const target = await open();
     await target.save(join(folder, "a", "b"));
@@ -186,6 +218,7 @@ describe("the Tinker engine", () => {
     ["insecure-connection", { url: "http://tinker.example" }, "https"],
     ["bad-option", { url: "ftp://tinker.example" }, "http://127.0.0.1:8000"],
     ["bad-option", { url: "https://user:word@tinker.example" }, "TINKER_API_KEY"],
+    ["bad-option", { maxDownloadBytes: Number.NaN }, "maxDownloadBytes"],
     ["UnknownOptionError", { ranks: 4 } as object, "rank"],
   ])("%s: %o", async (code, options, text) => {
     const error = await open(options).catch((thrown) => thrown);

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { bounds } from "../../bounds.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
@@ -6,7 +7,7 @@ import type { Engine } from "../engine.ts";
 import { Capabilities } from "./messages.ts";
 import { TinkerClient } from "./tinker-client.ts";
 import { TinkerEngine } from "./tinker-engine.ts";
-import { checkUrl, knownTinkerOptions, sizesIn, type TinkerOptions } from "./tinker-options.ts";
+import { checkPositive, checkUrl, knownTinkerOptions, sizesIn, type TinkerOptions } from "./tinker-options.ts";
 import { TinkerSession } from "./tinker-session.ts";
 
 /**
@@ -20,7 +21,10 @@ export async function tinker(options: TinkerOptions): Promise<Engine> {
   if (options.server !== undefined) refuseOtherValue("server of tinker", options.server, ["tinker", "skyrl-tx"]);
   const { retryMs = 120_000, computeMs = 1_800_000, backoffMs = 500, heartbeatMs = 10_000, rank = 32 } = options;
   const apiKey = options.apiKey ?? process.env.TINKER_API_KEY;
-  const client = new TinkerClient({ url: checkUrl(options), retryMs, computeMs, backoffMs, ...defined({ apiKey }) });
+  const { maxDownloadBytes = bounds.adapterBytes, downloadMs = bounds.adapterMs } = options;
+  checkPositive({ maxDownloadBytes, downloadMs });
+  const times = { retryMs, computeMs, backoffMs, downloadMs };
+  const client = new TinkerClient({ url: checkUrl(options), ...times, maxDownloadBytes, ...defined({ apiKey }) });
   const { supported_models: served } = await client.get("get_server_capabilities", Capabilities);
   const model = chosenModel(options.model, served);
   const server = options.server ?? ((await client.title()) === "Tinker API Mock" ? "skyrl-tx" : "tinker");

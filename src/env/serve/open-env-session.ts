@@ -45,7 +45,7 @@ const Finished = z.object({
 
 /** What a client got wrong, by the codes of OpenEnv. */
 export class OpenEnvError extends Error {
-  readonly code: "VALIDATION_ERROR" | "EXECUTION_ERROR";
+  readonly code: "VALIDATION_ERROR" | "EXECUTION_ERROR" | "CAPACITY_REACHED";
 
   constructor(code: OpenEnvError["code"], message: string) {
     super(message);

@@ -5,7 +5,7 @@ import { errorText } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import { EnvSession } from "./env-session.ts";
 import { OpenEnvError, type OpenEnvSession } from "./open-env-session.ts";
-import type { WebSocketConnection } from "./web-socket.ts";
+import { closeCodes, type WebSocketConnection } from "./web-socket.ts";
 
 const Incoming = z.looseObject({ type: z.string(), data: z.unknown().optional() });
 const Rpc = z.object({
@@ -15,6 +15,9 @@ const Rpc = z.object({
   id: z.union([z.string(), z.number()]).nullish(),
 });
 type Id = string | number | null | undefined;
+
+/** Messages of a client that wait for those before them; clients ask one at a time. */
+const maxWaiting = 64;
 
 const rpcCodes = {
   invalidRequest: -32600,
@@ -36,6 +39,7 @@ export class OpenEnvSocket {
   readonly #idle: NodeJS.Timeout;
   #last: Promise<void> = Promise.resolve();
   #isOver = false;
+  #waiting = 0;
 
   constructor(
     session: OpenEnvSession,
@@ -50,7 +54,14 @@ export class OpenEnvSocket {
 
   receive(text: string): void {
     this.#idle.refresh();
+    if (this.#isOver) return;
+    if (++this.#waiting > maxWaiting) {
+      this.#isOver = true;
+      this.#connection.close(closeCodes.tooMany, `more than ${maxWaiting} messages before their answers`);
+      return;
+    }
     this.#last = this.#last.then(async () => {
+      this.#waiting--;
       if (this.#isOver) return;
       const reply = this.#isMcp ? await this.#rpcText(text) : await this.#answer(text);
       if (reply === undefined) this.#connection.close();

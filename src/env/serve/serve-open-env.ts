@@ -4,7 +4,7 @@ import { bounds } from "../../bounds.ts";
 import { errorText } from "../../errors.ts";
 import { isLoopback, isOwnPage } from "../../http-origin.ts";
 import type { Env } from "../env.ts";
-import { checkOneRole, OpenEnvSession, openEnvSchemas } from "./open-env-session.ts";
+import { checkOneRole, OpenEnvError, OpenEnvSession, openEnvSchemas } from "./open-env-session.ts";
 import { isOpenEnvError, OpenEnvMcp, OpenEnvSocket } from "./open-env-socket.ts";
 import { listen, readBody, refused } from "./serve-http.ts";
 import type { ServedEnv, ServeHttpOptions } from "./served-env.ts";
@@ -20,6 +20,8 @@ export async function serveOpenEnv(env: Env, options: Options): Promise<ServedEn
   checkOneRole(env);
   const sockets = new Set<{ close(): Promise<void> }>();
   let tasks = 0;
+  /** Episodes of single requests that are under way. */
+  let single = 0;
   const nextIndex = () => tasks++;
   const mcp = new OpenEnvMcp(env, options);
   const hosts: string[] = [];
@@ -29,7 +31,7 @@ export async function serveOpenEnv(env: Env, options: Options): Promise<ServedEn
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isAllowed(request)) return sendJson(response, 403, { detail: "Another site's page asked" });
-    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const pathname = pathOf(request);
     const isEmpty = request.headers["content-length"] === "0";
     const body = isEmpty ? {} : await readBody(request, response);
     if (body === refused) return;
@@ -43,6 +45,10 @@ export async function serveOpenEnv(env: Env, options: Options): Promise<ServedEn
     const fixed = fixedAnswers(env)[asked];
     if (fixed !== undefined) return fixed;
     if (asked !== "POST /reset" && asked !== "POST /step") return undefined;
+    if (single >= options.maxSessions) {
+      throw new OpenEnvError("CAPACITY_REACHED", `there are ${options.maxSessions} episodes already`);
+    }
+    single++;
     const session = new OpenEnvSession(env, nextIndex);
     try {
       const first = await session.reset(asked === "POST /reset" ? (body ?? {}) : {});
@@ -50,6 +56,7 @@ export async function serveOpenEnv(env: Env, options: Options): Promise<ServedEn
       return asked === "POST /reset" ? first : await session.step(action);
     } finally {
       await session.close();
+      single--;
     }
   }
 
@@ -57,12 +64,14 @@ export async function serveOpenEnv(env: Env, options: Options): Promise<ServedEn
   const http = createServer(timeouts, (request, response) => {
     answer(request, response).catch((error: unknown) => {
       if (response.headersSent) return;
-      const isClients = isOpenEnvError(error) && error.code === "VALIDATION_ERROR";
-      sendJson(response, isClients ? 422 : 500, { detail: errorText(error) });
+      const status = isOpenEnvError(error) ? (statuses[error.code] ?? 500) : 500;
+      sendJson(response, status, { detail: errorText(error) });
     });
   });
   http.on("upgrade", (request, socket: Duplex, head) => {
-    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    // Node has taken its own listener off
+    socket.on("error", () => socket.destroy());
+    const pathname = pathOf(request);
     const problem = isAllowed(request) ? upgradeProblem(request) : "another site's page asked";
     if (problem !== undefined || (pathname !== "/ws" && pathname !== "/mcp")) {
       socket.end(
@@ -94,6 +103,13 @@ export async function serveOpenEnv(env: Env, options: Options): Promise<ServedEn
     await closed.promise;
   };
   return { url: `http://${name}:${port}`, closed: closed.promise, close, [Symbol.asyncDispose]: close };
+}
+
+const statuses: Readonly<Record<string, number>> = { VALIDATION_ERROR: 422, CAPACITY_REACHED: 503 };
+
+/** "" for what is no path: `new URL` would throw, and in a listener that ends the process. */
+function pathOf({ url }: IncomingMessage): string {
+  return URL.parse(url ?? "/", "http://localhost")?.pathname ?? "";
 }
 
 const paths = ["/reset", "/step", "/state", "/health", "/metadata", "/schema", "/mcp"];

@@ -16,12 +16,21 @@ export interface WebSocketListener {
   onClose(): void;
 }
 
-export const closeCodes = { normal: 1000, protocol: 1002, notText: 1003, notUtf8: 1007, tooLarge: 1009 } as const;
+export const closeCodes = {
+  normal: 1000,
+  protocol: 1002,
+  notText: 1003,
+  notUtf8: 1007,
+  tooMany: 1008,
+  tooLarge: 1009,
+} as const;
 
 const guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 const maxControlBytes = 125;
 const maxParts = 4_096;
+/** Answers that wait for the other side to read them. */
+const maxUnsentBytes = 64 * 2 ** 20;
 /** How long the other side may take to answer that we close. */
 const leaveMs = 2_000;
 
@@ -179,6 +188,12 @@ class ServerConnection implements WebSocketConnection {
 
   #write(opcode: number, payload: Buffer): void {
     if (!this.#socket.writable) return;
+    // a client that asks and does not read would fill the memory
+    if (this.#socket.writableLength > maxUnsentBytes) {
+      this.#isClosing = true;
+      this.#socket.destroy();
+      return;
+    }
     const { length } = payload;
     const header = Buffer.alloc(length > 0xffff ? 10 : length > maxControlBytes ? 4 : 2);
     header[0] = 0x80 | opcode;
