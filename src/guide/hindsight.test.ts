@@ -163,3 +163,38 @@ test.each<[string, object]>([
 ])("refuses %s", (_, options) => {
   expect(() => hindsight(options as never)).toThrow();
 });
+
+test("a large group is replayed in part: so many goals, so many attempts at once", async () => {
+  let [running, most] = [0, 0];
+  const counted: World<GoalDialsTask> = {
+    ...env,
+    async attempt(...args) {
+      most = Math.max(most, ++running);
+      try {
+        await new Promise((done) => setImmediate(done));
+        return await env.attempt(...args);
+      } finally {
+        running--;
+      }
+    },
+  };
+  const options = { achieved, strategy: "episode", goals: 50, maxGoals: 5, concurrency: 2 } as const;
+  const observe = async () => {
+    const guide = hindsight(options)(fakeGuideContext(counted));
+    const [picked] = await guide.pick(1);
+    const lease = { ...picked, task: { ...picked.task, data: { goal: "0000" } } };
+    const words = Array.from({ length: 20 }, (_, i) => `12${i % 10}9`);
+    const group = await attempts(env, lease, words);
+    [running, most] = [0, 0];
+    return { extra: await guide.observe([group]), metrics: guide.metrics() };
+  };
+  const { extra, metrics } = await observe();
+  expect(extra).toHaveLength(5);
+  expect(most).toBe(2);
+  expect(metrics["hindsight/left-out"]).toBeGreaterThan(20);
+  expect(goalsOf((await observe()).extra)).toEqual(goalsOf(extra));
+});
+
+test.each([{ maxGoals: 0 }, { maxGoals: Number.POSITIVE_INFINITY }, { concurrency: 0.5 }])("%o is refused", (option) => {
+  expect(() => hindsight({ achieved, ...option })).toThrow("bad-option");
+});

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defined } from "../defined.ts";
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../known-options.ts";
+import { createLimiter, type Limiter } from "../limiter.ts";
 import { createRng, type Rng } from "../random.ts";
 import { sayAgain } from "../rollout/say-again.ts";
 import { parseWith } from "../schema/parse-with.ts";
@@ -9,6 +10,7 @@ import type { Task } from "../schema/task.ts";
 import { makeTrajectory, relabelled, type Trajectory } from "../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../schema/trajectory-group.ts";
 import type { Turn } from "../schema/turn.ts";
+import { sum } from "../statistics.ts";
 import { seedOf } from "../task/seeds.ts";
 import type { ExtraGroups, Guide, GuideContext, LeasedGroup, MakeGuide } from "./guide.ts";
 import { inOrder } from "./in-order.ts";
@@ -28,6 +30,10 @@ export interface HindsightOptions<Data = unknown> {
   goals: number;
   /** Attempts of the same group that did not get there are added too, as failures, so that credit within a group has something to compare. */
   compare: boolean;
+  /** Goals of one group that are learned from at most, drawn from those of its failed attempts. */
+  maxGoals: number;
+  /** Attempts that are played again at once. */
+  concurrency: number;
   /** Where tasks come from. */
   tasks: MakeGuide;
 }
@@ -37,11 +43,22 @@ const knownHindsightOptions: KnownOptions<HindsightOptions> = {
   strategy: true,
   goals: true,
   compare: true,
+  maxGoals: true,
+  concurrency: true,
   tasks: true,
 };
 
 const strategies = ["final", "future", "episode"] as const;
-const defaults = { strategy: "future", goals: 4, compare: false, tasks: inOrder() } as const;
+const defaults = {
+  strategy: "future",
+  goals: 4,
+  compare: false,
+  maxGoals: 64,
+  concurrency: 64,
+  tasks: inOrder(),
+} as const;
+/** Replayed tokens of one group, all goals together: what they hold is in memory until the step ends. */
+const maxGroupTokens = 4 * 2 ** 20;
 
 type Chosen<Data> = HindsightOptions<Data>;
 
@@ -66,12 +83,15 @@ export function hindsight<Goal>(
   };
 }
 
-function check<Data>(given: Partial<Chosen<Data>>, { achieved, strategy, goals, compare }: Chosen<Data>): void {
+function check<Data>(given: Partial<Chosen<Data>>, chosen: Chosen<Data>): void {
+  const { achieved, strategy, goals, compare, maxGoals, concurrency } = chosen;
   if (typeof achieved !== "function") {
     const hint = "goalDials().achieved is one. A world whose tasks have one right answer has none.";
     refuse(`achieved ${typeof achieved}`, "a function: which task each turn would have solved", hint);
   }
-  if (!(Number.isInteger(goals) && goals >= 1)) refuse(`goals ${goals}`, "a whole number of at least 1");
+  for (const [name, value] of Object.entries({ goals, maxGoals, concurrency })) {
+    if (!(Number.isInteger(value) && value >= 1)) refuse(`${name} ${value}`, "a whole number of at least 1");
+  }
   if (strategy === "final" && given.goals !== undefined) {
     refuse(
       'goals with strategy "final"',
@@ -89,7 +109,11 @@ function refuse(got: string, expected: string, hint?: string): never {
   throw new LudusError("bad-option", { got: `${got} of hindsight`, expected, ...defined({ hint }) });
 }
 
-const Counters = z.object({ relabelled: z.int().min(0), refused: z.int().min(0) });
+const Counters = z.object({
+  relabelled: z.int().min(0),
+  refused: z.int().min(0),
+  leftOut: z.int().min(0).default(0),
+});
 const State = z.object({ tasks: z.unknown(), counters: Counters });
 
 /** An attempt is to be learned from as one at `data`, from turn `from` on. */
@@ -104,12 +128,14 @@ class Hindsight<Data> implements Guide<Data> {
   readonly #context: GuideContext<Data>;
   readonly #options: Chosen<Data>;
   readonly #tasks: Guide<Data>;
-  #counters: z.infer<typeof Counters> = { relabelled: 0, refused: 0 };
+  #counters: z.infer<typeof Counters> = { relabelled: 0, refused: 0, leftOut: 0 };
+  readonly #limit: Limiter;
 
   constructor(context: GuideContext<Data>, options: Chosen<Data>) {
     this.#context = context;
     this.#options = options;
     this.#tasks = options.tasks(context);
+    this.#limit = createLimiter(options.concurrency);
   }
 
   pick(count: number) {
@@ -127,12 +153,33 @@ class Hindsight<Data> implements Guide<Data> {
     const rng = createRng(seedOf(this.#context.seed, `hindsight/${lease.id}`, 0));
     const rollouts = soundAttempts(group, role).map(([{ rollout }]) => rollout);
     const attempts = rollouts.map((id) => group.trajectories.filter(({ rollout }) => rollout === id));
-    const goals = attempts.flatMap((attempt, i) => this.#goalsOf(group.task.data, attempt, i, role, rng));
+    const found = attempts.flatMap((attempt, i) => this.#goalsOf(group.task.data, attempt, i, role, rng));
+    const goals = this.#within(found, attempts, rng);
+    this.#counters.leftOut += found.length - goals.length;
     const made = await Promise.all(goals.map((goal, i) => this.#groupOf(lease.id, group.task, goal, i, attempts)));
     const groups = made.filter((each) => each !== undefined);
     this.#counters.relabelled += groups.length;
     this.#counters.refused += goals.length - groups.length;
     return groups;
+  }
+
+  /** As many of them as may be replayed, drawn without replacement. */
+  #within(found: readonly Goal<Data>[], attempts: readonly (readonly Trajectory[])[], rng: Rng): Goal<Data>[] {
+    const sizes = attempts.map((attempt) => attempt.reduce((sum, { tokens_T }) => sum + tokens_T.length, 0));
+    const all = sizes.reduce((sum, size) => sum + size, 0);
+    const tokensOf = ({ attempt }: Goal<Data>) => (this.#options.compare ? all : sizes[attempt]);
+    const isAll = found.length <= this.#options.maxGoals && sum(found.map(tokensOf)) <= maxGroupTokens;
+    if (isAll) return [...found];
+    const left = [...found];
+    const goals: Goal<Data>[] = [];
+    let tokens = 0;
+    while (left.length > 0 && goals.length < this.#options.maxGoals) {
+      const [goal] = left.splice(rng.integer(left.length), 1);
+      if (tokens + tokensOf(goal) > maxGroupTokens) continue;
+      tokens += tokensOf(goal);
+      goals.push(goal);
+    }
+    return goals;
   }
 
   #goalsOf(task: Data, attempt: readonly Trajectory[], index: number, role: string, rng: Rng): Goal<Data>[] {
@@ -164,7 +211,7 @@ class Hindsight<Data> implements Guide<Data> {
     const played = await Promise.all(
       chosen.map((attempt) => {
         const options = { ...rollout, id: `${attempt[0].rollout}/hindsight/${lease}/${index}` };
-        return sayAgain(env, other, attempt, { ...policy, engine }, options);
+        return this.#limit(() => sayAgain(env, other, attempt, { ...policy, engine }, options));
       }),
     );
     const sound = played.filter((each) => each !== undefined).filter(({ length }) => length > 0);
@@ -186,8 +233,9 @@ class Hindsight<Data> implements Guide<Data> {
   }
 
   metrics(): Readonly<Record<string, number>> {
-    const { relabelled: made, refused } = this.#counters;
-    return { ...this.#tasks.metrics(), "hindsight/relabelled": made, "hindsight/refused": refused };
+    const { relabelled: made, refused, leftOut } = this.#counters;
+    const own = { "hindsight/relabelled": made, "hindsight/refused": refused, "hindsight/left-out": leftOut };
+    return { ...this.#tasks.metrics(), ...own };
   }
 }
 
