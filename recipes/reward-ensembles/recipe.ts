@@ -75,17 +75,19 @@ async function optimise(
 ): Promise<void> {
   await lab.arm(name, async (arm) => {
     let foundAt = steps;
+    const found = new AbortController();
     const doctor = liveDoctor({
       every: 1,
       config: { algorithm },
       onFinding: ({ code, step }) => {
-        if (code === "grader-hacking") foundAt = Math.min(foundAt, step);
+        if (code !== "grader-hacking") return;
+        foundAt = Math.min(foundAt, step);
+        // the same run as without it, tasks included, up to here
+        if (isStopped) found.abort();
       },
     });
-    const training = { algorithm, env: judged(proxy), ...common, monitors: [doctor.monitor] };
-    const { history, seconds } = isStopped
-      ? await untilFound(lab, start, name, training, () => foundAt < steps)
-      : await start.train(name, training);
+    const training = { algorithm, env: judged(proxy), ...common, monitors: [doctor.monitor], signal: found.signal };
+    const { history, seconds } = await start.train(name, training);
     const successes = history.map((step) => step["rollout/success"] ?? 0);
     const rewards = history.map((step) => step["rollout/reward"] ?? 0);
     const last = rewards.slice(-5);
@@ -99,28 +101,6 @@ async function optimise(
     arm.curve("success", successes);
     arm.curve("reward", rewards);
   });
-}
-
-type Training = Parameters<Beginning<CountdownTask, undefined>["train"]>[1];
-
-/** In short stretches, so that what the doctor finds can end it. */
-async function untilFound(
-  lab: Lab,
-  start: Beginning<CountdownTask, undefined>,
-  name: string,
-  training: Training,
-  isFound: () => boolean,
-) {
-  const stretch = 5;
-  const history: Readonly<Record<string, number>>[] = [];
-  let seconds = 0;
-  await start.restore();
-  for (let done = 0; done < steps && !isFound(); done += stretch) {
-    const part = await start.trainOn(name, { ...training, steps: stretch, seed: lab.seed * 1000 + done });
-    history.push(...part.history);
-    seconds += part.seconds;
-  }
-  return { history, seconds };
 }
 
 /** The proxy is what is learned from; success, which is only reported, is the truth. */

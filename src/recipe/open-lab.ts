@@ -53,7 +53,8 @@ export function openLab(options: LabOptions): OpenLab {
       },
     };
     const monitors = [...(config.monitors ?? []), monitor];
-    const result = await train({ seed, eval: { tasks: 0 }, ...config, monitors, signal });
+    const either = config.signal === undefined ? signal : AbortSignal.any([signal, config.signal]);
+    const result = await train({ seed, eval: { tasks: 0 }, ...config, monitors, signal: either });
     if (signal.aborted) throw new LudusError("stopped", { got: `a stop during ${arm}`, expected: "a whole recipe" });
     return { ...result, history };
   }

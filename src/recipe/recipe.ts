@@ -77,8 +77,11 @@ export interface Beginning<Data = unknown, State = unknown> {
   evaluate(options?: Partial<EvalOptions> & { env?: Env<Data, State> }): Promise<EvalReport>;
 }
 
-/** As for `train`; environment and policy are the beginning's where absent, and nothing is evaluated on the way. */
-export type ArmConfig<Data, State> = Omit<TrainConfig<Data>, "env" | "policy" | "signal"> & {
+/**
+ * As for `train`; environment and policy are the beginning's where absent, and nothing is evaluated on the way. A `signal` ends the
+ * training early: the steps until then are the arm's.
+ */
+export type ArmConfig<Data, State> = Omit<TrainConfig<Data>, "env" | "policy"> & {
   env?: Env<Data, State>;
   policy?: LearningPolicy;
 };

@@ -2,6 +2,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { keyDoor } from "../env/environments/key-door.ts";
+import { fromScratch, grpo } from "../index.ts";
 import { appendArm, readArms } from "./arm-file.ts";
 import type { ArmRecord, Claim } from "./claim.ts";
 import type { Recipe } from "./recipe.ts";
@@ -176,4 +178,28 @@ describe("a file of arms", () => {
     appendFileSync(file, '{"seed":"x"}\n');
     expect(() => readArms(file)).toThrow(/bad-file: got line 2 of .*counting.jsonl: \{"seed":"x"\}/);
   });
+});
+
+test("a signal of an arm ends its training early, and the recipe goes on", async () => {
+  const env = keyDoor({ style: "compact", length: 4 });
+  const policy = fromScratch({ size: "tiny", tokenizer: "bytes" });
+  const stopping: Recipe = {
+    ...counting,
+    claims: [],
+    async run(lab) {
+      const start = await lab.begin({ env, policy });
+      await lab.arm("more", async (arm) => {
+        const stop = new AbortController();
+        const monitors = [{ name: "stops", record: ({ type }: { type: string }) => type === "step-end" && stop.abort() }];
+        const config = { algorithm: grpo(), tasksPerStep: 2, steps: 4, monitors: monitors as never, signal: stop.signal };
+        arm.measure({ score: (await start.train("more", config)).history.length });
+      });
+      await lab.arm("less", async (arm) => arm.measure({ score: 0 }));
+    },
+  };
+  const { records } = await runRecipe(stopping, { seeds: 1 });
+  expect(records.map(({ arm, measures }) => [arm, measures.score])).toEqual([
+    ["more", 1],
+    ["less", 0],
+  ]);
 });
