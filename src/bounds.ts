@@ -32,6 +32,8 @@ export const bounds = {
   addedTokenChars: 1_024,
   /** Added tokens of a tokenizer. */
   addedTokens: 200_000,
+  /** Bytes of one answer of a chat-completions endpoint. */
+  chatAnswerBytes: 32 * 2 ** 20,
   /** Characters of a chat template. */
   chatTemplateChars: 256 * 1024,
   /** Bytes of an adapter that a Tinker server hands out, packed and unpacked: it is held in memory. */

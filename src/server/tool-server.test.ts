@@ -223,3 +223,71 @@ describe("tools", () => {
     expect(await call("{")).toMatchObject({ observation: expect.stringContaining("in JSON"), valid: false });
   });
 });
+
+describe("trajectories that end while they are used", () => {
+  test("a call and a `finish` of the same request leave no box behind", async () => {
+    let [opened, closed] = [0, 0];
+    const plain = processSandbox();
+    const sandbox: typeof plain = {
+      ...plain,
+      async open(...args) {
+        const box = await plain.open(...args);
+        opened++;
+        return {
+          ...box,
+          exec: box.exec.bind(box),
+          close: async () => {
+            closed++;
+            await box.close();
+          },
+        };
+      },
+    };
+    const opens: ActionTool = {
+      name: "opens",
+      usage: "call",
+      priority: () => 0,
+      async run(_, { box }) {
+        await box.open();
+        return { observation: "opened" };
+      },
+    };
+    await serve([opens, echo("echo", 1)], { sandbox });
+    // its state is there, its box is not
+    await act("a", "call");
+    await post({ trajectory_ids: ["a", "a"], actions: ["open", ""], finish: [false, true] });
+    expect(opened).toBe(closed);
+  });
+
+  test("a tool whose priority throws ends its own trajectory alone", async () => {
+    const broken: ActionTool = {
+      ...echo("broken", 1),
+      priority: (action) => {
+        if (action.includes("bad")) throw new Error("no such thing");
+        return -1;
+      },
+    };
+    await serve([broken, echo("echo", 0)]);
+    const { status, json } = await post({ trajectory_ids: ["a", "b"], actions: ["bad call", "call"] });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      observations: [{ obs: "", error: "no such thing" }, "echo call 1"],
+      dones: [true, false],
+      valids: [false, true],
+    });
+  });
+
+  test("arguments that are nested too deep are no call", async () => {
+    const mcp = { tools: {}, close: async () => {} } as unknown as Parameters<typeof mcpAction>[0];
+    await serve([mcpAction(mcp, { timeoutMs })]);
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const call = `<tool_call>{"name": "x", "arguments": {"a": ${deep}}}</tool_call>`;
+    expect(await act("a", call)).toMatchObject({ observation: expect.stringContaining("a call is"), valid: false });
+  });
+
+  test("what a server with a key has is not told without it", async () => {
+    const { url } = await serve([echo("secret-tool", 0)], { apiKey: "0123456789" });
+    const health = await fetch(new URL("/health", url));
+    expect(await health.json()).toEqual({ status: "healthy" });
+  });
+});

@@ -111,7 +111,12 @@ function toolApp(trajectories: Trajectories, tools: readonly ActionTool[], apiKe
     });
   });
   app.get("/health", (context) =>
-    context.json({ status: "healthy", trajectories: trajectories.count, tools: tools.map(({ name }) => name) }),
+    // what it has is for those with the key
+    context.json(
+      apiKey === undefined
+        ? { status: "healthy", trajectories: trajectories.count, tools: tools.map(({ name }) => name) }
+        : { status: "healthy" },
+    ),
   );
   app.onError((error, context) => {
     const { status, message } = httpError(error);

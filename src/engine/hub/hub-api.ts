@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedText } from "../../bounded-response.ts";
 import { bounds } from "../../bounds.ts";
 import { errorText, LudusError } from "../../errors.ts";
 
@@ -50,8 +51,9 @@ const otherFiles = [
 export async function askHub(name: string, revision: string, access: HubAccess): Promise<HubModel> {
   const path = `/api/models/${name}/revision/${encodeURIComponent(revision)}?blobs=true`;
   const response = await hubFetch(path, name, access);
-  const text = await response.text();
-  const answer = text.length > bounds.hubAnswerChars ? undefined : Answer.safeParse(parsed(text)).data;
+  const read = await boundedText(response, bounds.hubAnswerChars);
+  const text = read ?? `more than ${bounds.hubAnswerChars} bytes`;
+  const answer = read === undefined ? undefined : Answer.safeParse(parsed(read)).data;
   if (answer === undefined) {
     throw new LudusError("hub-unreadable", {
       got: `an answer about ${name}: ${JSON.stringify(text.slice(0, 100))}`,

@@ -14,7 +14,7 @@ export interface BenchmarkReport {
   /** By k, of tasks with at least k attempts. */
   readonly passAtK: Readonly<Record<number, Interval>>;
   readonly passHatK: Readonly<Record<number, Interval>>;
-  /** Further published figures. */
+  /** Further published figures, each over the attempts that have it. */
   readonly metrics: Readonly<Record<string, Interval>>;
   readonly categories: Readonly<Record<string, { readonly tasks: number; readonly success: Interval }>>;
   readonly successByTask: Readonly<Record<string, number>>;
@@ -66,7 +66,11 @@ export function reportOf(
     metrics: Object.fromEntries(
       names.map((name) => [
         name,
-        clusteredInterval(tried.map((each) => each.records.map(({ metrics }) => metrics[name] ?? 0))),
+        clusteredInterval(
+          tried
+            .map((each) => each.records.flatMap(({ metrics }) => (metrics[name] === undefined ? [] : [metrics[name]])))
+            .filter(({ length }) => length > 0),
+        ),
       ]),
     ),
     categories: Object.fromEntries(

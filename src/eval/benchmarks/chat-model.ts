@@ -1,8 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
+import { parseBoundedJson } from "../../bounded-json.ts";
+import { boundedText } from "../../bounded-response.ts";
+import { bounds } from "../../bounds.ts";
 import { errorText, LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { uniformAt } from "../../random.ts";
+import { redact } from "../../redact.ts";
 import { postChat } from "../../reward/judge/post-chat.ts";
 import type { ChatReply, ChatRequest } from "./benchmark.ts";
 
@@ -67,7 +71,7 @@ export function chatModel(options: ChatModelOptions): ChatModel {
         await sleep(waitMs, signal);
       }
       throw new LudusError("model-failed", {
-        got: `from ${model} at ${endpoint}: ${why}`,
+        got: `from ${model} at ${redact(endpoint)}: ${redact(why)}`,
         expected: `a chat completion within ${retries + 1} tries`,
         hint: "Is the server running, and does --model name its address up to and without /chat/completions?",
       });
@@ -83,9 +87,9 @@ export async function onlyModel(endpoint: string, apiKey: string | undefined, si
   const names = await modelNames(url, apiKey, signal);
   if (names.length === 1) return names[0];
   throw new LudusError("model-failed", {
-    got: `${names.length} models of ${endpoint}: ${names.slice(0, 8).join(", ")}`,
+    got: `${names.length} models of ${redact(endpoint)}: ${names.slice(0, 8).join(", ")}`,
     expected: "the name of one",
-    hint: `Write it after the address: --model "${endpoint}#${names[0]}".`,
+    hint: `Write it after the address: --model "${redact(endpoint)}#${names[0]}".`,
   });
 }
 
@@ -93,12 +97,15 @@ async function modelNames(url: string, apiKey: string | undefined, signal: Abort
   try {
     const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
     const response = await fetch(url, { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]) });
-    return Models.parse(await response.json()).data.map(({ id }) => id);
+    const text = await boundedText(response, bounds.chatAnswerBytes);
+    if (text === undefined) throw new Error(`an answer of more than ${bounds.chatAnswerBytes} bytes`);
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return Models.parse(parseBoundedJson(text)).data.map(({ id }) => id);
   } catch (cause) {
     signal.throwIfAborted();
     const inner = cause instanceof Error && cause.cause instanceof Error ? `: ${cause.cause.message}` : "";
     throw new LudusError("model-failed", {
-      got: `from ${url}: ${errorText(cause).slice(0, 200)}${inner}`,
+      got: `from ${redact(url)}: ${errorText(cause).slice(0, 200)}${inner}`,
       expected: "the list of models of an OpenAI-compatible server",
       hint: 'Where the server has no such list, name the model: --model "http://127.0.0.1:8000/v1#name".',
       cause,

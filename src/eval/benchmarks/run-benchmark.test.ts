@@ -1,4 +1,6 @@
 import { appendFileSync, mkdtempSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -123,4 +125,48 @@ test("a misspelt option, and counts that are none", async () => {
   await expect(runBenchmark(tasks, modelAt(""), { attemps: 2 })).rejects.toThrow(/did you mean "attempts"/);
   await expect(runBenchmark([], modelAt(""))).rejects.toThrow(/^bad-eval: got 0 tasks/);
   await expect(runBenchmark(tasks, modelAt(""), { attempts: 0 })).rejects.toThrow(/^bad-eval/);
+});
+
+test("two tasks of one id, and counts that are none, are refused before anything is asked", async () => {
+  const model = modelAt("http://127.0.0.1:9/v1");
+  await expect(runBenchmark([...tasks, tasks[0]], model)).rejects.toThrow('bad-eval: got two tasks "a"');
+  for (const count of [-1, 0, 1.5, Number.NaN]) {
+    await expect(runBenchmark(tasks, model, { tasks: count })).rejects.toThrow("bad-eval");
+  }
+});
+
+test("a figure that only some tasks have is the mean over them", async () => {
+  await using server = await fakeModel(() => ({ content: "right" }));
+  const some = tasks.map((task, i) => ({
+    ...task,
+    attempt: async (chat: Parameters<BenchmarkTask["attempt"]>[0]) => {
+      const { success } = await task.attempt(chat);
+      return { success, metrics: i === 0 ? { calls: 0.8 } : ({} as Record<string, number>) };
+    },
+  }));
+  expect((await runBenchmark(some, modelAt(server.url))).metrics.calls.mean).toBe(0.8);
+});
+
+test("a server that answers without end is given up, and an address with a password is not repeated", async () => {
+  const endless = createServer((_request, response) => {
+    const part = Buffer.alloc(2 ** 20, "x");
+    const send = () => {
+      while (!response.destroyed && response.write(part));
+    };
+    response.on("drain", send);
+    send();
+  });
+  await new Promise<void>((done) => endless.listen(0, "127.0.0.1", done));
+  const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}/v1`;
+  const request = { messages: [{ role: "user" as const, content: "?" }] };
+  await expect(modelAt(url).ask(request, 1, signal)).rejects.toThrow(/model-failed: .*more than \d+ bytes/);
+  await expect(onlyModel(url, undefined, signal)).rejects.toThrow(/model-failed: .*more than \d+ bytes/);
+  endless.closeAllConnections();
+  await new Promise((done) => endless.close(done));
+  const secret = "http://me:very-secret-word@127.0.0.1:9/v1";
+  for (const asked of [modelAt(secret).ask(request, 1, signal), onlyModel(secret, undefined, signal)]) {
+    const error = await asked.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "model-failed" });
+    expect(String(error)).not.toContain("very-secret-word");
+  }
 });

@@ -46,8 +46,9 @@ export async function runBenchmark(
 ): Promise<BenchmarkReport> {
   refuseUnknownOptions("runBenchmark", options, knownBenchmarkOptions);
   const { attempts = 1, concurrency = 8, seed = 1, user, results, onAttempt } = options;
+  checkCounts(options.tasks ?? tasks.length, attempts);
   const chosen = tasks.slice(0, options.tasks ?? tasks.length);
-  checkCounts(chosen.length, attempts);
+  checkIds(chosen);
   const done = new Map(results?.earlier.map((record) => [keyOf(record.task, record.attempt), record]));
   const failures: string[] = [];
   const lost = new AbortController();
@@ -135,7 +136,17 @@ async function attemptOnce(
 }
 
 function checkCounts(tasks: number, attempts: number): void {
-  if (tasks >= 1 && Number.isInteger(attempts) && attempts >= 1) return;
+  if ([tasks, attempts].every((count) => Number.isInteger(count) && count >= 1)) return;
   const got = `${tasks} tasks, ${attempts} attempts at each`;
   throw new LudusError("bad-eval", { got, expected: "one task and one attempt at least" });
+}
+
+/** Attempts are kept by the id of their task: two tasks of one id would both count the attempts of the last. */
+function checkIds(tasks: readonly BenchmarkTask[]): void {
+  const seen = new Set<string>();
+  for (const { id } of tasks) {
+    if (seen.has(id)) throw new LudusError("bad-eval", { got: `two tasks "${id}"`, expected: "an id for each task" });
+    seen.add(id);
+  }
+  if (tasks.length === 0) throw new LudusError("bad-eval", { got: "no tasks", expected: "one task at least" });
 }

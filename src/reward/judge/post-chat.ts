@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { parseBoundedJson } from "../../bounded-json.ts";
+import { boundedText } from "../../bounded-response.ts";
+import { bounds } from "../../bounds.ts";
 import { defined } from "../../defined.ts";
 
 export interface ChatEndpoint {
@@ -70,7 +72,8 @@ export async function postChat(
       body: request,
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    const text = await response.text();
+    const text = await boundedText(response, bounds.chatAnswerBytes);
+    if (text === undefined) return { kind: "refused", why: `an answer of more than ${bounds.chatAnswerBytes} bytes` };
     return response.ok ? answerOf(text, request) : failureOf(response, text, now);
   } catch (error) {
     signal.throwIfAborted();

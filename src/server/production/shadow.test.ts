@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { makeScore } from "../../schema/score.ts";
+import { makeTrajectoryGroup } from "../../schema/trajectory-group.ts";
 import { memoryRuns, type RunStore } from "../../store/index.ts";
 import { createCapture } from "../capture.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
@@ -77,4 +78,34 @@ test("without traffic, with a model of another vocabulary or a misspelt option t
   const controller = new AbortController();
   controller.abort();
   await expect(shadow({ signal: controller.signal })).rejects.toThrow(/abort/i);
+});
+
+test("trajectories of one episode are one observation", async () => {
+  const split = await memoryRuns().openForWriting("split", { now: () => 0 });
+  const { trajectories } = await store.trajectories({}, { order: "oldest", limit: 4 });
+  // two episodes, of twenty trajectories each
+  for (const [e, { key }] of trajectories.slice(0, 2).entries()) {
+    const { trajectory } = await store.trajectory(key);
+    const task = { id: `e${e}`, seed: 0, data: {} };
+    const parts = Array.from({ length: 20 }, (_, i) => ({
+      ...trajectory,
+      id: `e${e}/${i}`,
+      rollout: `e${e}`,
+      taskId: task.id,
+      weight: 1 / 20,
+    }));
+    await split.append(0, { groups: [{ group: makeTrajectoryGroup(task, parts), split: productionSplit }] });
+  }
+  const report = await shadow({ traffic: split });
+  expect(report).toMatchObject({ episodes: 2, turns: 40, verdict: "undecided" });
+  await split.close();
+});
+
+test("a stop during the last episode is a stop, not a failure of the episode", async () => {
+  const stop = new AbortController();
+  const aborted = (): number => {
+    stop.abort(new Error("stopped"));
+    throw new Error("the judge was interrupted");
+  };
+  await expect(shadow({ episodes: 1, score: aborted, signal: stop.signal })).rejects.toThrow("stopped");
 });

@@ -81,13 +81,18 @@ export async function shadowEvaluate(options: ShadowOptions): Promise<ShadowRepo
   }
   const compared: Compared[] = [];
   const failures: { episode: string; problem: string }[] = [];
-  for (const { key, id } of trajectories) {
+  // a context that was trimmed makes several trajectories of an episode: they are one observation, not several
+  for (const [episode, parts] of Map.groupBy(trajectories, ({ rollout }) => rollout)) {
     signal?.throwIfAborted();
+    const whole: Compared = { recorded: [], candidate: [], same: [] };
     try {
-      compared.push(await compareEpisode(await traffic.trajectory(key), options));
+      for (const { key } of parts) add(whole, await compareTurns(await traffic.trajectory(key), options));
+      if (whole.recorded.length === 0) throw new LudusError("no-turns", { got: "no turn", expected: "at least one" });
+      compared.push(whole);
     } catch (error) {
+      signal?.throwIfAborted();
       if (error instanceof LudusError && error.code === "other-tokenizer") throw error;
-      failures.push({ episode: id, problem: errorText(error) });
+      failures.push({ episode, problem: errorText(error) });
     }
   }
   if (compared.length === 0) {
@@ -116,7 +121,13 @@ interface Compared {
   readonly same: number[];
 }
 
-async function compareEpisode({ trajectory, summary }: StoredTrajectory, options: ShadowOptions): Promise<Compared> {
+function add(whole: Compared, part: Compared): void {
+  whole.recorded.push(...part.recorded);
+  whole.candidate.push(...part.candidate);
+  whole.same.push(...part.same);
+}
+
+async function compareTurns({ trajectory, summary }: StoredTrajectory, options: ShadowOptions): Promise<Compared> {
   const { candidate: model, score, temperature = 0, maxTokens = 256, seed = 0, signal } = options;
   const compared: Compared = { recorded: [], candidate: [], same: [] };
   const { tokens_T, turns } = trajectory;

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from "../../bounded-json.ts";
 import { bm25 } from "../../env/environments/bm25.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
@@ -79,7 +80,7 @@ export function mcpAction(mcp: Pick<McpTools, "tools" | "close">, options: CodeT
 function callIn(text: string): { name: string; arguments: Record<string, unknown> } | undefined {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseBoundedJson(text);
   } catch {
     return undefined;
   }

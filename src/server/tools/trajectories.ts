@@ -38,6 +38,7 @@ export interface TrajectoriesOptions {
 export class Trajectories {
   readonly #options: TrajectoriesOptions;
   readonly #kept = new Map<string, Kept>();
+  #isClosed = false;
 
   constructor(options: TrajectoriesOptions) {
     this.#options = options;
@@ -52,7 +53,12 @@ export class Trajectories {
       await this.#remove(id);
       return { observation: "", done: true, valid: true };
     }
-    const tool = this.#toolFor(action, extra);
+    let tool: ActionTool | undefined;
+    try {
+      tool = this.#toolFor(action, extra);
+    } catch (error) {
+      return { observation: { obs: "", error: errorText(error) }, done: true, valid: false };
+    }
     if (tool === undefined) {
       const usage = this.#options.tools.map(({ name, usage }) => `${name}: ${usage}`).join("; ");
       const observation = { obs: "", invalid_reason: `no tool was called. ${usage}` };
@@ -66,7 +72,8 @@ export class Trajectories {
       return { observation: { obs: "", error: errorText(error) }, done: true, valid: false };
     }
     kept.running++;
-    const work = kept.last.then(() => this.#options.limit(() => this.#run(tool, { id, action, extra, kept })));
+    const chosen = tool;
+    const work = kept.last.then(() => this.#options.limit(() => this.#run(chosen, { id, action, extra, kept })));
     kept.last = work;
     try {
       return await work;
@@ -101,6 +108,7 @@ export class Trajectories {
   }
 
   async #open(id: string): Promise<Kept> {
+    if (this.#isClosed) throw new LudusError("server-closed", { got: "a call", expected: "a server that runs" });
     const known = this.#kept.get(id);
     if (known !== undefined) return known;
     await this.makeRoom([id]);
@@ -144,11 +152,13 @@ export class Trajectories {
     if (kept === undefined) return;
     this.#kept.delete(id);
     kept.closing.abort();
-    await kept.last;
-    if (kept.box.isUsed) await kept.box.close();
+    // a call that had its state already may come after the one that is waited for
+    for (let last: unknown; last !== kept.last; ) await (last = kept.last);
+    await kept.box.close();
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.allSettled(Array.from(this.#kept.keys(), (id) => this.#remove(id)));
     await Promise.allSettled(this.#options.tools.map((tool) => tool.close?.()));
   }
