@@ -195,6 +195,9 @@ test("a large group is replayed in part: so many goals, so many attempts at once
   expect(goalsOf((await observe()).extra)).toEqual(goalsOf(extra));
 });
 
-test.each([{ maxGoals: 0 }, { maxGoals: Number.POSITIVE_INFINITY }, { concurrency: 0.5 }])("%o is refused", (option) => {
-  expect(() => hindsight({ achieved, ...option })).toThrow("bad-option");
-});
+test.each([{ maxGoals: 0 }, { maxGoals: Number.POSITIVE_INFINITY }, { concurrency: 0.5 }])(
+  "%o is refused",
+  (option) => {
+    expect(() => hindsight({ achieved, ...option })).toThrow("bad-option");
+  },
+);

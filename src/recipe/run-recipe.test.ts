@@ -190,8 +190,16 @@ test("a signal of an arm ends its training early, and the recipe goes on", async
       const start = await lab.begin({ env, policy });
       await lab.arm("more", async (arm) => {
         const stop = new AbortController();
-        const monitors = [{ name: "stops", record: ({ type }: { type: string }) => type === "step-end" && stop.abort() }];
-        const config = { algorithm: grpo(), tasksPerStep: 2, steps: 4, monitors: monitors as never, signal: stop.signal };
+        const monitors = [
+          { name: "stops", record: ({ type }: { type: string }) => type === "step-end" && stop.abort() },
+        ];
+        const config = {
+          algorithm: grpo(),
+          tasksPerStep: 2,
+          steps: 4,
+          monitors: monitors as never,
+          signal: stop.signal,
+        };
         arm.measure({ score: (await start.train("more", config)).history.length });
       });
       await lab.arm("less", async (arm) => arm.measure({ score: 0 }));

@@ -21,25 +21,35 @@ export function closingContract(context: ContractContext, learns: boolean): void
     load: (engine) => engine.load(join(context.folder, "closed")),
   };
   const names = Object.keys(calls).filter((name) => learns || !["snapshot", "save", "load"].includes(name));
-  // with an engine of its own each
-  const waits = [undefined, 0, 5];
+  const folder = join(context.folder, "kept");
+  const kept = async (engine: Engine) => {
+    await engine.snapshot("copy");
+    await engine.save(folder);
+    await engine.load(folder);
+  };
+  /** Calls that go on side by side. */
+  const together: [string, ((engine: Engine) => Promise<unknown>)[]][] = [
+    ["sample(), forward() and step()", [calls.sample, calls.forward, calls.step]],
+  ];
+  if (learns) together.push(["sample(), snapshot(), save() and load()", [calls.sample, kept]]);
   // some engines start processes
   const timeout = 120_000;
 
   describe("close()", () => {
-    test.each(names)(
-      "in the middle of %s() settles the call",
-      async (name) => {
-        for (const waitMs of waits) {
+    test.each(together)(
+      "in the middle of %s settles them",
+      async (_, under) => {
+        for (const waitMs of [0, 3, 20]) {
           const engine = await context.make();
-          if (name === "load") await engine.save(join(context.folder, "closed"));
-          const pending = calls[name](engine).then(
-            () => "settled",
-            (error: unknown) => (error instanceof LudusError ? error.code : String(error)),
+          const pending = under.map((call) =>
+            call(engine).then(
+              () => "settled",
+              (error: unknown) => (error instanceof LudusError ? error.code : String(error)),
+            ),
           );
-          if (waitMs !== undefined) await delay(waitMs);
+          await delay(waitMs);
           await engine.close();
-          expect(["settled", "engine-closed"]).toContain(await pending);
+          for (const end of await Promise.all(pending)) expect(["settled", "engine-closed"]).toContain(end);
         }
       },
       timeout,

@@ -153,7 +153,11 @@ export class Trajectories {
     this.#kept.delete(id);
     kept.closing.abort();
     // a call that had its state already may come after the one that is waited for
-    for (let last: unknown; last !== kept.last; ) await (last = kept.last);
+    let last: unknown;
+    while (last !== kept.last) {
+      last = kept.last;
+      await last;
+    }
     await kept.box.close();
   }
 
