@@ -31,6 +31,7 @@ const rank: Readonly<Record<string, number>> = {
 const shared = [
   "atomic-folder.ts",
   "bounded-json.ts",
+  "bounded-response.ts",
   "bounds.ts",
   "check-node.ts",
   "clock.ts",
