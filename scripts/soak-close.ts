@@ -12,7 +12,7 @@ const help = `Usage: node scripts/soak-close.ts [options]
   --rounds <n>      pairs of engines that a process makes and closes (10)
   --kinds <names>   sessions, kernels, team, or several with commas between them (all)
   --end <how>       close: engines are closed; exit: the process exits while its engine computes (close)
-  --hang <n>        seconds without a round after which a process counts as hanging (60)
+  --hang <n>        seconds without a round after which a process counts as hanging (150)
   --json            one JSON object as the last line
   --help            show this text
 
@@ -82,7 +82,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "10" },
     kinds: { type: "string", default: "sessions,kernels,team" },
     end: { type: "string", default: "close" },
-    hang: { type: "string", default: "60" },
+    hang: { type: "string", default: "150" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
