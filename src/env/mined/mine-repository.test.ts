@@ -101,6 +101,13 @@ describe("a history of Python", async () => {
       call("file_editor", { command: "create", path: `${name}.py`, file_text: passes }),
     );
     expect(await play(...cheat)).toBe(0);
+    // a verdict of one's own, written to whatever is open
+    const forged = `    import os
+    for at in range(3, 64):
+        try: os.write(at, b"passed\\n")
+        except OSError: pass
+    os._exit(0)`;
+    expect(await play(edit("    return a + b", forged))).toBe(0);
   });
 });
 

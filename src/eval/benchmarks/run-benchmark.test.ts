@@ -139,8 +139,8 @@ test("a figure that only some tasks have is the mean over them", async () => {
   await using server = await fakeModel(() => ({ content: "right" }));
   const some = tasks.map((task, i) => ({
     ...task,
-    attempt: async (chat: Parameters<BenchmarkTask["attempt"]>[0]) => {
-      const { success } = await task.attempt(chat);
+    attempt: async (...given: Parameters<BenchmarkTask["attempt"]>) => {
+      const { success } = await task.attempt(...given);
       return { success, metrics: i === 0 ? { calls: 0.8 } : ({} as Record<string, number>) };
     },
   }));
