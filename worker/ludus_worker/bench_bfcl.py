@@ -43,6 +43,7 @@ class MultiTurn:
     def __init__(self, request):
         self.entry = request["entry"]
         self.answers = request["answers"]
+        self.functions = set(request["functions"])
         self.checker = part("multi_turn_checker")
         self.utils = part("multi_turn_utils")
         # instances are kept by this name, for good
@@ -53,7 +54,8 @@ class MultiTurn:
 
     def do_call(self, request):
         """Calls of one step of a turn; what each gave."""
-        known = checked(request["calls"])
+        # the package evaluates whatever is no method of the services: `open` would be Python's own
+        known = checked(request["calls"]) and all(call["name"] in self.functions for call in request["calls"])
         calls = [written(call) for call in request["calls"]] if known else ["unknown()"]
         self.turns[request["turn"]].append(calls)
         with lock:

@@ -127,7 +127,7 @@ async function loadMultiTurn(
           .join("\n"),
         category: categoryOf(path),
         async attempt(chat, context: AttemptContext) {
-          const message = { entry, answers: truth };
+          const message = { entry, answers: truth, functions: functions.map(({ name }) => name) };
           await using python = await openPython("bfcl-multi-turn", folder, message, context.signal);
           return await attemptTurns(python, entry, functions, chat);
         },
@@ -163,8 +163,10 @@ async function takeTurn(
 ): Promise<boolean> {
   for (let step = 0; step <= mostSteps; step++) {
     const reply = await chat({ messages, tools });
-    messages.push(assistantMessage(reply, reply.calls));
-    if (reply.calls.length === 0 || !reply.calls.every((call) => isArguments(call.arguments))) return true;
+    const canRun = reply.calls.every((call) => isArguments(call.arguments));
+    // servers refuse a conversation with calls that were not answered, or whose arguments are no JSON
+    messages.push(assistantMessage(reply, canRun ? reply.calls : []));
+    if (reply.calls.length === 0 || !canRun) return true;
     const { results } = Results.parse(await python.ask("call", { turn, calls: reply.calls }));
     for (const [index, { id, name }] of reply.calls.entries())
       messages.push({ role: "tool", tool_call_id: id, name, content: results[index] });
