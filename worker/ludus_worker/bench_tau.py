@@ -101,4 +101,7 @@ class TauBench:
         options = json.loads(request["arguments"])
         if not isinstance(options, dict):
             raise ValueError("arguments that are no object")
+        if request["name"] == "respond":
+            # what is said is no tool: the user has not been asked
+            return {"content": "Unknown action respond", "done": False, "reward": 0.0}
         return self.stepped(request["name"], options)

@@ -44,6 +44,8 @@ async function play(name: string, task: string, agent: readonly (FakeAnswer | st
 describe.skipIf(!hasPython)("τ-bench", () => {
   const ann = ["Please cancel W1.", "What do I get back?", "###STOP###"];
   const cancel = call("cancel_order", { order_id: "W1" });
+  const deep = `{"order_id": ${"[".repeat(5_000)}${"]".repeat(5_000)}}`;
+  const long = `{"order_id": ${"1".repeat(5_000)}}`;
 
   test("tasks of its test split", async () => {
     expect(await benchmarkOf("tau-bench").load(checkout("tau-bench"))).toMatchObject([
@@ -58,6 +60,9 @@ describe.skipIf(!hasPython)("τ-bench", () => {
     ["the database alone", [cancel, { content: "Done." }], 0],
     ["an unknown tool, then the rest", [call("refund", {}), cancel, { content: "1200" }], 1],
     ["arguments that are no JSON", [{ calls: [{ name: "cancel_order", arguments: "{" }] }], 0],
+    ["arguments nested too deep", [{ calls: [{ name: "cancel_order", arguments: deep }] }], 0],
+    ["a number that Python does not read", [{ calls: [{ name: "cancel_order", arguments: long }] }], 0],
+    ["a call by the name of an answer, without one", [call("respond", {}), cancel, { content: "1200" }], 1],
     ["of two calls only the first", [{ calls: [...cancel.calls!, ...cancel.calls!] }, { content: "1200." }], 1],
   ] as const)("%s", async (_, agent, success) => {
     expect((await play("tau-bench", "retail/0", agent, ann)).success).toBe(success);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseBoundedJson } from "../../bounded-json.ts";
 import { LudusError } from "../../errors.ts";
 import type { ToolSpec } from "../../schema/message.ts";
 import type {
@@ -111,10 +112,14 @@ export function assistantMessage({ text }: ChatReply, calls: ChatReply["calls"])
   return { role: "assistant", content: text, tool_calls: called };
 }
 
-/** Whether arguments are an object of JSON. */
+/** Python reads no integer of more digits, and an exception there would leave the attempt out of all figures. */
+const longNumber = /\d{4301}/;
+
+/** Whether arguments are an object of JSON that Python reads too. */
 export function isArguments(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseBoundedJson(text);
+    if (longNumber.test(text)) return false;
     return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
     return false;
