@@ -29,7 +29,7 @@ export async function askPython(kind: string, folder: string, message: Fields = 
     bridge()
       .process()
       .request(kind, { op: "load", kind, folder, ...message }, signal),
-    signal,
+    { signal, ms: loadMs },
   );
 }
 
@@ -66,17 +66,24 @@ export async function openPython(
 
 async function send(kind: string, process: BridgeProcess, message: Fields, signal: AbortSignal): Promise<Fields> {
   const timeout = AbortSignal.timeout(stepMs);
-  return timely(kind, process.request(kind, message, AbortSignal.any([signal, timeout])), timeout);
+  return timely(kind, process.request(kind, message, AbortSignal.any([signal, timeout])), {
+    signal: timeout,
+    ms: stepMs,
+  });
 }
 
-async function timely(kind: string, reply: Promise<Fields>, timeout: AbortSignal): Promise<Fields> {
+async function timely(
+  kind: string,
+  reply: Promise<Fields>,
+  timeout: { readonly signal: AbortSignal; readonly ms: number },
+): Promise<Fields> {
   try {
     return await reply;
   } catch (error) {
-    if (!timeout.aborted) throw error;
+    if (!timeout.signal.aborted) throw error;
     throw new LudusError("benchmark-timeout", {
       got: `no answer of ${kind}'s own Python`,
-      expected: `one within ${stepMs / 1000} s`,
+      expected: `one within ${timeout.ms / 1000} s`,
     });
   }
 }

@@ -145,7 +145,10 @@ function checkCounts(tasks: number, attempts: number): void {
 function checkIds(tasks: readonly BenchmarkTask[]): void {
   const seen = new Set<string>();
   for (const { id } of tasks) {
-    if (seen.has(id)) throw new LudusError("bad-eval", { got: `two tasks "${id}"`, expected: "an id for each task" });
+    if (seen.has(id)) {
+      const hint = "Is there a file of another release in the folder?";
+      throw new LudusError("bad-eval", { got: `two tasks "${id}"`, expected: "an id for each task", hint });
+    }
     seen.add(id);
   }
   if (tasks.length === 0) throw new LudusError("bad-eval", { got: "no tasks", expected: "one task at least" });
