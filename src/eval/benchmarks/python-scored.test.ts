@@ -118,6 +118,19 @@ test("SWE-bench's records: of another form, and without a repository", async () 
   await expect(load(`${sweRecord}${old}\n`)).rejects.toThrow(/line 2 with eval_script/);
 });
 
+test.each([
+  ["base_commit", "--upload-pack=touch /tmp/x"],
+  ["base_commit", "1' && touch x; '"],
+  ["instance_id", "../../other"],
+  ["repo", "../../.."],
+])("SWE-bench's records: %s %j, which would reach beyond its place, is refused", async (field, value) => {
+  const text = `${JSON.stringify({ ...JSON.parse(sweRecord), [field]: value })}\n`;
+  const folder = publishedFiles("none", { "test.jsonl": text, "repositories/a__b/HEAD": "" });
+  await expect(benchmarkOf("swe-bench").load(folder)).rejects.toThrow(
+    new RegExp(`^bad-benchmark-data: .*line 1 with ${field}`),
+  );
+});
+
 test("ALFWorld's games are those of the released environment", async () => {
   process.env.LUDUS_ENVIRONMENTS = "/no/such/python";
   try {

@@ -12,7 +12,15 @@ import { findFile, readRecords } from "./read-records.ts";
 import { commitArchive, repositoryOf } from "./swe-bench-repository.ts";
 import { assistantMessage } from "./tau.ts";
 
-const Row = sweBenchRecord.extend({ eval_script: z.string(), log_parser: z.string(), eval_type: z.string() });
+const Row = sweBenchRecord.extend({
+  // these become paths and arguments of git
+  instance_id: z.string().regex(/^\w[\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`"),
+  repo: z.string().regex(/^[\w.-]+\/[\w.-]+$/, "expected owner/name"),
+  base_commit: z.string().regex(/^[0-9a-f]{1,64}$/i, "expected the number of a commit"),
+  eval_script: z.string(),
+  log_parser: z.string(),
+  eval_type: z.string(),
+});
 const Script = z.object({ script: z.string() });
 const Graded = z.object({ report: z.looseObject({ resolved: z.boolean() }) });
 const Command = z.object({ command: z.string() });
