@@ -147,6 +147,7 @@ async function makeAttempt<Data>(
     return { id, task, stop: end.stop, score: async () => rollout };
   } finally {
     address?.close();
+    call.close();
     deadline.clear();
   }
 }
@@ -163,6 +164,8 @@ class Attempt {
   sampleMs = 0;
   readonly #options: AttemptOptions;
   #turns = 0;
+  /** Aborted when the attempt is over, whatever its agent still waits for. */
+  readonly #closed = new AbortController();
   /** Why the policy was not asked any more. */
   #over: PolicyStop | undefined;
   #engineError: unknown;
@@ -205,6 +208,7 @@ class Attempt {
   #sampling(asked: ChatSampling): ChatSampling {
     const { limits, seed, temperature = 1, topP, topK } = this.#options;
     const left = limits.tokens - this.rollout.sampledTokens;
+    if (this.#closed.signal.aborted) throw over("a call after the attempt has ended");
     if (this.#turns >= limits.turns) throw this.#ended("max-turns", `call ${limits.turns + 1} of the model`);
     if (left <= 0) throw this.#ended("max-tokens", `a call after ${limits.tokens} tokens`);
     const maxTokens = Math.min(asked.maxTokens ?? left, limits.turnTokens, left);
@@ -213,17 +217,24 @@ class Attempt {
 
   #ended(stop: PolicyStop, got: string): LudusError {
     this.#over = stop;
-    return new LudusError("attempt-over", { got, expected: "no more than the limits of the environment" });
+    return over(got);
+  }
+
+  /** From now on the policy says nothing more for this attempt. */
+  close(): void {
+    this.#closed.abort(new DOMException("The attempt is over", "AbortError"));
   }
 
   async #sample(engine: ServedModel["engine"], ...asked: Parameters<ServedModel["engine"]["sample"]>) {
     const started = performance.now();
+    const [request, gone] = asked;
+    const signal = gone === undefined ? this.#closed.signal : AbortSignal.any([gone, this.#closed.signal]);
     try {
-      const sample = await engine.sample(...asked);
+      const sample = await engine.sample(request, signal);
       checkSample(sample);
       return sample;
     } catch (error) {
-      if (asked[1]?.aborted !== true) this.#engineError ??= error;
+      if (!signal.aborted) this.#engineError ??= error;
       throw error;
     } finally {
       this.sampleMs += performance.now() - started;
@@ -247,6 +258,10 @@ class Attempt {
       return failed("env-crash", error);
     }
   }
+}
+
+function over(got: string): LudusError {
+  return new LudusError("attempt-over", { got, expected: "no more than the limits of the environment" });
 }
 
 function notAsked(refusal: unknown): string {

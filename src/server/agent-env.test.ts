@@ -283,3 +283,36 @@ worldContract("an agent's world", () => ({
   world: agentEnv(definition) as World,
   policy: () => policyOf((read) => rightScript(read)),
 }));
+
+test("when an attempt is over the policy stops sampling for it, and answers it no more", async () => {
+  const model = scriptedModel(() => "hello");
+  const asked: AbortSignal[] = [];
+  const sample: FakeEngine["sample"] = async (request, signal) => {
+    if (asked.push(signal!) > 1) return model.engine.sample(request, signal);
+    return new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+  };
+  const engine = { ...model.engine, info: model.engine.info, sample, release: async () => {} } as unknown as FakeEngine;
+  const late = Promise.withResolvers<string>();
+  const ask = (url: string) =>
+    fetch(`${url}/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "clerk", messages: [{ role: "user", content: "?" }] }),
+    });
+  const env = agentEnv<string>({
+    ...definition,
+    limits: { ...definition.limits, episodeMs: 200 },
+    // an agent that knows nothing of signals, and tries again
+    run: async (_, { url }) => {
+      await ask(url);
+      late.resolve(await (await ask(url)).text());
+      return 1;
+    },
+  });
+  const task = { id: "t", seed: 0, data: "aa" };
+  const { stop } = await runRollout(env, task, { ...model, engine }, { id: "a", seed: 1 });
+  expect(stop).toBe("episode-timeout");
+  expect(asked[0].aborted).toBe(true);
+  expect(await late.promise).toMatch(/attempt-over: got a call after the attempt has ended/);
+  expect(asked).toHaveLength(1);
+});
