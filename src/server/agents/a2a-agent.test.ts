@@ -214,6 +214,12 @@ test("what is no agent of A2A, or not the one it says, is told", async () => {
   expect(await failure(strange)).toMatch(/a task that is auth-required/);
 });
 
+test("keys that an agent repeats are in no failure", async () => {
+  const url = await byHand(() => ({ error: { code: -32000, message: "hunter2hunter2 or open sesame is unknown" } }));
+  const env = envOf({ url, headers: { "x-user": "hunter2hunter2" } }, { serve: { apiKey: "open sesame" } });
+  expect((await play(env)).failure).toMatch(/agent-failed: .*\[x-user\] or \[apiKey\] is unknown/);
+});
+
 test("a check says what is wrong before training; what is misspelt is refused", async () => {
   const codes = async (url: string) =>
     (await checkAgent(envOf({ url }), { throw: false, tasks: 1 })).findings.map(({ code }) => code);
@@ -222,4 +228,6 @@ test("a check says what is wrong before training; what is misspelt is refused", 
   expect(await codes(await byHand(() => ({ result: 3 })))).toEqual(["agent-bad-answer"]);
   expect(() => a2aAgent({ url: "http://x", poll: 1 } as never)).toThrow(/unknown option "poll"; did you mean "pollMs"/);
   expect(() => a2aAgent({ url: "http://x", pollMs: 0 })).toThrow(/more than 0/);
+  // a timer takes more for 1 ms
+  expect(() => a2aAgent({ url: "http://x", pollMs: 2 ** 31 })).toThrow(/at most 2147483647/);
 });

@@ -8,6 +8,7 @@ import type { AgentAttempt } from "../agent-attempt.ts";
 import { type A2aEndpoint, endpointOf } from "./a2a-card.ts";
 import { type ModelAccess, modelAccess } from "./model-access.ts";
 import { agentJson, agentUrl, badAnswer, quoted, requestAgent } from "./request-agent.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 export interface A2aAgentOptions {
   /** Where the agent is; its card is looked for under `/.well-known/agent-card.json` there. */
@@ -16,6 +17,9 @@ export interface A2aAgentOptions {
   /** How often a task that is not done yet is asked for; 500 by default. */
   pollMs?: number;
 }
+
+/** A timer takes more for 1 ms. */
+const longestMs = 2 ** 31 - 1;
 
 const known: KnownOptions<A2aAgentOptions> = { url: true, headers: true, pollMs: true };
 
@@ -32,15 +36,19 @@ const known: KnownOptions<A2aAgentOptions> = { url: true, headers: true, pollMs:
 export function a2aAgent(options: A2aAgentOptions): (task: string, attempt: AgentAttempt) => Promise<string> {
   refuseUnknownOptions("a2aAgent", options, known);
   const { headers, pollMs = 500 } = options;
-  if (!(pollMs > 0)) throw new LudusError("bad-config", { got: `pollMs ${pollMs}`, expected: "more than 0" });
+  if (!(pollMs > 0 && pollMs <= longestMs)) {
+    throw new LudusError("bad-config", { got: `pollMs ${pollMs}`, expected: `more than 0 and at most ${longestMs}` });
+  }
   const url = agentUrl("a2aAgent", options.url);
   // what one attempt could not read, because its time was over, another asks for again
   let endpoint: A2aEndpoint | undefined;
   return async (task, attempt) => {
     const access = modelAccess(attempt);
     const { signal } = attempt;
-    endpoint ??= await endpointOf(url, { signal, ...defined({ headers }) });
-    return new A2aCall(endpoint, signal, pollMs, headers ?? {}).answer(task, access);
+    return withoutSecrets({ ...headers, apiKey: access.apiKey }, async () => {
+      endpoint ??= await endpointOf(url, { signal, ...defined({ headers }) });
+      return new A2aCall(endpoint, signal, pollMs, headers ?? {}).answer(task, access);
+    });
   };
 }
 

@@ -53,6 +53,13 @@ test("a program that fails, floods or is not there is a failure of the infrastru
   expect(silent.failure).toMatch(/asked no model/);
 });
 
+test("keys that a program prints are in no failure", async () => {
+  const script = 'echo "$DATABASE refused $OPENAI_API_KEY" >&2; exit 1';
+  const options = { command: "sh", args: ["-c", script], env: { DATABASE: "hunter2hunter2" } };
+  const { failure } = await play(envOf(options, { serve: { apiKey: "open sesame" } }));
+  expect(failure).toContain("[DATABASE] refused [apiKey]");
+});
+
 test("beyond the limits of the environment it is the policy's doing, whatever the program exits with", async () => {
   const { stop, trajectories } = await play(envOf(run("answer")), "Find user-7 again and again");
   expect(stop).toBe("max-turns");

@@ -8,6 +8,7 @@ import { runProcess } from "../../tool/sandbox/run-process.ts";
 import type { Ended } from "../../tool/sandbox/sandbox.ts";
 import type { AgentAttempt } from "../agent-attempt.ts";
 import { type ModelAccess, modelAccess } from "./model-access.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 export interface CommandAgentOptions {
   /** A program, no line of a shell: a name looked up in PATH, or a path. */
@@ -56,7 +57,9 @@ export function commandAgent(options: CommandAgentOptions): (task: string, attem
     outputBytes: options.outputBytes ?? bounds.agentAnswerBytes,
     ...defined({ memoryMb }),
   };
-  return async (task, attempt) => {
+  return (task, attempt) => withoutSecrets({ ...env, apiKey: attempt.apiKey }, () => answerTo(task, attempt));
+
+  async function answerTo(task: string, attempt: AgentAttempt): Promise<string> {
     const { PATH = "/usr/bin:/bin", HOME = "/" } = process.env;
     const ended = await runProcess(
       {
@@ -72,7 +75,7 @@ export function commandAgent(options: CommandAgentOptions): (task: string, attem
     if (ended.kind === "exited" && ended.code === 0) return ended.stdout.trim();
     attempt.signal.throwIfAborted();
     throw failure(command, ended);
-  };
+  }
 }
 
 /** As the clients of the protocols know them, and under names of our own. */

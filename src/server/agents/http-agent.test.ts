@@ -82,6 +82,17 @@ test("attempts at once have addresses of their own; the server's key is handed o
   expect([...keys]).toEqual(["open sesame"]);
 });
 
+test("keys that an agent repeats are in no failure", async () => {
+  const url = await serve((body, response, { headers }) => {
+    const { apiKey } = JSON.parse(body) as Posted;
+    sendJson(response, { problem: `${headers["x-user"]} and ${apiKey} are unknown` }, 401);
+  });
+  const env = envOf({ url, headers: { "x-user": "hunter2hunter2" } }, { serve: { apiKey: "open sesame" } });
+  const { failure } = await play(env);
+  expect(failure).toMatch(/agent-failed: got status 401/);
+  expect(failure).toMatch(/\[x-user\] and \[apiKey\] are unknown/);
+});
+
 test("an endpoint with a shape of its own is told and read by functions; plain text is an answer too", async () => {
   const own = await serve(async (body, response, { headers }) => {
     const { input, config } = JSON.parse(body) as { input: string; config: ModelAccess };
@@ -160,7 +171,7 @@ describe("how an attempt ends:", () => {
     );
     const failing = await serve((_, response) => sendJson(response, { detail: "no such model" }, 503));
     expect((await play(envOf({ url: failing }))).failure).toMatch(/agent-failed: got status 503 from .*no such model/);
-    const moved = await serve((_, response) => void response.writeHead(302, { location: "/login" }).end());
+    const moved = await serve((_, response) => void response.writeHead(302, { location: "/login?ticket=hunter2" }).end());
     expect((await play(envOf({ url: moved }))).failure).toMatch(/status 302 \(to \/login\)/);
     const odd = await serve((_, response) => sendJson(response, { reply: 3 }));
     expect((await play(envOf({ url: odd }))).failure).toMatch(/bad-agent-answer: got "\{\\"reply\\":3\}"/);

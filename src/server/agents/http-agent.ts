@@ -4,6 +4,7 @@ import { isJsonObject } from "../../schema/parse-with.ts";
 import type { AgentAttempt } from "../agent-attempt.ts";
 import { type ModelAccess, modelAccess } from "./model-access.ts";
 import { type AgentReply, agentJson, agentUrl, badAnswer, quoted, requestAgent } from "./request-agent.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 export interface HttpAgentOptions<Answer = string> {
   /** Where tasks are posted. */
@@ -39,10 +40,13 @@ export function httpAgent<Answer = string>(
   const { headers, body = defaultBody, answer } = options;
   const url = agentUrl("httpAgent", options.url);
   return async (task, attempt) => {
-    const sent = body(task, modelAccess(attempt));
-    const reply = await requestAgent({ url, body: sent, signal: attempt.signal, ...defined({ headers }) });
-    // without `answer` there is no other type for it than text
-    return answer === undefined ? (answerText(reply, url) as Answer) : answer(agentJson(reply, url));
+    const access = modelAccess(attempt);
+    return withoutSecrets({ ...headers, apiKey: access.apiKey }, async () => {
+      const sent = body(task, access);
+      const reply = await requestAgent({ url, body: sent, signal: attempt.signal, ...defined({ headers }) });
+      // without `answer` there is no other type for it than text
+      return answer === undefined ? (answerText(reply, url) as Answer) : answer(agentJson(reply, url));
+    });
   };
 }
 

@@ -38,7 +38,9 @@ export async function requestAgent({ url, body, headers = {}, signal }: AgentReq
   const text = await boundedText(response, url, signal);
   const { statusCode = 0 } = response;
   if (statusCode < 200 || statusCode > 299) {
-    const location = response.headers.location === undefined ? "" : ` (to ${response.headers.location})`;
+    const { location: to } = response.headers;
+    // without a query, as all addresses here
+    const location = to === undefined ? "" : ` (to ${to.replace(/[?#].*$/s, "")})`;
     throw new LudusError("agent-failed", {
       got: `status ${statusCode}${location} from ${shown(url)}: ${quoted(text)}`,
       expected: "an answer with a status of 2xx",
