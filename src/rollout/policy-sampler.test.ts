@@ -7,6 +7,7 @@ import { callTool } from "../tool/call-tool.ts";
 import { fakeContext } from "../tool/fake-context.ts";
 import { mcpProtocols } from "../tool/mcp-server.ts";
 import { mcpTools } from "../tool/mcp-tools.ts";
+import { ToolError } from "../tool/tool.ts";
 import { policySampler } from "./policy-sampler.ts";
 
 const tokenizer = byteTokenizer({ special: ["<s>", "<e>"], markup: [], eos: "<e>" });
@@ -50,6 +51,21 @@ test("no answer is longer than the program allows, nor than the context", async 
   await expect(
     full({ messages: [{ role: "user", content: "x".repeat(20) }], maxTokens: 9 }, { signal }),
   ).rejects.toThrow(/no room in a context of 8 tokens/);
+});
+
+test("what a server asks for wrongly is declined or passed over: it is no fault of the policy", async () => {
+  const sample = policySampler(sayingPolicy("eight.").policy);
+  const asked = { messages, maxTokens: 2.5, stopSequences: [""] };
+  expect(await sample(asked, { signal })).toEqual({ text: "ei", stopReason: "maxTokens" });
+  const declined = sample({ messages, maxTokens: 9, temperature: -1 }, { signal });
+  await expect(declined).rejects.toThrow(ToolError);
+  await expect(declined).rejects.toThrow(/temperature -1: expected 0 or more/);
+});
+
+test("options of the wrong size are refused", () => {
+  const { policy } = sayingPolicy("");
+  expect(() => policySampler(policy, { maxTokens: 0 })).toThrow(/bad-config: got maxTokens 0, expected/);
+  expect(() => policySampler(policy, { temperature: Number.NaN })).toThrow(/bad-config: got temperature NaN/);
 });
 
 test("an option that is misspelt", () => {
