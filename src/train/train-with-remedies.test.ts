@@ -76,8 +76,17 @@ test.each([
   [{ remedies: {} }, /bad-config: got no remedies, expected an algorithm by the code of a finding/],
   [{ remedies, from: "there" }, /from of trainWithRemedies/],
   [{ remedies, stopsAt: "error" }, /stopsAt/],
+  [{ remedies: { "zero-varience": grpo() } }, /remedies of trainWithRemedies: "zero-varience".*mean "zero-variance"/],
 ])("options %#: refused", async (options, message) => {
   await expect(trainWithRemedies(config("refused"), options as never)).rejects.toThrow(message);
+});
+
+test("a run that was switched is not begun again: what was done since is in another", async () => {
+  const again = config("twice");
+  await trainWithRemedies(again, { remedies, stopAt: "error" });
+  await expect(trainWithRemedies({ ...again, policy: failing() }, { remedies, stopAt: "error" })).rejects.toThrow(
+    /run-was-switched: got .*twice, which .*twice-2 goes on from, expected .*Go on with .*twice-2/,
+  );
 });
 
 test("a run without a folder is refused: there would be nothing to go back to", async () => {

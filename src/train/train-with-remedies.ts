@@ -2,8 +2,8 @@ import { Checkpoints } from "../checkpoint/checkpoints.ts";
 import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../known-options.ts";
 import type { Finding } from "../monitor/doctor/detector.ts";
-import { DoctorStop, liveDoctor } from "../monitor/doctor/live-doctor.ts";
-import { addressedRuns } from "../store/index.ts";
+import { DoctorStop, liveDoctor, refuseOtherCodes } from "../monitor/doctor/live-doctor.ts";
+import { addressedRuns, type RunCatalog } from "../store/index.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { fromRun } from "./from-run.ts";
 import type { TrainConfig, TrainResult } from "./train.ts";
@@ -37,7 +37,8 @@ export interface RemediedResult extends TrainResult {
 
 /**
  * Trains, and where the doctor finds something for which there is a remedy, goes back to a checkpoint from before and goes on with the
- * remedy's algorithm, in a run of its own (`runs/first-2`).
+ * remedy's algorithm, in a run of its own (`runs/first-2`). A run that has none yet is resumed when it is called again; one that was
+ * switched is refused.
  *
  *     await trainWithRemedies(
  *       { env, policy, algorithm: starpo(), steps: 400, run: "runs/first" },
@@ -52,6 +53,7 @@ export async function trainWithRemedies<Data>(
   checkOptions(config, options);
   const { remedies, stopAt = "warning", from = "before" } = options;
   const { store: runs = addressedRuns() } = config;
+  await refuseSwitched(runs, config.run);
   // fine enough to find a checkpoint close to where a finding begins
   const save = { every: 10, retain: 50, ...config.save };
   const switches: RemedySwitch[] = [];
@@ -84,6 +86,17 @@ export async function trainWithRemedies<Data>(
   }
 }
 
+/** Begun again, the first run would go on without its remedy, and what was done since would be left behind. */
+async function refuseSwitched(runs: RunCatalog, run: string): Promise<void> {
+  const next = `${run}-2`;
+  if ((await runs.info(next)) === undefined) return;
+  throw new LudusError("run-was-switched", {
+    got: `${run}, which ${next} goes on from`,
+    expected: "a run that was not switched yet",
+    hint: `Go on with ${next} in train(), with its own algorithm and warmStart: fromRun("${run}", { step }); or name another run.`,
+  });
+}
+
 function checkOptions({ run }: { readonly run?: string }, { remedies, from, stopAt }: RemedyOptions): void {
   refuseOtherValue("from of trainWithRemedies", from ?? "before", ["before", "here"]);
   refuseOtherValue("stopAt of trainWithRemedies", stopAt ?? "warning", ["warning", "error"]);
@@ -94,4 +107,5 @@ function checkOptions({ run }: { readonly run?: string }, { remedies, from, stop
         ? { got: "no remedies", expected: 'an algorithm by the code of a finding, such as { "echo-trap": starpoS() }' }
         : undefined;
   if (problem !== undefined) throw new LudusError("bad-config", problem);
+  refuseOtherCodes("remedies of trainWithRemedies", Object.keys(remedies));
 }

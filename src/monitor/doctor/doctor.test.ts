@@ -228,6 +228,10 @@ describe("live", () => {
     expect(new Set(traps).size).toBe(traps.length);
   });
 
+  test("a code of `stopOn` that no detector has is refused", () => {
+    expect(() => liveDoctor({ stopOn: ["eco-trap"] })).toThrow(/stopOn of liveDoctor: "eco-trap".*mean "echo-trap"/);
+  });
+
   test("a finding of `stopOn` aborts the signal with its reason; others do not", () => {
     const run = fixture("impossible-tasks");
     const doctor = liveDoctor({ stopOn: ["zero-variance"], config: run.config });

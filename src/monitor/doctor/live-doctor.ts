@@ -1,6 +1,7 @@
-import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
 import type { Monitor } from "../monitor.ts";
 import type { Finding, Severity } from "./detector.ts";
+import { builtinDetectors } from "./detectors/index.ts";
 import { detect } from "./diagnose.ts";
 import { History } from "./history.ts";
 
@@ -56,6 +57,7 @@ const weight: Readonly<Record<Severity, number>> = { info: 0, warning: 1, error:
 export function liveDoctor(options: Partial<LiveDoctorOptions> = {}): LiveDoctor {
   refuseUnknownOptions("liveDoctor", options, knownLiveDoctorOptions);
   const { every, stopOn, stopAt, onFinding, config } = { ...defaults, ...options };
+  refuseOtherCodes("stopOn of liveDoctor", stopOn);
   const history = new History(config);
   const controller = new AbortController();
   const found = new Map<string, Finding>();
@@ -86,4 +88,10 @@ export function liveDoctor(options: Partial<LiveDoctorOptions> = {}): LiveDoctor
       },
     },
   };
+}
+
+/** A code that no detector has would never be found. */
+export function refuseOtherCodes(what: string, codes: readonly string[]): void {
+  const known = builtinDetectors.map(({ code }) => code);
+  for (const code of codes) refuseOtherValue(what, code, known);
 }
