@@ -200,17 +200,18 @@ class Attempt {
       this.#refusal ??= error;
       options.watch?.onRefusal(error);
     };
-    const sampling = (asked: ChatSampling) => this.#sampling(asked);
+    const sampling = (asked: ChatSampling, count: number) => this.#sampling(asked, count);
     this.handler = { model, rollouts, rollout: options.id, onError, sampling };
   }
 
   /** As the run says, whatever the agent asks for: what is learned from must be sampled as the algorithm expects. */
-  #sampling(asked: ChatSampling): ChatSampling {
+  #sampling(asked: ChatSampling, count: number): ChatSampling {
     const { limits, seed, temperature = 1, topP, topK } = this.#options;
-    const left = limits.tokens - this.rollout.sampledTokens;
+    // of each answer
+    const left = Math.floor((limits.tokens - this.rollout.sampledTokens) / count);
     if (this.#closed.signal.aborted) throw over("a call after the attempt has ended");
     if (this.#turns >= limits.turns) throw this.#ended("max-turns", `call ${limits.turns + 1} of the model`);
-    if (left <= 0) throw this.#ended("max-tokens", `a call after ${limits.tokens} tokens`);
+    if (left <= 0) throw this.#ended("max-tokens", `a call for more than the ${limits.tokens} tokens`);
     const maxTokens = Math.min(asked.maxTokens ?? left, limits.turnTokens, left);
     return { ...asked, temperature, topP, topK, maxTokens, seed: seedOf(seed, "turn", this.#turns++) };
   }

@@ -316,3 +316,21 @@ test("when an attempt is over the policy stops sampling for it, and answers it n
   expect(await late.promise).toMatch(/attempt-over: got a call after the attempt has ended/);
   expect(asked).toHaveLength(1);
 });
+
+test("several answers to one call share the tokens that are left", async () => {
+  const model = scriptedModel(() => "a".repeat(50));
+  const env = agentEnv<string>({
+    ...definition,
+    limits: { turns: 4, turnTokens: 100, tokens: 30 },
+    run: async (_, { url }) => {
+      const client = new OpenAI({ baseURL: url, apiKey: "none", maxRetries: 0 });
+      const messages = [{ role: "user" as const, content: "?" }];
+      await client.chat.completions.create({ model: "clerk", messages, n: 5 });
+      return 1;
+    },
+  });
+  const { trajectories } = await runRollout(env, { id: "t", seed: 0, data: "aa" }, model, { id: "a", seed: 1 });
+  const sampled = trajectories.flatMap(({ mask_T }) => [...mask_T]).reduce((sum, mask) => sum + mask, 0);
+  expect(trajectories).toHaveLength(5);
+  expect(sampled).toBe(30);
+});

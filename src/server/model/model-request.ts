@@ -26,8 +26,8 @@ export interface ModelHandler {
   readonly now: () => number;
   /** Requests that are being answered, and how many may be at once. */
   readonly load: { count: number; readonly most: number };
-  /** Where somebody else than the client says how to sample. May throw, to answer no more. */
-  readonly sampling?: (asked: ChatSampling) => ChatSampling;
+  /** Where somebody else than the client says how to sample so many answers. May throw, to answer no more. */
+  readonly sampling?: (asked: ChatSampling, count: number) => ChatSampling;
   /** Where somebody else than the model speaks. */
   readonly words?: (turn: ChatTurn) => string;
   /** Is told of requests that are answered with an error. */
@@ -75,7 +75,7 @@ export function accept(
   rollout: string | undefined,
 ): (options: Omit<AnswerOptions, "cache">) => Promise<Answered> {
   const { model, rollouts, load } = handler;
-  const turn = handler.sampling === undefined ? asked : { ...asked, sampling: handler.sampling(asked.sampling) };
+  const turn = handler.sampling === undefined ? asked : { ...asked, sampling: handler.sampling(asked.sampling, count) };
   const recorded = rollout === undefined ? undefined : rollouts?.open(rollout);
   const begun = recorded?.begin(turn) ?? { prompt: promptOf(model, turn), keep: () => {} };
   checkRoom(model, begun.prompt.length + forcedTokens(model, turn).length);
