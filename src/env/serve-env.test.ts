@@ -292,6 +292,24 @@ describe("over HTTP", () => {
     expect(await other.call("start_episode")).toContain("Begin");
   });
 
+  test("without a session, a client that names its task does not move those of others on", async () => {
+    const { url } = await serve(words().env);
+    const [one, other] = [await connect({ url: url! }, "2026-07-28"), await connect({ url: url! }, "2026-07-28")];
+    expect(await other.call("start_episode")).toContain("Begin a");
+    await one.call("start_episode", { index: Number.MAX_SAFE_INTEGER });
+    await one.call("start_episode", { index: 1 });
+    expect(await other.call("start_episode")).toContain("Begin b");
+  });
+
+  test.each([
+    [{ idleMs: 0 }, /bad-config: got idleMs 0, expected more than 0 and at most 2147483647/],
+    // a timer takes more for 1 ms, and every episode would be forgotten at once
+    [{ idleMs: Number.POSITIVE_INFINITY }, /bad-config: got idleMs Infinity/],
+    [{ maxSessions: 0 }, /bad-config: got maxSessions 0, expected a whole number of at least 1/],
+  ])("%o is refused", async (options, message) => {
+    await expect(serveEnv(words().env, { port: 0, ...options })).rejects.toThrow(message);
+  });
+
   test("clients of both versions at the same time, and the newest is chosen", async () => {
     const { url } = await serve(words().env);
     const newest = await mcpTools({ url: url! });

@@ -1,3 +1,4 @@
+import { LudusError } from "../errors.ts";
 import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../known-options.ts";
 import type { Env } from "./env.ts";
 import { checkToolNames } from "./serve/env-session.ts";
@@ -36,5 +37,18 @@ export async function serveEnv<Data, State>(env: Env<Data, State>, options: Serv
   if (!("port" in options)) return serveStdio(env as Env, defaults);
   const chosen = { ...defaults, ...options };
   refuseOtherValue("protocol", chosen.protocol, ["mcp", "openenv"]);
+  checkSizes(chosen);
   return chosen.protocol === "openenv" ? serveOpenEnv(env as Env, chosen) : serveHttp(env as Env, chosen);
+}
+
+/** A timer takes more for 1 ms. */
+const longestMs = 2 ** 31 - 1;
+
+function checkSizes({ idleMs, maxSessions }: Required<Pick<ServeHttpOptions, "idleMs" | "maxSessions">>): void {
+  const problem = !(idleMs > 0 && idleMs <= longestMs)
+    ? { got: `idleMs ${idleMs}`, expected: `more than 0 and at most ${longestMs}` }
+    : Number.isInteger(maxSessions) && maxSessions >= 1
+      ? undefined
+      : { got: `maxSessions ${maxSessions}`, expected: "a whole number of at least 1" };
+  if (problem !== undefined) throw new LudusError("bad-config", problem);
 }

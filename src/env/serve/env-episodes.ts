@@ -23,7 +23,7 @@ export class EnvEpisodes {
   readonly tools: readonly ToolSpec[];
   readonly #env: Env;
   readonly #options: EnvEpisodesOptions;
-  readonly #cursor: TaskCursor = { next: 0 };
+  readonly #cursor: TaskCursor = { next: 0, isShared: true };
   readonly #open = new Map<string, Open>();
 
   constructor(env: Env, options: EnvEpisodesOptions) {

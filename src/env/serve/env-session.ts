@@ -56,6 +56,8 @@ export const propertiesOf = ({ parameters }: Pick<ToolSpec, "parameters">) =>
 /** Which task is next where a client does not say. */
 export interface TaskCursor {
   next: number;
+  /** Several clients have it: one that says which task does not move it. */
+  readonly isShared?: boolean;
 }
 
 interface Running {
@@ -117,10 +119,11 @@ export class EnvSession {
     return this.#tell(running, await running.episode.step(text));
   }
 
-  async #start({ split = "train", index = this.#cursor.next }: z.infer<typeof startInput>): Promise<Reply> {
+  async #start({ split = "train", index: asked }: z.infer<typeof startInput>): Promise<Reply> {
     const { splits } = this.#env.tasks;
     if (!splits.includes(split)) return wrong(`there is no split "${split}". Splits: ${splits.join(", ")}.`);
-    this.#cursor.next = index + 1;
+    const index = asked ?? this.#cursor.next;
+    if (asked === undefined || this.#cursor.isShared !== true) this.#cursor.next = index + 1;
     await this.#end({ stop: "cancelled" });
     const task = await this.#env.tasks.at(split, index);
     const cancel = new AbortController();
