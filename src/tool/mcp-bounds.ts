@@ -129,7 +129,7 @@ export function boundedFetch({ isAsked }: { isAsked: boolean }): Fetch {
       if (reading.get(id) === own) reading.delete(id);
     };
     try {
-      const response = await fetch(url, { ...init, signal });
+      const response = await fetchOwn(url, { ...init, signal });
       const answered = isStream(response) ? id : undefined;
       const body = response.body === null ? null : boundedBody(response.body, answered, done);
       if (body === null) done();
@@ -156,15 +156,32 @@ export function boundedFetch({ isAsked }: { isAsked: boolean }): Fetch {
       const id = unanswered.get(lastEvent);
       unanswered.delete(lastEvent);
       if (id !== undefined) return resume(id, url, init);
-      return isAsked ? ownStream(await fetch(url, init)) : noStream();
+      return isAsked ? ownStream(await fetchOwn(url, init)) : noStream();
     }
     const { id, cancelled } = messageOf(init.body);
     if (cancelled !== undefined) reading.get(cancelled)?.abort(new DOMException("called off", "AbortError"));
-    return id === undefined ? fetch(url, init) : open(id, url, init);
+    return id === undefined ? fetchOwn(url, init) : open(id, url, init);
   };
 }
 
 const maxUnanswered = 1_000;
+const maxRedirects = 5;
+
+/** `fetch` that stays with the host it was given: a redirect to another would take the headers there, and keys are in them. */
+async function fetchOwn(url: string | URL, init: RequestInit): Promise<Response> {
+  const { origin } = new URL(url);
+  for (let [at, left] = [new URL(url), maxRedirects]; ; left--) {
+    const response = await fetch(at, { ...init, redirect: "manual" });
+    const location = response.headers.get("location");
+    // other codes turn a message into a question for a page
+    const isMoved = [307, 308].includes(response.status) || (init.method === "GET" && [301, 302].includes(response.status));
+    if (!isMoved || location === null) return response;
+    await response.body?.cancel();
+    at = new URL(location, at);
+    if (at.origin !== origin) throw new Error(`${origin} sends to ${at.origin}, another host: give its address`);
+    if (left === 0) throw new Error(`${origin} redirects more than ${maxRedirects} times`);
+  }
+}
 
 const isStream = ({ headers }: Response) => /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 

@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  request as forward,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import {
@@ -192,4 +198,42 @@ test("a server that is down, and one that is no MCP server", async () => {
   closers.push(async () => void other.close());
   const page = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`;
   await expect(mcpTools({ url: page })).rejects.toThrow(/mcp-not-connected/);
+});
+
+test("a redirect is followed on the same host, and no key is taken to another", async () => {
+  const keys: unknown[] = [];
+  const elsewhere = createServer(({ headers }, response) => {
+    keys.push(headers["x-team"]);
+    response.writeHead(404).end();
+  });
+  const real = new URL(await new OddHttpServer(true).start());
+  let target = "";
+  const front = createServer((request, response) => {
+    if (request.url === "/mcp") return void response.writeHead(307, { location: target }).end();
+    const own = { method: request.method!, headers: { ...request.headers, host: real.host } };
+    request.pipe(
+      forward(new URL(real.pathname, real), own, (answer) => {
+        answer.pipe(response.writeHead(answer.statusCode!, answer.headers));
+      }),
+    );
+  });
+  const [here, there] = await Promise.all(
+    [front, elsewhere].map(async (server) => {
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      closers.push(async () => {
+        server.closeAllConnections();
+        await new Promise((done) => server.close(done));
+      });
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    }),
+  );
+  const connect = () => mcpTools({ url: `${here}/mcp`, headers: { "x-team": "hunter2hunter2" } });
+  target = "/mcp/";
+  const connection = await connect();
+  expect(Object.keys(connection.tools).length).toBeGreaterThan(0);
+  await connection.close();
+  target = `${there}/mcp`;
+  await expect(connect()).rejects.toThrow(/mcp-not-connected: got ".*sends to http:\/\/127\.0\.0\.1:\d+, another host/);
+  expect(keys).toEqual([]);
 });
