@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { benchmarkOf } from "./index.ts";
@@ -129,6 +129,19 @@ test.each([
   await expect(benchmarkOf("swe-bench").load(folder)).rejects.toThrow(
     new RegExp(`^bad-benchmark-data: .*line 1 with ${field}`),
   );
+});
+
+test("SWE-bench's report is of the tasks that were measured, whatever else the results hold", async () => {
+  const [task] = ["a__b-1"].map((id) => ({ id, text: "", attempt: async () => ({ success: true }) }));
+  const attempts = ["a__b-1", "a__b-2"].map((id) => {
+    return { task: id, attempt: 0, model: "m", success: true, output: { patch: "diff" } };
+  });
+  const path = join(publishedFiles("none"), "results.jsonl");
+  const [predictions, report] = await benchmarkOf("swe-bench").write!(path, [task], attempts);
+  expect(readFileSync(predictions, "utf8").trim().split("\n")).toHaveLength(1);
+  expect(JSON.parse(readFileSync(report, "utf8"))).toMatchObject({
+    ...{ total_instances: 1, submitted_instances: 1, resolved_instances: 1, resolved_ids: ["a__b-1"] },
+  });
 });
 
 test("ALFWorld's games are those of the released environment", async () => {

@@ -191,7 +191,9 @@ function describe(ended: Ended): string {
 
 /** `predictions.jsonl` as the official harness reads it, and a report in its form, of the first attempt at each task. */
 async function writePredictions(path: string, tasks: readonly BenchmarkTask[], attempts: readonly AttemptOutput[]) {
-  const first = attempts.filter(({ attempt }) => attempt === 0);
+  const measured = new Set(tasks.map(({ id }) => id));
+  // the results may hold more: earlier programs measured other tasks
+  const first = attempts.filter(({ attempt, task }) => attempt === 0 && measured.has(task));
   const predictions = first.map(({ task, model, output }) => {
     return { instance_id: task, model_name_or_path: model, model_patch: output?.patch ?? "" };
   });
