@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { LudusError } from "../../errors.ts";
 import type { BenchmarkTask } from "./benchmark.ts";
 import { chatModel, onlyModel } from "./chat-model.ts";
 import { openResults } from "./results-file.ts";
@@ -169,4 +170,18 @@ test("a server that answers without end is given up, and an address with a passw
     expect(error).toMatchObject({ code: "model-failed" });
     expect(String(error)).not.toContain("very-secret-word");
   }
+});
+
+test("an exception in the benchmark's own Python at the first task does not end the measurement, at every task it does", async () => {
+  await using server = await fakeModel(() => ({ content: "right" }));
+  const broken = (task: BenchmarkTask): BenchmarkTask => ({
+    ...task,
+    attempt: async () => {
+      throw new LudusError("python-exception", { got: `KeyError: ${task.id}`, expected: "an answer" });
+    },
+  });
+  const [first, ...rest] = tasks;
+  const report = await runBenchmark([broken(first), ...rest], modelAt(server.url), { concurrency: 1 });
+  expect(report).toMatchObject({ made: 3, failed: 1, success: { mean: 1 } });
+  await expect(runBenchmark(tasks.map(broken), modelAt(server.url), { concurrency: 1 })).rejects.toThrow(/KeyError/);
 });

@@ -37,7 +37,7 @@ const knownBenchmarkOptions: KnownOptions<BenchmarkOptions> = {
 
 /**
  * Measures a model on tasks of a benchmark. An attempt at which the model could not be reached, or the benchmark's own Python failed, is in no figure and is made again when the
- * results are resumed; where the first ones fail already, nothing is measured and it throws. When aborted it reports what was done.
+ * results are resumed; where the model fails at the first, or Python at the first four, nothing is measured and it throws. When aborted it reports what was done.
  */
 export async function runBenchmark(
   tasks: readonly BenchmarkTask[],
@@ -61,7 +61,7 @@ export async function runBenchmark(
       done.set(keyOf(task.id, attempt), record);
     } catch (error) {
       if (signal.aborted) return;
-      if (!isInfrastructure(error) || done.size === 0) {
+      if (!isInfrastructure(error) || (done.size === 0 && isHopeless(error, failures.length, open.length))) {
         lost.abort(error);
         return;
       }
@@ -98,6 +98,13 @@ const infrastructure = ["model-failed", "python-bridge-lost", "python-exception"
 function isInfrastructure(error: unknown): boolean {
   return error instanceof LudusError && infrastructure.includes(error.code);
 }
+
+/** Whether to give up before anything was measured: a model that is down answers nobody, one exception of Python may be its task's. */
+function isHopeless(error: unknown, failedBefore: number, attempts: number): boolean {
+  return (error as LudusError).code === "model-failed" || failedBefore + 1 >= Math.min(attempts, firstFailures);
+}
+
+const firstFailures = 4;
 
 async function attemptOnce(
   task: BenchmarkTask,
