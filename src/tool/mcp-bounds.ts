@@ -174,7 +174,8 @@ async function fetchOwn(url: string | URL, init: RequestInit): Promise<Response>
     const response = await fetch(at, { ...init, redirect: "manual" });
     const location = response.headers.get("location");
     // other codes turn a message into a question for a page
-    const isMoved = [307, 308].includes(response.status) || (init.method === "GET" && [301, 302].includes(response.status));
+    const isMoved =
+      [307, 308].includes(response.status) || (init.method === "GET" && [301, 302].includes(response.status));
     if (!isMoved || location === null) return response;
     await response.body?.cancel();
     at = new URL(location, at);

@@ -171,7 +171,9 @@ describe("how an attempt ends:", () => {
     );
     const failing = await serve((_, response) => sendJson(response, { detail: "no such model" }, 503));
     expect((await play(envOf({ url: failing }))).failure).toMatch(/agent-failed: got status 503 from .*no such model/);
-    const moved = await serve((_, response) => void response.writeHead(302, { location: "/login?ticket=hunter2" }).end());
+    const moved = await serve(
+      (_, response) => void response.writeHead(302, { location: "/login?ticket=hunter2" }).end(),
+    );
     expect((await play(envOf({ url: moved }))).failure).toMatch(/status 302 \(to \/login\)/);
     const odd = await serve((_, response) => sendJson(response, { reply: 3 }));
     expect((await play(envOf({ url: odd }))).failure).toMatch(/bad-agent-answer: got "\{\\"reply\\":3\}"/);
