@@ -10,15 +10,13 @@ import {
   ServerCallContext,
 } from "@a2a-js/sdk/server";
 import { afterAll, describe, expect, test } from "vitest";
-import { runRollout } from "../../rollout/run-rollout.ts";
-import { listed } from "../../task/listed.ts";
-import { type AgentDefinition, agentEnv } from "../agent-env.ts";
+import type { AgentDefinition } from "../agent-env.ts";
 import { checkAgent } from "../check-agent.ts";
 import { type A2aAgentOptions, a2aAgent } from "./a2a-agent.ts";
 import { openAiAgent } from "./fixtures/openai-agent.ts";
 import type { ModelAccess } from "./model-access.ts";
 import { type AgentServer, agentServer, type Handle, sendJson } from "./testing/agent-server.ts";
-import { findingModel } from "./testing/finding-model.ts";
+import { finderEnv, playFinder } from "./testing/finder-env.ts";
 
 const servers: AgentServer[] = [];
 const serve = async (handle: Handle) => {
@@ -96,24 +94,12 @@ async function officialAgent(version: "1.0" | "0.3", answers: Parameters<typeof 
   return url;
 }
 
-const envOf = (options: A2aAgentOptions, more: Partial<AgentDefinition<string>> = {}) => {
-  const ask = a2aAgent(options);
-  return agentEnv<string>({
-    name: "finder",
-    description: "Finds users",
-    tasks: listed(["Find user-1", "Find user-2"]),
-    limits: { turns: 3 },
-    serve: {},
-    run: async (question, attempt) => ((await ask(question, attempt)) === "user-7 is found-7" ? 1 : 0),
-    ...more,
-  });
-};
-const play = (env: ReturnType<typeof envOf>, data = "Find user-7") =>
-  runRollout(env, { id: "t", seed: 0, data }, findingModel(), { id: "a", seed: 3, temperature: 0 });
+const envOf = (options: A2aAgentOptions, more: Partial<AgentDefinition<string>> = {}) =>
+  finderEnv(a2aAgent(options), more);
 
 describe.each(["1.0", "0.3"] as const)("an agent on the official SDK, version %s", (version) => {
   test.each(["message", "task"] as const)("that answers with a %s is scored and recorded", async (answers) => {
-    const { stop, trajectories, failure } = await play(envOf({ url: await officialAgent(version, answers) }));
+    const { stop, trajectories, failure } = await playFinder(envOf({ url: await officialAgent(version, answers) }));
     expect(failure).toBeUndefined();
     expect(stop).toBe("completed");
     expect(trajectories).toHaveLength(1);
@@ -122,14 +108,14 @@ describe.each(["1.0", "0.3"] as const)("an agent on the official SDK, version %s
   });
 
   test("that fails is a failure of the infrastructure, with its words", async () => {
-    const { stop, failure } = await play(envOf({ url: await officialAgent(version, "failed-task") }));
+    const { stop, failure } = await playFinder(envOf({ url: await officialAgent(version, "failed-task") }));
     expect(stop).toBe("env-crash");
     expect(failure).toMatch(/agent-failed: got a task that is failed: "no disk"/);
   });
 
   test("beyond the limits of the environment it is the policy's doing", async () => {
     const env = envOf({ url: await officialAgent(version, "message") });
-    expect(await play(env, "Find user-7 again and again")).toMatchObject({ stop: "max-turns" });
+    expect(await playFinder(env, "Find user-7 again and again")).toMatchObject({ stop: "max-turns" });
   });
 });
 
@@ -157,7 +143,7 @@ test("a task that takes longer is asked for until it is done", async () => {
   const ask = a2aAgent({ url, pollMs: 5 });
   const answers: string[] = [];
   const env = envOf({ url }, { run: async (task, attempt) => answers.push(await ask(task, attempt)) });
-  expect((await play(env)).failure).toMatch(/asked no model/);
+  expect((await playFinder(env)).failure).toMatch(/asked no model/);
   expect(answers).toEqual(["at last"]);
   expect(asked).toEqual(["message/send", "tasks/get", "tasks/get", "tasks/get"]);
 });
@@ -170,9 +156,9 @@ test("a card that one attempt did not get in time is asked for again by the next
     if (asked++ > 0) sendJson(response, { url: `http://${headers.host}/a2a` });
   });
   const env = envOf({ url }, { limits: { episodeMs: 500 } });
-  expect(await play(env)).toMatchObject({ stop: "episode-timeout" });
-  expect((await play(env)).failure).toMatch(/asked no model/);
-  await play(env);
+  expect(await playFinder(env)).toMatchObject({ stop: "episode-timeout" });
+  expect((await playFinder(env)).failure).toMatch(/asked no model/);
+  await playFinder(env);
   expect(asked).toBe(2);
 });
 
@@ -183,12 +169,12 @@ test("a task that is not done when the time is over is cancelled", async () => {
     return taskIn("working");
   });
   const env = envOf({ url, pollMs: 20 }, { limits: { episodeMs: 300 } });
-  expect(await play(env)).toMatchObject({ stop: "episode-timeout" });
+  expect(await playFinder(env)).toMatchObject({ stop: "episode-timeout" });
   expect(await cancelled.promise).toBe("t1");
 });
 
 test("what is no agent of A2A, or not the one it says, is told", async () => {
-  const failure = async (url: string) => (await play(envOf({ url }))).failure;
+  const failure = async (url: string) => (await playFinder(envOf({ url }))).failure;
   expect(await failure("http://127.0.0.1:9")).toMatch(/agent-unreachable/);
   expect(await failure(await serve((_, response) => sendJson(response, {}, 404)))).toMatch(
     /agent-failed: got status 404/,
@@ -217,7 +203,7 @@ test("what is no agent of A2A, or not the one it says, is told", async () => {
 test("keys that an agent repeats are in no failure", async () => {
   const url = await byHand(() => ({ error: { code: -32000, message: "hunter2hunter2 or open sesame is unknown" } }));
   const env = envOf({ url, headers: { "x-user": "hunter2hunter2" } }, { serve: { apiKey: "open sesame" } });
-  expect((await play(env)).failure).toMatch(/agent-failed: .*\[x-user\] or \[apiKey\] is unknown/);
+  expect((await playFinder(env)).failure).toMatch(/agent-failed: .*\[x-user\] or \[apiKey\] is unknown/);
 });
 
 test("a check says what is wrong before training; what is misspelt is refused", async () => {

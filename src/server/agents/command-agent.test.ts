@@ -4,64 +4,52 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { runRollout } from "../../rollout/run-rollout.ts";
-import { listed } from "../../task/listed.ts";
-import { type AgentDefinition, agentEnv } from "../agent-env.ts";
+import type { AgentDefinition } from "../agent-env.ts";
 import { checkAgent } from "../check-agent.ts";
 import { type CommandAgentOptions, commandAgent, modelVariables } from "./command-agent.ts";
+import { finderEnv, playFinder } from "./testing/finder-env.ts";
 import { findingModel } from "./testing/finding-model.ts";
 
 const program = fileURLToPath(new URL("fixtures/command-agent.ts", import.meta.url));
 const run = (mode: string) => ({ command: process.execPath, args: [program, mode] });
 
-const envOf = (options: CommandAgentOptions, more: Partial<AgentDefinition<string>> = {}) => {
-  const ask = commandAgent(options);
-  return agentEnv<string>({
-    name: "finder",
-    description: "Finds users",
-    tasks: listed(["Find user-1", "Find user-2"]),
-    limits: { turns: 3 },
-    serve: {},
-    run: async (question, attempt) => ((await ask(question, attempt)) === "user-7 is found-7" ? 1 : 0),
-    ...more,
-  });
-};
-const play = (env: ReturnType<typeof envOf>, data = "Find user-7") =>
-  runRollout(env, { id: "t", seed: 0, data }, findingModel(), { id: "a", seed: 3, temperature: 0 });
+const envOf = (options: CommandAgentOptions, more: Partial<AgentDefinition<string>> = {}) =>
+  finderEnv(commandAgent(options), more);
 
 test("a program that knows nothing but the variables of its client is scored and recorded", async () => {
   process.env.SECRET_OF_THE_PARENT = "s3cret";
-  const { stop, trajectories, failure } = await play(envOf(run("answer")));
+  const { stop, trajectories, failure } = await playFinder(envOf(run("answer")));
   delete process.env.SECRET_OF_THE_PARENT;
   expect(failure).toBeUndefined();
   expect(stop).toBe("completed");
   expect(trajectories).toHaveLength(1);
   expect(trajectories[0].score.total).toBe(1);
   expect(trajectories[0].turns.map(({ observation }) => observation)).toEqual(["found-7", ""]);
-  const argument = await play(envOf({ ...run("answer"), task: "argument" }));
+  const argument = await playFinder(envOf({ ...run("answer"), task: "argument" }));
   expect(argument.trajectories[0].score.total).toBe(1);
 });
 
 test("a program that fails, floods or is not there is a failure of the infrastructure, and the text says why", async () => {
-  const failed = await play(envOf(run("fail")));
+  const failed = await playFinder(envOf(run("fail")));
   expect(failed.stop).toBe("env-crash");
   expect(failed.failure).toMatch(/agent-failed: got .*, which exited with code 3: the database is down/);
-  const flooded = await play(envOf({ ...run("flood"), outputBytes: 100_000 }));
+  const flooded = await playFinder(envOf({ ...run("flood"), outputBytes: 100_000 }));
   expect(flooded.failure).toMatch(/agent-failed: .*printed or returned too much/);
-  const absent = await play(envOf({ command: "no-such-agent" }));
+  const absent = await playFinder(envOf({ command: "no-such-agent" }));
   expect(absent.failure).toMatch(/agent-unreachable: got no-such-agent, which could not be started: ENOENT/);
-  const silent = await play(envOf({ command: "cat" }));
+  const silent = await playFinder(envOf({ command: "cat" }));
   expect(silent.failure).toMatch(/asked no model/);
 });
 
 test("keys that a program prints are in no failure", async () => {
   const script = 'echo "$DATABASE refused $OPENAI_API_KEY" >&2; exit 1';
   const options = { command: "sh", args: ["-c", script], env: { DATABASE: "hunter2hunter2" } };
-  const { failure } = await play(envOf(options, { serve: { apiKey: "open sesame" } }));
+  const { failure } = await playFinder(envOf(options, { serve: { apiKey: "open sesame" } }));
   expect(failure).toContain("[DATABASE] refused [apiKey]");
 });
 
 test("beyond the limits of the environment it is the policy's doing, whatever the program exits with", async () => {
-  const { stop, trajectories } = await play(envOf(run("answer")), "Find user-7 again and again");
+  const { stop, trajectories } = await playFinder(envOf(run("answer")), "Find user-7 again and again");
   expect(stop).toBe("max-turns");
   expect(trajectories[0].turns).toHaveLength(3);
 });
@@ -81,7 +69,7 @@ test("when the time is over the program is killed, with what it started", async 
   expect(pids).toHaveLength(2);
   await until(() => pids.every((pid) => !isAlive(pid)));
   rmSync(folder, { recursive: true });
-  expect(await play(envOf({ command: "sleep", args: ["60"] }, { limits: { episodeMs: 200 } }))).toMatchObject({
+  expect(await playFinder(envOf({ command: "sleep", args: ["60"] }, { limits: { episodeMs: 200 } }))).toMatchObject({
     stop: "episode-timeout",
   });
 });

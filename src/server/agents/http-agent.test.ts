@@ -3,7 +3,6 @@ import { type AddressInfo, createServer } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
 import { bounds } from "../../bounds.ts";
 import { runGroup } from "../../rollout/run-group.ts";
-import { runRollout } from "../../rollout/run-rollout.ts";
 import { listed } from "../../task/listed.ts";
 import { type AgentDefinition, agentEnv } from "../agent-env.ts";
 import { checkAgent } from "../check-agent.ts";
@@ -11,6 +10,7 @@ import { openAiAgent } from "./fixtures/openai-agent.ts";
 import { type HttpAgentOptions, httpAgent } from "./http-agent.ts";
 import type { ModelAccess } from "./model-access.ts";
 import { type AgentServer, agentServer, type Handle, sendJson } from "./testing/agent-server.ts";
+import { finderEnv, playFinder } from "./testing/finder-env.ts";
 import { findingModel } from "./testing/finding-model.ts";
 
 /** What the agent was told when it was started. */
@@ -36,26 +36,12 @@ const agent: Handle = async (body, response) => {
   sendJson(response, { answer: await openAiAgent(task, { baseURL: baseUrl, apiKey, model }) });
 };
 
-const envOf = (options: HttpAgentOptions, more: Partial<AgentDefinition<string>> = {}) => {
-  const ask = httpAgent(options);
-  return agentEnv<string>({
-    name: "finder",
-    description: "Finds users",
-    tasks: listed(["Find user-1", "Find user-2", "Find user-3", "Find user-4"]),
-    limits: { turns: 3 },
-    serve: {},
-    run: async (question, attempt) =>
-      (await ask(question, attempt)) === question.replace(/.*user-(\d).*/, "user-$1 is found-$1") ? 1 : 0,
-    ...more,
-  });
-};
-const options = { id: "a", seed: 3, temperature: 0 };
-const play = async (env: ReturnType<typeof envOf>, data = "Find user-7", more: object = {}) =>
-  runRollout(env, { id: "t", seed: 0, data }, findingModel(), { ...options, ...more });
+const envOf = (options: HttpAgentOptions, more: Partial<AgentDefinition<string>> = {}) =>
+  finderEnv(httpAgent(options), more);
 
 test("an agent behind an endpoint is scored and recorded: its calls, tokens and log-probabilities", async () => {
   const url = await serve(agent);
-  const { stop, trajectories, failure } = await play(envOf({ url }));
+  const { stop, trajectories, failure } = await playFinder(envOf({ url }));
   expect(failure).toBeUndefined();
   expect(stop).toBe("completed");
   expect(trajectories).toHaveLength(1);
@@ -88,7 +74,7 @@ test("keys that an agent repeats are in no failure", async () => {
     sendJson(response, { problem: `${headers["x-user"]} and ${apiKey} are unknown` }, 401);
   });
   const env = envOf({ url, headers: { "x-user": "hunter2hunter2" } }, { serve: { apiKey: "open sesame" } });
-  const { failure } = await play(env);
+  const { failure } = await playFinder(env);
   expect(failure).toMatch(/agent-failed: got status 401/);
   expect(failure).toMatch(/\[x-user\] and \[apiKey\] are unknown/);
 });
@@ -108,12 +94,12 @@ test("an endpoint with a shape of its own is told and read by functions; plain t
       return by === "ludus" ? output[0].text : "";
     },
   };
-  expect((await play(envOf(shaped))).trajectories[0].score.total).toBe(1);
+  expect((await playFinder(envOf(shaped))).trajectories[0].score.total).toBe(1);
   const plain = await serve(async (body, response) => {
     const { task, baseUrl, apiKey, model } = JSON.parse(body) as Posted;
     response.end(await openAiAgent(task, { baseURL: baseUrl, apiKey, model }));
   });
-  expect((await play(envOf({ url: plain }))).trajectories[0].score.total).toBe(1);
+  expect((await playFinder(envOf({ url: plain }))).trajectories[0].score.total).toBe(1);
 });
 
 test("an agent with a fixed base URL is asked one attempt after the other", async () => {
@@ -133,8 +119,8 @@ test("an agent with a fixed base URL is asked one attempt after the other", asyn
   expect(most).toBe(1);
   const stopped = new AbortController();
   stopped.abort();
-  expect(await play(env, "Find user-1", { signal: stopped.signal })).toMatchObject({ stop: "cancelled" });
-  expect(await play(env)).toMatchObject({ stop: "completed" });
+  expect(await playFinder(env, "Find user-1", { signal: stopped.signal })).toMatchObject({ stop: "cancelled" });
+  expect(await playFinder(env)).toMatchObject({ stop: "completed" });
   expect(() => envOf({ url }, { serve: { fixed: true } })).toThrow(/bad-config.*without a port/);
   expect(() => envOf({ url }, { serve: { port, fixed: true }, concurrency: 2 })).toThrow(/one after the other/);
 });
@@ -157,37 +143,39 @@ test("no more attempts than the environment allows are made at once, and waiting
 describe("how an attempt ends:", () => {
   test("an agent that asks too often is the policy's doing, also where it answers with an error", async () => {
     const url = await serve(agent);
-    const { stop, trajectories } = await play(envOf({ url }), "Find user-1 again and again");
+    const { stop, trajectories } = await playFinder(envOf({ url }), "Find user-1 again and again");
     expect(stop).toBe("max-turns");
     expect(trajectories[0]).toMatchObject({ score: { total: 0 }, stop: "max-turns" });
     expect(trajectories[0].turns).toHaveLength(3);
   });
 
   test("an agent that is down, fails or answers nonsense is a failure of the infrastructure, and the text says which", async () => {
-    const down = await play(envOf({ url: "http://127.0.0.1:9/ask" }));
+    const down = await playFinder(envOf({ url: "http://127.0.0.1:9/ask" }));
     expect(down).toMatchObject({ stop: "env-crash" });
     expect(down.failure).toMatch(
       /agent-unreachable: got connect ECONNREFUSED 127\.0\.0\.1:9 at http:.*Is it started\?/,
     );
     const failing = await serve((_, response) => sendJson(response, { detail: "no such model" }, 503));
-    expect((await play(envOf({ url: failing }))).failure).toMatch(/agent-failed: got status 503 from .*no such model/);
+    expect((await playFinder(envOf({ url: failing }))).failure).toMatch(
+      /agent-failed: got status 503 from .*no such model/,
+    );
     const moved = await serve(
       (_, response) => void response.writeHead(302, { location: "/login?ticket=hunter2" }).end(),
     );
-    expect((await play(envOf({ url: moved }))).failure).toMatch(/status 302 \(to \/login\)/);
+    expect((await playFinder(envOf({ url: moved }))).failure).toMatch(/status 302 \(to \/login\)/);
     const odd = await serve((_, response) => sendJson(response, { reply: 3 }));
-    expect((await play(envOf({ url: odd }))).failure).toMatch(/bad-agent-answer: got "\{\\"reply\\":3\}"/);
+    expect((await playFinder(envOf({ url: odd }))).failure).toMatch(/bad-agent-answer: got "\{\\"reply\\":3\}"/);
     const broken = await serve((_, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end("<html>");
     });
-    expect((await play(envOf({ url: broken }))).failure).toMatch(
+    expect((await playFinder(envOf({ url: broken }))).failure).toMatch(
       /bad-agent-answer: got "<html>" from .* expected JSON/,
     );
     const cut = await serve((_, response) => {
       response.writeHead(200, { "content-length": "100" }).write("half");
       setTimeout(() => response.destroy(), 20);
     });
-    expect((await play(envOf({ url: cut }))).failure).toMatch(/agent-failed: .*in the middle of what/);
+    expect((await playFinder(envOf({ url: cut }))).failure).toMatch(/agent-failed: .*in the middle of what/);
   });
 
   test("an answer without end is not read to its end", async () => {
@@ -203,14 +191,14 @@ describe("how an attempt ends:", () => {
       };
       more();
     });
-    expect((await play(envOf({ url }))).failure).toMatch(`more than ${bounds.agentAnswerBytes} bytes`);
+    expect((await playFinder(envOf({ url }))).failure).toMatch(`more than ${bounds.agentAnswerBytes} bytes`);
     expect(sent).toBeLessThan(60 * 2 ** 20);
   });
 
   test("an agent that hangs is hung up on when the time is over", async () => {
     const gone = Promise.withResolvers<void>();
     const url = await serve((_, response) => void response.on("close", gone.resolve));
-    const { stop, failure } = await play(envOf({ url }, { limits: { episodeMs: 200 } }));
+    const { stop, failure } = await playFinder(envOf({ url }, { limits: { episodeMs: 200 } }));
     expect(stop).toBe("episode-timeout");
     expect(failure).toMatch(/limits\.episodeMs/);
     await gone.promise;
