@@ -1,5 +1,6 @@
 import "../check-node.ts";
 
+export { type ActionBins, type ActionBinsOptions, actionBins, actionTokenizer } from "./action-bins.ts";
 export type { ByteLevelOptions } from "./byte-level-files.ts";
 export { byteTokenizer } from "./byte-tokenizer.ts";
 export type { CallFormat, Said, SaidCall, WantToSay } from "./call-format.ts";

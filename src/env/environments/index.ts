@@ -62,6 +62,7 @@ export { nodeTestRunner, pythonTestRunner, type TestCommand, type TestRunner } f
 export type { AnalystLevel, AnalystTask } from "./analyst-tasks.ts";
 export { type BanditOptions, type BanditTask, bandit } from "./bandit.ts";
 export { type CountdownOptions, type CountdownTask, countdown } from "./countdown.ts";
+export { type CraftGridOptions, type CraftGridState, type CraftGridTask, craftGrid } from "./craft-grid.ts";
 export { type DataAnalystOptions, type DataAnalystState, dataAnalyst } from "./data-analyst.ts";
 export {
   type FrozenLakeOptions,
@@ -109,7 +110,21 @@ export {
   type OfficeSkillsTask,
   officeSkills,
 } from "./office-skills.ts";
+export {
+  type PageElement,
+  type PicturedPageOptions,
+  type PicturedPageTask,
+  picturedPage,
+} from "./pictured-page.ts";
 export { type ProjectRulesOptions, type ProjectRulesTask, projectRules } from "./project-rules.ts";
+export {
+  type Arm,
+  type ReacherOptions,
+  type ReacherState,
+  type ReacherTask,
+  reacher,
+  reacherActions,
+} from "./reacher.ts";
 export { type RepositoriesOptions, type RepositoryState, repositories } from "./repositories.ts";
 export type { RepositoryTask } from "./repository-tasks.ts";
 export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-desk.ts";

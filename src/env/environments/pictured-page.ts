@@ -1,0 +1,133 @@
+import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
+import { plain } from "../../policy/formats/plain.ts";
+import type { Rng } from "../../random.ts";
+import { generated } from "../../task/generated.ts";
+import { defineEnv } from "../define-env.ts";
+import type { Env } from "../env.ts";
+import { checkWholeOptions } from "./check-options.ts";
+import { draw, pick } from "./draw.ts";
+
+export interface PicturedPageOptions {
+  /** What the policy is shown: the elements as text, with a picture of the page in characters, with a blank one, or the picture alone. */
+  view: "text" | "both" | "blank" | "bitmap";
+  elements: number;
+  /** The picture in characters. */
+  columns: number;
+  rows: number;
+  /** The share of tasks that name an element by its place, which the text leaves open. */
+  openShare: number;
+  seed: number;
+}
+
+const knownOptions: KnownOptions<PicturedPageOptions> = {
+  view: true,
+  elements: true,
+  columns: true,
+  rows: true,
+  openShare: true,
+  seed: true,
+};
+
+const defaults: PicturedPageOptions = { view: "both", elements: 4, columns: 4, rows: 4, openShare: 0.5, seed: 0 };
+
+export interface PageElement {
+  /** What an action calls it by. */
+  readonly ref: number;
+  readonly label: string;
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface PicturedPageTask {
+  readonly instruction: string;
+  /** In the text's order, which says nothing about places. */
+  readonly elements: readonly PageElement[];
+  readonly ref: number;
+  /** Whether the text leaves open which element is meant. */
+  readonly isOpen: boolean;
+}
+
+const labels = [
+  "save",
+  "edit",
+  "help",
+  "next",
+  "copy",
+  "print",
+  "back",
+  "find",
+  "undo",
+  "mail",
+  "tags",
+  "join",
+] as const;
+const places = ["top", "bottom", "left", "right"] as const;
+const emptyCell = ".";
+
+/**
+ * A page of elements, one of which is to be clicked: its number is the answer. Half of the tasks name it by its label, which only the text tells; the others
+ * by its place, which only the picture shows, with the numbers of elements where they are. Success is the right number.
+ */
+export function picturedPage(options: Partial<PicturedPageOptions> = {}): Env<PicturedPageTask, undefined> {
+  refuseUnknownOptions("picturedPage", options, knownOptions);
+  const chosen = { ...defaults, ...options };
+  const { view, elements, columns, rows, openShare, seed } = chosen;
+  refuseOtherValue("picturedPage: view", view, ["text", "both", "blank", "bitmap"]);
+  checkWholeOptions("pictured-page", {
+    elements: [elements, 2, Math.min(rows, columns, 9)],
+    columns: [columns, 2, 40],
+    rows: [rows, 2, 40],
+    "100 * openShare": [Math.round(100 * openShare), 0, 100],
+  });
+  return defineEnv<PicturedPageTask, undefined>({
+    name: "pictured-page",
+    description: "Click the element that is meant, by the text and the picture of a page",
+    tasks: generated((rng) => makeTask(rng, chosen), {
+      name: `pictured-page-${elements}-${columns}-${rows}-${openShare}`,
+      seed,
+      key: (task) => JSON.stringify(task),
+    }),
+    start: ({ task }) => ({ state: undefined, say: show(task, chosen) }),
+    score: ({ task, answer }) => (answer.trim() === `${task.ref}` ? 1 : 0),
+    expert: ({ task }) => `${task.ref}`,
+    actions: ({ task }) => task.elements.map(({ ref }) => `${ref}`),
+    limits: { turns: 1, turnTokens: 4 },
+    format: plain(),
+  });
+}
+
+/** Elements are in rows and columns of their own, so that there is one topmost and one leftmost. */
+function makeTask(rng: Rng, { elements: count, columns, rows, openShare }: PicturedPageOptions): PicturedPageTask {
+  const upTo = (end: number) => Array.from({ length: end }, (_, index) => index);
+  const [inRows, inColumns, refs] = [
+    draw(rng, upTo(rows), count),
+    draw(rng, upTo(columns), count),
+    draw(rng, upTo(count)),
+  ];
+  const elements = draw(rng, labels, count).map((label, index): PageElement => {
+    return { ref: 1 + refs[index], label, row: inRows[index], column: inColumns[index] };
+  });
+  const isOpen = rng.next() < openShare;
+  if (!isOpen) {
+    const { label, ref } = pick(rng, elements);
+    return { instruction: label, elements, ref, isOpen };
+  }
+  const place = pick(rng, places);
+  return { instruction: place, elements, ref: at(place, elements).ref, isOpen };
+}
+
+function at(place: (typeof places)[number], elements: readonly PageElement[]): PageElement {
+  const sorted = elements.toSorted((a, b) =>
+    place === "top" || place === "bottom" ? a.row - b.row : a.column - b.column,
+  );
+  return place === "top" || place === "left" ? sorted[0] : sorted[sorted.length - 1];
+}
+
+/** What is asked comes last: whoever reads from left to right knows the page by then. */
+function show({ instruction, elements }: PicturedPageTask, { view, columns, rows }: PicturedPageOptions): string {
+  const text = elements.map(({ ref, label }) => `${label} ${ref}`);
+  const cells = Array.from({ length: rows }, () => Array<string>(columns).fill(emptyCell));
+  if (view !== "blank") for (const { row, column, ref } of elements) cells[row][column] = `${ref}`;
+  const picture = cells.map((row) => row.join(""));
+  return [...(view === "bitmap" ? [] : text), ...(view === "text" ? [] : picture), instruction].join("\n");
+}
