@@ -108,8 +108,10 @@ export {
   type OfficeSkillsOptions,
   type OfficeSkillsState,
   type OfficeSkillsTask,
+  officeSkillFor,
   officeSkills,
 } from "./office-skills.ts";
+export { type OfficeTrialsOptions, type OfficeTrialsState, officeTrials, writtenSkill } from "./office-trials.ts";
 export {
   type PageElement,
   type PicturedPageOptions,

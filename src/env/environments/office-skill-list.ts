@@ -1,3 +1,5 @@
+import { LudusError } from "../../errors.ts";
+import { nearest } from "../../nearest.ts";
 import { createRng } from "../../random.ts";
 import { pick } from "./draw.ts";
 import type { Style } from "./moves.ts";
@@ -48,6 +50,21 @@ export const officeSkillList: readonly OfficeSkill[] = kinds.map(([name, descrip
   hasFile: index % 4 === 0,
 }));
 
+/** The places of skills by their names; of all where no names are given. */
+export function placesOf(env: string, names: readonly string[] | undefined): readonly number[] {
+  const known = officeSkillList.map(({ name }) => name);
+  const wrong = names?.find((name) => !known.includes(name));
+  if (names?.length === 0 || wrong !== undefined) {
+    const meant = wrong === undefined ? undefined : nearest(wrong, known);
+    throw new LudusError("bad-option", {
+      got: `${env}: kinds ${JSON.stringify(names).slice(0, 200)}`,
+      expected: `one or more of ${known.join(", ")}`,
+      ...(meant === undefined ? {} : { hint: `Did you mean "${meant}"?` }),
+    });
+  }
+  return (names ?? known).map((name) => known.indexOf(name));
+}
+
 export const trays = ["A1", "A2", "A3", "B1", "B2", "B3", "C1", "C2", "C3"] as const;
 export const stamps = ["red", "blue", "green", "black"] as const;
 export const trayFile = "trays.md";
@@ -59,7 +76,11 @@ export function filingRules(revision: number): readonly FilingRule[] {
 }
 
 /** The instructions of a skill, which are read when it is activated. */
-export function skillBody({ hasFile }: OfficeSkill, { tray, stamp }: FilingRule, style: Style): string {
+export function skillBody(
+  { hasFile }: Pick<OfficeSkill, "hasFile">,
+  { tray, stamp }: FilingRule,
+  style: Style,
+): string {
   if (style === "compact") return `${hasFile ? `tray in ${trayFile}` : `tray ${tray}`}, stamp ${stamp}`;
   return [
     "1. See that the request is dated and signed. If it is older than a year, write so in the margin.",

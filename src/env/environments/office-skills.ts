@@ -5,6 +5,7 @@ import { nearest } from "../../nearest.ts";
 import { compact } from "../../policy/formats/compact.ts";
 import { hermes } from "../../policy/formats/hermes.ts";
 import { generated } from "../../task/generated.ts";
+import type { NewSkill } from "../../tool/skill/save-skill.ts";
 import { skillsContext } from "../../tool/skill/skill-tools.ts";
 import { ToolError } from "../../tool/tool.ts";
 import { defineEnv } from "../define-env.ts";
@@ -14,6 +15,7 @@ import {
   type FilingRule,
   filingRules,
   officeSkillList,
+  placesOf,
   skillBody,
   stamps,
   trayFile,
@@ -28,10 +30,12 @@ export interface OfficeSkillsOptions {
    * of them from the beginning (`everything`); or nothing (`hidden`), for comparison.
    */
   skills: "disclosed" | "everything" | "hidden";
+  /** The skills that requests are about, by name; all by default. */
+  kinds?: readonly string[];
   seed: number;
 }
 
-const knownOptions: KnownOptions<OfficeSkillsOptions> = { style: true, skills: true, seed: true };
+const knownOptions: KnownOptions<OfficeSkillsOptions> = { style: true, skills: true, kinds: true, seed: true };
 const defaults: OfficeSkillsOptions = { style: "compact", skills: "disclosed", seed: 0 };
 
 export interface OfficeSkillsTask {
@@ -40,10 +44,13 @@ export interface OfficeSkillsTask {
   /** The office's rules change from task to task, so that they cannot be learned by heart. */
   readonly revision: number;
   readonly order: string;
+  /** Skills that someone wrote, such as a policy in `officeTrials`: where they are disclosed, they stand in place of the office's own. */
+  readonly library?: readonly NewSkill[];
 }
 
 export interface OfficeSkillsState {
   readonly rules: readonly FilingRule[];
+  readonly library?: readonly NewSkill[];
   activated: string[];
   read: string[];
   filed: FilingRule | undefined;
@@ -55,12 +62,13 @@ export interface OfficeSkillsState {
  */
 export function officeSkills(options: Partial<OfficeSkillsOptions> = {}): Env<OfficeSkillsTask, OfficeSkillsState> {
   refuseUnknownOptions("officeSkills", options, knownOptions);
-  const { style, skills, seed } = { ...defaults, ...options };
+  const { style, skills, kinds, seed } = { ...defaults, ...options };
   refuseOtherValue("officeSkills: skills", skills, ["disclosed", "everything", "hidden"]);
   refuseOtherValue("officeSkills: style", style, ["compact", "tags"]);
+  const places = placesOf("officeSkills", kinds);
   const tasks = generated<OfficeSkillsTask>(
     (rng) => ({
-      skill: rng.integer(officeSkillList.length),
+      skill: places[rng.integer(places.length)],
       revision: rng.integer(2 ** 31),
       order: `${"KLMN"[rng.integer(4)]}${10 + rng.integer(90)}`,
     }),
@@ -75,7 +83,13 @@ export function officeSkills(options: Partial<OfficeSkillsOptions> = {}): Env<Of
       system: skills === "hidden" ? undefined : (task: OfficeSkillsTask) => told(task, style, isDisclosed),
     }),
     start: ({ task }) => ({
-      state: { rules: filingRules(task.revision), activated: [], read: [], filed: undefined } as OfficeSkillsState,
+      state: {
+        rules: filingRules(task.revision),
+        activated: [],
+        read: [],
+        filed: undefined,
+        ...defined({ library: task.library }),
+      } as OfficeSkillsState,
       say: `${task.order}: ${officeSkillList[task.skill].request}.`,
     }),
     tools: (tool) => ({
@@ -85,8 +99,9 @@ export function officeSkills(options: Partial<OfficeSkillsOptions> = {}): Env<Of
               description: "Gives the instructions of a skill",
               input: z.object({ name: z.string() }),
               run({ name }, { state }) {
-                const index = placeOf(name);
+                const index = placeOf(name, state);
                 state.activated.push(name);
+                if (state.library !== undefined) return state.library[index].body;
                 return skillBody(officeSkillList[index], state.rules[index], style);
               },
             }),
@@ -94,8 +109,8 @@ export function officeSkills(options: Partial<OfficeSkillsOptions> = {}): Env<Of
               description: "Gives the text of a file of a skill",
               input: z.object({ skill: z.string(), path: z.string() }),
               run({ skill, path }, { state }) {
-                const index = placeOf(skill);
-                const files = officeSkillList[index].hasFile ? [trayFile] : [];
+                const index = placeOf(skill, state);
+                const files = state.library === undefined && officeSkillList[index].hasFile ? [trayFile] : [];
                 if (!files.includes(path)) throw new ToolError(`the skill ${skill} has ${files[0] ?? "no files"}.`);
                 state.read.push(skill);
                 return trayText(state.rules[index], style);
@@ -134,20 +149,23 @@ export function officeSkills(options: Partial<OfficeSkillsOptions> = {}): Env<Of
   });
 }
 
-function nextCall({ skill }: OfficeSkillsTask, { rules, activated, read }: OfficeSkillsState, isDisclosed: boolean) {
+function nextCall({ skill }: OfficeSkillsTask, state: OfficeSkillsState, isDisclosed: boolean) {
+  const { rules, library, activated, read } = state;
   const { name, hasFile } = officeSkillList[skill];
-  if (isDisclosed && !activated.includes(name)) return { name: "activate_skill", arguments: { name } };
-  if (isDisclosed && hasFile && !read.includes(name))
+  const isThere = isDisclosed && (library === undefined || library.some((each) => each.name === name));
+  if (isThere && !activated.includes(name)) return { name: "activate_skill", arguments: { name } };
+  if (isThere && library === undefined && hasFile && !read.includes(name))
     return { name: "read_skill_file", arguments: { skill: name, path: trayFile } };
   return { name: "file_request", arguments: { ...rules[skill] } };
 }
 
 /** What stands before the request. */
-function told({ revision }: OfficeSkillsTask, style: Style, isDisclosed: boolean): string {
-  const lines = officeSkillList.map(({ name, description }) => `${name}: ${description}`);
+function told({ revision, library }: OfficeSkillsTask, style: Style, isDisclosed: boolean): string {
+  const listed = isDisclosed ? (library ?? officeSkillList) : officeSkillList;
+  const lines = listed.map(({ name, description }) => `${name}: ${description}`);
   if (isDisclosed) {
-    if (style === "compact") return lines.join("\n");
-    const skills = officeSkillList.map(({ name, description }) => ({
+    if (style === "compact") return lines.join("\n") || "no skills";
+    const skills = listed.map(({ name, description }) => ({
       name,
       description,
       body: "",
@@ -166,11 +184,19 @@ function told({ revision }: OfficeSkillsTask, style: Style, isDisclosed: boolean
     .join("\n");
 }
 
-function placeOf(name: string): number {
-  const index = officeSkillList.findIndex((skill) => skill.name === name);
+/** Among the skills of the library, or of the office. */
+function placeOf(name: string, { library }: OfficeSkillsState): number {
+  const names = (library ?? officeSkillList).map((skill) => skill.name);
+  const index = names.indexOf(name);
   if (index >= 0) return index;
-  const names = officeSkillList.map((skill) => skill.name);
   const meant = nearest(name, names);
-  const suggestion = meant === undefined ? `Skills: ${names.join(", ")}.` : `Did you mean "${meant}"?`;
+  const all = names.length === 0 ? "There are none." : `Skills: ${names.join(", ")}.`;
+  const suggestion = meant === undefined ? all : `Did you mean "${meant}"?`;
   throw new ToolError(`there is no skill ${JSON.stringify(name.slice(0, 40))}. ${suggestion}`);
+}
+
+/** The office's own skill for a task's request, without files: as someone would write it who knows the rule. */
+export function officeSkillFor({ skill, revision }: OfficeSkillsTask): NewSkill {
+  const { name, request } = officeSkillList[skill];
+  return { name, description: request, body: skillBody({ hasFile: false }, filingRules(revision)[skill], "compact") };
 }

@@ -31,9 +31,10 @@ const knownOptions: KnownOptions<PicturedPageOptions> = {
 const defaults: PicturedPageOptions = { view: "both", elements: 4, columns: 4, rows: 4, openShare: 0.5, seed: 0 };
 
 export interface PageElement {
-  /** What an action calls it by. */
-  readonly ref: number;
-  readonly label: string;
+  /** A letter, which text and picture both show. */
+  readonly name: string;
+  /** The text says so with a `*`; in the picture all look alike. */
+  readonly isChecked: boolean;
   readonly row: number;
   readonly column: number;
 }
@@ -42,31 +43,19 @@ export interface PicturedPageTask {
   readonly instruction: string;
   /** In the text's order, which says nothing about places. */
   readonly elements: readonly PageElement[];
-  readonly ref: number;
+  /** The name of the element that is meant. */
+  readonly meant: string;
   /** Whether the text leaves open which element is meant. */
   readonly isOpen: boolean;
 }
 
-const labels = [
-  "save",
-  "edit",
-  "help",
-  "next",
-  "copy",
-  "print",
-  "back",
-  "find",
-  "undo",
-  "mail",
-  "tags",
-  "join",
-] as const;
+const names = [..."ABCDEFGHIJKLMNOPQRST"];
 const places = ["top", "bottom", "left", "right"] as const;
 const emptyCell = ".";
 
 /**
- * A page of elements, one of which is to be clicked: its number is the answer. Half of the tasks name it by its label, which only the text tells; the others
- * by its place, which only the picture shows, with the numbers of elements where they are. Success is the right number.
+ * A page of elements, one of which is to be clicked: its name is the answer. Half of the tasks ask for the one that is checked, which only the text tells; the
+ * others for the one at a place (`top`, `bottom`, `left`, `right`), which only the picture shows. Success is the right name.
  */
 export function picturedPage(options: Partial<PicturedPageOptions> = {}): Env<PicturedPageTask, undefined> {
   refuseUnknownOptions("picturedPage", options, knownOptions);
@@ -88,9 +77,9 @@ export function picturedPage(options: Partial<PicturedPageOptions> = {}): Env<Pi
       key: (task) => JSON.stringify(task),
     }),
     start: ({ task }) => ({ state: undefined, say: show(task, chosen) }),
-    score: ({ task, answer }) => (answer.trim() === `${task.ref}` ? 1 : 0),
-    expert: ({ task }) => `${task.ref}`,
-    actions: ({ task }) => task.elements.map(({ ref }) => `${ref}`),
+    score: ({ task, answer }) => (answer.trim() === task.meant ? 1 : 0),
+    expert: ({ task }) => task.meant,
+    actions: ({ task }) => task.elements.map(({ name }) => name),
     limits: { turns: 1, turnTokens: 4 },
     format: plain(),
   });
@@ -99,21 +88,15 @@ export function picturedPage(options: Partial<PicturedPageOptions> = {}): Env<Pi
 /** Elements are in rows and columns of their own, so that there is one topmost and one leftmost. */
 function makeTask(rng: Rng, { elements: count, columns, rows, openShare }: PicturedPageOptions): PicturedPageTask {
   const upTo = (end: number) => Array.from({ length: end }, (_, index) => index);
-  const [inRows, inColumns, refs] = [
-    draw(rng, upTo(rows), count),
-    draw(rng, upTo(columns), count),
-    draw(rng, upTo(count)),
-  ];
-  const elements = draw(rng, labels, count).map((label, index): PageElement => {
-    return { ref: 1 + refs[index], label, row: inRows[index], column: inColumns[index] };
+  const [inRows, inColumns] = [draw(rng, upTo(rows), count), draw(rng, upTo(columns), count)];
+  const checked = rng.integer(count);
+  const elements = draw(rng, names, count).map((name, index): PageElement => {
+    return { name, isChecked: index === checked, row: inRows[index], column: inColumns[index] };
   });
   const isOpen = rng.next() < openShare;
-  if (!isOpen) {
-    const { label, ref } = pick(rng, elements);
-    return { instruction: label, elements, ref, isOpen };
-  }
   const place = pick(rng, places);
-  return { instruction: place, elements, ref: at(place, elements).ref, isOpen };
+  if (!isOpen) return { instruction: "checked", elements, meant: elements[checked].name, isOpen };
+  return { instruction: place, elements, meant: at(place, elements).name, isOpen };
 }
 
 function at(place: (typeof places)[number], elements: readonly PageElement[]): PageElement {
@@ -125,9 +108,9 @@ function at(place: (typeof places)[number], elements: readonly PageElement[]): P
 
 /** What is asked comes last: whoever reads from left to right knows the page by then. */
 function show({ instruction, elements }: PicturedPageTask, { view, columns, rows }: PicturedPageOptions): string {
-  const text = elements.map(({ ref, label }) => `${label} ${ref}`);
+  const text = elements.map(({ name, isChecked }) => `${name}${isChecked ? "*" : ""}`);
   const cells = Array.from({ length: rows }, () => Array<string>(columns).fill(emptyCell));
-  if (view !== "blank") for (const { row, column, ref } of elements) cells[row][column] = `${ref}`;
+  if (view !== "blank") for (const { row, column, name } of elements) cells[row][column] = name;
   const picture = cells.map((row) => row.join(""));
   return [...(view === "bitmap" ? [] : text), ...(view === "text" ? [] : picture), instruction].join("\n");
 }

@@ -23,7 +23,7 @@ export interface Skill {
   readonly files: readonly string[];
 }
 
-const skillFile = "SKILL.md";
+export const skillFile = "SKILL.md";
 
 /**
  * The skills in a folder, by name: each folder in it that has a `SKILL.md`, or the folder itself if it is a skill. Rejects with
@@ -65,16 +65,20 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 async function loadSkill(folder: string): Promise<Skill> {
-  const file = join(folder, skillFile);
   const content = await readInside(folder, skillFile, bounds.skillFileBytes);
+  return { ...readSkill(join(folder, skillFile), content, basename(folder)), folder, files: await filesOf(folder) };
+}
+
+/** What a `SKILL.md` says. Throws `bad-skill` for one that is not as specified. */
+export function readSkill(file: string, content: string, folderName: string): Omit<Skill, "folder" | "files"> {
   const { fields, body } = readFrontmatter(file, content);
   refuseUnknownFields(file, [...fields.keys()]);
   const name = textField(file, fields, "name", 64);
   const description = textField(file, fields, "description", 1024);
-  if (name === undefined) throw badSkill(file, 'no field "name"', `name: ${basename(folder)}`);
+  if (name === undefined) throw badSkill(file, 'no field "name"', `name: ${folderName}`);
   if (description === undefined)
     throw badSkill(file, 'no field "description"', "what the skill does, and when to use it");
-  checkName(file, name, basename(folder));
+  checkName(file, name, folderName);
   const allowed = textField(file, fields, "allowed-tools");
   return {
     name,
@@ -86,8 +90,6 @@ async function loadSkill(folder: string): Promise<Skill> {
       allowedTools: allowed?.split(/\s+/),
     }),
     body,
-    folder,
-    files: await filesOf(folder),
   };
 }
 
