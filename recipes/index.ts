@@ -2,10 +2,12 @@ import type { Recipe } from "ludus/recipe";
 import { agentFlan } from "./agent-flan/recipe.ts";
 import { agentR1 } from "./agent-r1/recipe.ts";
 import { agentRlvr } from "./agent-rlvr/recipe.ts";
+import { agentsMd } from "./agents-md/recipe.ts";
 import { echoTrap } from "./echo-trap/recipe.ts";
 import { hindsightRecipe } from "./hindsight/recipe.ts";
 import { instructionHierarchy } from "./instruction-hierarchy/recipe.ts";
 import { mathShepherd } from "./math-shepherd/recipe.ts";
+import { openVla } from "./openvla/recipe.ts";
 import { ppoCoder } from "./ppo-coder/recipe.ts";
 import { rZero } from "./r-zero/recipe.ts";
 import { r1Zero } from "./r1-zero/recipe.ts";
@@ -16,11 +18,14 @@ import { searchRecipe } from "./search/recipe.ts";
 import { searchR1 } from "./search-r1/recipe.ts";
 import { selfRewarding } from "./self-rewarding/recipe.ts";
 import { skillDisclosure } from "./skill-disclosure/recipe.ts";
+import { skillLibrary } from "./skill-library/recipe.ts";
 import { sweRlRecipe } from "./swe-rl/recipe.ts";
 import { toolRlRecipe } from "./tool-rl/recipe.ts";
 import { uiR1 } from "./ui-r1/recipe.ts";
+import { vpt } from "./vpt/recipe.ts";
 import { vspoRecipe } from "./vspo/recipe.ts";
 import { webAgentR1 } from "./webagent-r1/recipe.ts";
+import { webGum } from "./webgum/recipe.ts";
 
 /** In the order `ludus recipe list` tells them. */
 export const recipes: readonly Recipe[] = [
@@ -28,5 +33,6 @@ export const recipes: readonly Recipe[] = [
   ...[reftRecipe, ppoCoder, sweRlRecipe, webAgentR1],
   ...[searchRecipe, mathShepherd, rewardEnsembles, selfRewarding, vspoRecipe, agentFlan, r1Zero],
   ...[hindsightRecipe, rZero, echoTrap],
-  ...[instructionHierarchy, skillDisclosure],
+  ...[instructionHierarchy, skillDisclosure, skillLibrary, agentsMd],
+  ...[vpt, openVla, webGum],
 ];

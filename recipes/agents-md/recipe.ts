@@ -29,6 +29,7 @@ export const agentsMd: Recipe = {
     const texts = await Promise.all([worlds.told, worlds.hidden].map((env) => env.sampleTexts(64, lab.seed)));
     const policy = fromScratch({
       size: "tiny",
+      threads: 1,
       tokenizer: trainBpe({ texts: texts.flat(2), vocabularySize: 400 }),
       contextLength: 256,
     });

@@ -37,7 +37,7 @@ export const openVla: Recipe = {
 };
 
 /** One tokenizer for all: a token for each bin, besides the bytes. */
-const policy = () => fromScratch({ size: "tiny", tokenizer: actionTokenizer(), contextLength: 96 });
+const policy = () => fromScratch({ size: "tiny", threads: 1, tokenizer: actionTokenizer(), contextLength: 96 });
 const begin = (lab: Lab, bins: ActionBins) => lab.begin({ env: reacher({ bins, outlierShare }), policy: policy() });
 
 /** The policy of one arm, and what becomes of it on another one: as it is, adapted, and against one that begins there. */

@@ -11,8 +11,8 @@ const labelledEpisodes = 20;
 const unlabelledEpisodes = 400;
 /** Episodes that are kept apart, for accuracies. */
 const heldOutEpisodes = 60;
-const policy = fromScratch({ size: "tiny", tokenizer: "bytes", contextLength: 640 });
-const pairPolicy = fromScratch({ size: "tiny", tokenizer: "bytes", contextLength: 128 });
+const policy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 640 });
+const pairPolicy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 128 });
 const learningRate = cosine(3e-3, 0.1);
 const rl = { algorithm: grpo({ groupSize: 8, learningRate: 5e-4 }), steps: 15, tasksPerStep: 8 };
 

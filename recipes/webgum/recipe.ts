@@ -9,10 +9,10 @@ const arms = [
   ["text and blank bitmap", "blank"],
   ["bitmap", "bitmap"],
 ] as const;
-const policy = fromScratch({ size: "tiny", tokenizer: "bytes", contextLength: 96 });
-const warmStart = imitate({ demonstrations: 4000, steps: 250, learningRate: cosine(1e-3, 0.1) });
+const policy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 96 });
+const warmStart = imitate({ demonstrations: 4000, steps: 220, learningRate: cosine(1e-3, 0.1) });
 /** Held-out tasks, half of them open. */
-const tasks = 600;
+const tasks = 400;
 
 export const webGum: Recipe = {
   system: "webgum",

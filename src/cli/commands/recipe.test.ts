@@ -30,6 +30,11 @@ test("list names every recipe and what it is to show", async () => {
     "r-zero",
     "instruction-hierarchy",
     "skill-disclosure",
+    "skill-library",
+    "agents-md",
+    "vpt",
+    "openvla",
+    "webgum",
   ]);
 });
 
