@@ -8,7 +8,10 @@ import { fromScratch } from "../src/train/from-scratch.ts";
 
 // Their programs, with a model and counts so small that nothing is learned: every arm is made, and has what the claims speak of.
 
-const names = ["reward-ensembles", "self-rewarding", "vspo", "agent-flan", "r1-zero"];
+const names = [
+  ...["reward-ensembles", "self-rewarding", "vspo", "agent-flan", "r1-zero"],
+  ...["vpt", "openvla", "webgum", "agents-md", "skill-library"],
+];
 
 const policy = fromScratch({
   tokenizer: "bytes",
@@ -23,12 +26,14 @@ function smaller(real: Lab): Lab {
     async begin(options) {
       const warmStart = options.warmStart === undefined ? {} : { warmStart: { ...options.warmStart, steps: 1 } };
       const start = await real.begin({ ...options, ...warmStart, policy });
-      const few = { tasksPerStep: 2, steps: 1 };
+      const fewer = (config: object) => ({
+        ...{ ...config, tasksPerStep: 2, steps: 1 },
+        ...("warmStart" in config ? { warmStart: { ...(config.warmStart as object), steps: 1 }, steps: 0 } : {}),
+      });
       const small: Beginning<never, never> = {
         ...start,
-        train: (arm, config) =>
-          start.train(arm, { ...config, ...few, ...("warmStart" in config ? { steps: 0 } : {}) } as never),
-        trainOn: (arm, config) => start.trainOn(arm, { ...config, ...few } as never),
+        train: (arm, config) => start.train(arm, fewer(config) as never),
+        trainOn: (arm, config) => start.trainOn(arm, fewer(config) as never),
         async evaluate(chosen = {}) {
           const report = await start.evaluate({
             ...chosen,

@@ -13,12 +13,12 @@ const ways: readonly [string, Partial<ActionBinsOptions>][] = [
   ["quantiles, 8 bins", { bins: 8 }],
 ];
 const many = imitate({ demonstrations: 3000, steps: 250, batchSize: 64, learningRate: cosine(3e-3, 0.1) });
-const few = imitate({ demonstrations: 100, steps: 80, batchSize: 64, learningRate: cosine(2e-3, 0.1) });
+const few = imitate({ demonstrations: 150, steps: 100, batchSize: 64, learningRate: cosine(2e-3, 0.1) });
 
 export const openVla: Recipe = {
   system: "openvla",
   title: "OpenVLA's action bins",
-  measures: { success: "target reached", turns: "turns", width: "width of a bin", seconds: "seconds" },
+  measures: { success: "target reached", turns: "turns", width: "width of a bin, 1/1000", seconds: "seconds" },
   claims: openVlaClaims,
   async run(lab) {
     for (const [name, options] of ways) {
@@ -60,7 +60,8 @@ async function onBothArms(lab: Lab, name: string, bins: ActionBins): Promise<voi
   });
 }
 
-/** Of the first joint. */
-function widthOf({ bins, bounds: [[low, high]] }: ActionBins): number {
-  return (high - low) / bins;
+/** Of the first joint, in thousandths. */
+function widthOf({ bins, bounds }: ActionBins): number {
+  const [low, high] = bounds[0]!;
+  return (1000 * (high - low)) / bins;
 }
