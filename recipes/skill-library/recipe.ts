@@ -25,7 +25,7 @@ const trials = officeTrials();
 const asked = officeTrials({ kinds: newKinds, seed: 1 });
 
 /** Each request comes with the skill for it, as someone wrote it who knows the rule. */
-const known = officeSkills({ kinds: knownKinds });
+const known = officeSkills({ kinds: knownKinds, skills: "everything" });
 const withSkill: Env<OfficeSkillsTask, OfficeSkillsState> = {
   ...known,
   tasks: {
@@ -47,15 +47,15 @@ export const skillLibrary: Recipe = {
       const author = await lab.begin({
         env: trials,
         policy: fromScratch({ size: "tiny", threads: 1, tokenizer: 400, contextLength: 256 }),
-        warmStart: imitate({ demonstrations: 1500, steps: 200, batchSize: 32, learningRate: cosine(2e-3, 0.1) }),
+        warmStart: imitate({ demonstrations: 1500, steps: 180, batchSize: 32, learningRate: cosine(2e-3, 0.1) }),
       });
       const found = await author.evaluate({ env: asked, tasks, temperature: 0 });
       const library = await shared(found);
       arm.also("finding out", { success: found, turns: found.turns, seconds: author.seconds });
       const reader = await lab.begin({
         env: withSkill,
-        policy: fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 256 }),
-        warmStart: imitate({ demonstrations: 2000, steps: 250, batchSize: 32, learningRate: cosine(2e-3, 0.1) }),
+        policy: fromScratch({ size: "tiny", threads: 1, tokenizer: 400, contextLength: 128 }),
+        warmStart: imitate({ demonstrations: 3000, steps: 250, learningRate: cosine(1e-3, 0.1) }),
       });
       const use = async (skillsFor: (task: OfficeSkillsTask, index: number) => readonly NewSkill[]) => {
         const rows = found.rollouts.map(({ task }, index) => {

@@ -6,15 +6,15 @@ import type { Trajectory } from "ludus/schema";
 import { vptClaims } from "./claims.ts";
 import { inverseDynamics, record, shown, transitionsOf, type Video } from "./videos.ts";
 
-const env = craftGrid();
-const labelledEpisodes = 20;
-const unlabelledEpisodes = 400;
+const env = craftGrid({ size: 3, turns: 14 });
+const labelledEpisodes = 10;
+const unlabelledEpisodes = 300;
 /** Episodes that are kept apart, for accuracies. */
-const heldOutEpisodes = 60;
-const policy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 640 });
-const pairPolicy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 128 });
-const learningRate = cosine(3e-3, 0.1);
-const rl = { algorithm: grpo({ groupSize: 8, learningRate: 5e-4 }), steps: 15, tasksPerStep: 8 };
+const heldOutEpisodes = 50;
+const policy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 384 });
+const pairPolicy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 64 });
+const learningRate = cosine(1e-3, 0.1);
+const rl = { algorithm: grpo({ groupSize: 8, learningRate: 5e-4 }), steps: 12, tasksPerStep: 8 };
 
 export const vpt: Recipe = {
   system: "vpt",
@@ -32,11 +32,11 @@ export const vpt: Recipe = {
     const held = shown(kept, env.limits);
     const clone = async (name: string, from: readonly Video[], steps: number) => {
       const demonstrations = await trajectoriesOf(from, start);
-      const warmStart = imitate({ demonstrations, steps, batchSize: 32, learningRate });
+      const warmStart = imitate({ demonstrations, steps, batchSize: 24, learningRate });
       return start.train(name, { warmStart, algorithm: grpo(), steps: 0 });
     };
     const measured = async () => ({
-      success: await start.evaluate(),
+      success: await start.evaluate({ tasks: 200 }),
       accuracy: asPlayed(await start.evaluate({ env: held as never, tasks: heldOutEpisodes, temperature: 0 })),
     });
     await lab.arm("labelled alone", async (arm) => {
@@ -63,7 +63,7 @@ export const vpt: Recipe = {
 /** Learns inverse dynamics from the labelled episodes, and labels the others. */
 async function label(lab: Lab, labelled: readonly Video[], unlabelled: readonly Video[], kept: readonly Video[]) {
   const asked = unlabelled.flatMap(transitionsOf);
-  const warmStart = imitate({ demonstrations: 1000, steps: 200, batchSize: 64, learningRate });
+  const warmStart = imitate({ demonstrations: 1000, steps: 150, batchSize: 32, learningRate });
   const model = await lab.begin({
     env: inverseDynamics(labelled.flatMap(transitionsOf), asked),
     policy: pairPolicy,

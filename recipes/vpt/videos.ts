@@ -49,7 +49,7 @@ export function inverseDynamics(
     name: "inverse-dynamics",
     description: "What was done between two frames",
     tasks: listed({ train: known, test: asked }, { name: "inverse-dynamics" }),
-    start: ({ task: { before, after } }) => ({ state: undefined, say: sideBySide(before, after) }),
+    start: ({ task: { before, after } }) => ({ state: undefined, say: difference(before, after) }),
     score: ({ task, answer }) => (answer.trim() === task.action ? 1 : 0),
     expert: ({ task }) => task.action,
     actions: () => ["L", "D", "R", "U", "A"],
@@ -58,13 +58,16 @@ export function inverseDynamics(
   });
 }
 
-/** Row by row, so that a cell and what becomes of it are close to each other. */
-function sideBySide(before: string, after: string): string {
-  const later = after.split("\n");
-  return before
-    .split("\n")
-    .map((row, index) => `${row}|${later[index]}`)
-    .join("\n");
+/** The difference of two frames: `-` where the player was, `+` where it is now, `*` for what changed besides. */
+function difference(before: string, after: string): string {
+  const isPlayer = (cell: string) => /[Ptwd]/.test(cell);
+  const cells = Array.from(before, (was, index) => {
+    const is = after[index]!;
+    if (was === is) return was === "\n" ? was : ".";
+    if (isPlayer(was) === isPlayer(is)) return "*";
+    return isPlayer(was) ? "-" : "+";
+  });
+  return cells.join("");
 }
 
 /**

@@ -44,7 +44,7 @@ export interface OfficeSkillsTask {
   /** The office's rules change from task to task, so that they cannot be learned by heart. */
   readonly revision: number;
   readonly order: string;
-  /** Skills that someone wrote, such as a policy in `officeTrials`: where they are disclosed, they stand in place of the office's own. */
+  /** Skills that someone wrote, such as a policy in `officeTrials`: they are told in place of the office's own. */
   readonly library?: readonly NewSkill[];
 }
 
@@ -161,10 +161,11 @@ function nextCall({ skill }: OfficeSkillsTask, state: OfficeSkillsState, isDiscl
 
 /** What stands before the request. */
 function told({ revision, library }: OfficeSkillsTask, style: Style, isDisclosed: boolean): string {
-  const listed = isDisclosed ? (library ?? officeSkillList) : officeSkillList;
+  const listed = library ?? officeSkillList;
   const lines = listed.map(({ name, description }) => `${name}: ${description}`);
+  if (listed.length === 0) return "no skills";
   if (isDisclosed) {
-    if (style === "compact") return lines.join("\n") || "no skills";
+    if (style === "compact") return lines.join("\n");
     const skills = listed.map(({ name, description }) => ({
       name,
       description,
@@ -175,12 +176,16 @@ function told({ revision, library }: OfficeSkillsTask, style: Style, isDisclosed
     return skillsContext(skills);
   }
   const rules = filingRules(revision);
-  return officeSkillList
-    .map((skill, index) => {
+  const bodies =
+    library?.map(({ body }) => [body]) ??
+    officeSkillList.map((skill, index) => {
       const file = skill.hasFile ? [`${trayFile}: ${trayText(rules[index], style)}`] : [];
-      const parts = [skillBody(skill, rules[index], style), ...file];
-      return style === "compact" ? `${lines[index]}: ${parts.join(", ")}` : `# ${lines[index]}\n${parts.join("\n")}`;
-    })
+      return [skillBody(skill, rules[index], style), ...file];
+    });
+  return bodies
+    .map((parts, index) =>
+      style === "compact" ? `${lines[index]}: ${parts.join(", ")}` : `# ${lines[index]}\n${parts.join("\n")}`,
+    )
     .join("\n");
 }
 

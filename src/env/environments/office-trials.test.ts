@@ -20,16 +20,16 @@ const [otherTray, otherStamp] = [tray === "A1" ? "A2" : "A1", stamp === "red" ? 
 
 test("what is wrong about a filing comes back, until it is filed and written down", async () => {
   const { heard, scores, stop } = await playEpisode(officeTrials(), task, [
-    "write_skill refunds anything",
+    "write_skill anything",
     `file_request ${otherTray} ${otherStamp}`,
     `file_request ${tray} ${otherStamp}`,
     `file_request ${otherTray} ${stamp}`,
     `file_request ${tray} ${stamp}`,
     `file_request ${tray} ${stamp}`,
-    `write_skill refunds tray ${tray}, stamp ${stamp}`,
+    `write_skill tray ${tray}, stamp ${stamp}`,
   ]);
   expect(heard).toEqual([
-    "K10 refunds: I want my money back.",
+    "K10: I want my money back.",
     expect.stringContaining("nothing was filed yet"),
     "wrong tray, stamp",
     "wrong stamp",
@@ -40,7 +40,7 @@ test("what is wrong about a filing comes back, until it is filed and written dow
   expect([scores.agent.success, stop]).toEqual([true, "completed"]);
 });
 
-test.each(["write_skill refunds tray A1, stamp pink", "write_skill visas tray A1, stamp red", "file_request A1 red"])(
+test.each(["write_skill tray A1, stamp pink", "write_skill A1 red", "file_request A1 red"])(
   "a request that is filed, and then %j, is no success",
   async (said) => {
     const { scores } = await playEpisode(officeTrials(), task, [`file_request ${tray} ${stamp}`, said]);
@@ -68,10 +68,15 @@ test("a skill that one wrote is a file that another uses", async () => {
   expect(scores.agent.success).toBe(true);
   const expert = await playEpisode(officeSkills(), shared, "expert");
   expect(expert.turns.map(({ text }) => text)).toEqual(says);
+  const told = await playEpisode(officeSkills({ skills: "everything" }), shared, "expert");
+  expect(told.heard).toEqual([
+    `refunds: I want my money back: tray ${tray}, stamp ${stamp}\nL20: I want my money back.`,
+  ]);
+  expect(told.scores.agent.success).toBe(true);
 });
 
 test("an episode that wrote nothing has no skill, and an empty library says so", async () => {
-  const { turns } = await playEpisode(officeTrials(), task, ["write_skill refunds too early"]);
+  const { turns } = await playEpisode(officeTrials(), task, ["write_skill too early"]);
   expect(writtenSkill(data, turns)).toBeUndefined();
   const { heard } = await playEpisode(officeSkills(), { ...task, data: { ...data, library: [] } }, [
     "activate_skill refunds",
@@ -79,6 +84,12 @@ test("an episode that wrote nothing has no skill, and an empty library says so",
   ]);
   expect(heard[0]).toBe("no skills\nK10: I want my money back.");
   expect(heard.slice(1).join()).toMatch(/There are none.*There are none/s);
+  const told = await playEpisode(
+    officeSkills({ skills: "everything" }),
+    { ...task, data: { ...data, library: [] } },
+    [],
+  );
+  expect(told.heard[0]).toBe("no skills\nK10: I want my money back.");
 });
 
 test("kinds are some of the 20", async () => {

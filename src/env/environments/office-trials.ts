@@ -31,7 +31,8 @@ export interface OfficeTrialsState {
   /** What was tried last. */
   tried: FilingRule | undefined;
   isFiled: boolean;
-  written: Pick<NewSkill, "name" | "body"> | undefined;
+  /** Instructions, as they were written down. */
+  written: string | undefined;
 }
 
 /** Trays one after the other, each with a stamp in front of it. */
@@ -59,7 +60,7 @@ export function officeTrials(options: Partial<OfficeTrialsOptions> = {}): Env<Of
     tasks,
     start: ({ task: { skill, revision, order } }) => ({
       state: { rule: filingRules(revision)[skill], tried: undefined, isFiled: false, written: undefined },
-      say: `${order} ${officeSkillList[skill].name}: ${officeSkillList[skill].request}.`,
+      say: `${order}: ${officeSkillList[skill].request}.`,
     }),
     tools: (tool) => ({
       file_request: tool({
@@ -78,20 +79,17 @@ export function officeTrials(options: Partial<OfficeTrialsOptions> = {}): Env<Of
       }),
       write_skill: tool({
         description: "Writes down how requests of this kind are filed",
-        input: z.object({ name: z.string(), instructions: z.string() }),
-        run({ name, instructions }, { state, finish }) {
+        input: z.object({ instructions: z.string() }),
+        run({ instructions }, { state, finish }) {
           if (!state.isFiled) throw new ToolError("nothing was filed yet.");
-          state.written = { name, body: instructions };
-          finish(name);
+          state.written = instructions;
+          finish(instructions);
           return "written";
         },
       }),
     }),
-    score: ({ task: { skill }, state: { rule, written } }) => {
-      const { name } = officeSkillList[skill];
-      return written?.name === name && written.body === stepsOf(rule) ? 1 : 0;
-    },
-    expert: ({ task, state }) => ({ calls: [nextCall(task, state)] }),
+    score: ({ state: { rule, written } }) => (written === stepsOf(rule) ? 1 : 0),
+    expert: ({ state }) => ({ calls: [nextCall(state)] }),
     actions: ({ state }) =>
       [
         ...trays.map((tray) => ({ tray, stamp: state.tried?.stamp ?? stamps[0] })),
@@ -106,22 +104,22 @@ export function officeTrials(options: Partial<OfficeTrialsOptions> = {}): Env<Of
 const stepsOf = (rule: FilingRule) => skillBody({ hasFile: false }, rule, "compact");
 
 /** What was right stays, what was wrong is followed by the next. */
-function nextCall({ skill }: OfficeSkillsTask, { rule, tried, isFiled }: OfficeTrialsState) {
-  if (isFiled) {
-    return { name: "write_skill", arguments: { name: officeSkillList[skill].name, instructions: stepsOf(rule) } };
-  }
+function nextCall({ rule, tried, isFiled }: OfficeTrialsState) {
+  if (isFiled) return { name: "write_skill", arguments: { instructions: stepsOf(rule) } };
   const after = <Choice extends string>(choices: readonly Choice[], last: string | undefined, right: string): string =>
     last === right ? right : choices[(choices.indexOf(last as Choice) + 1) % choices.length];
   const next = { tray: after(trays, tried?.tray, rule.tray), stamp: after(stamps, tried?.stamp, rule.stamp) };
   return { name: "file_request", arguments: next };
 }
 
-/** The skill that an episode of `officeTrials` ended with, for `saveSkill`; undefined where none was written. */
-export function writtenSkill(task: OfficeSkillsTask, turns: readonly Pick<Turn, "calls">[]): NewSkill | undefined {
-  const call = turns
-    .flatMap(({ calls }) => calls)
-    .findLast(({ name, outcome }) => name === "write_skill" && outcome === "ok");
+/**
+ * The skill that an episode of `officeTrials` ended with, for `saveSkill`: named after the kind of the request, described by its words. Undefined where none was
+ * written.
+ */
+export function writtenSkill({ skill }: OfficeSkillsTask, turns: readonly Pick<Turn, "calls">[]): NewSkill | undefined {
+  const calls = turns.flatMap((turn) => turn.calls);
+  const call = calls.findLast(({ name, outcome }) => name === "write_skill" && outcome === "ok");
   if (call === undefined) return undefined;
-  const { name, instructions } = call.arguments;
-  return { name: String(name), description: officeSkillList[task.skill].request, body: String(instructions) };
+  const { name, request } = officeSkillList[skill];
+  return { name, description: request, body: String(call.arguments.instructions) };
 }
