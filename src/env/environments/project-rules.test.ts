@@ -3,6 +3,7 @@ import { hermes } from "../../policy/formats/hermes.ts";
 import { checkEnv } from "../check-env.ts";
 import { Episode } from "../episode.ts";
 import { projectRules } from "./project-rules.ts";
+import { playEpisode } from "./testing/play-episode.ts";
 
 const { signal } = new AbortController();
 const count = 200;
@@ -40,8 +41,20 @@ test("hidden rules are not in the prompt", async () => {
 });
 
 test.each(["told", "hidden"] as const)("keeps its promises with rules %s", async (rules) => {
-  const { findings } = await checkEnv(projectRules({ rules }), { tasks: 2, timeoutMs: 10_000 });
-  expect(findings).toEqual([]);
+  for (const style of ["compact", "tags"] as const) {
+    const { findings } = await checkEnv(projectRules({ style, rules }), { tasks: 2, timeoutMs: 10_000 });
+    expect(findings).toEqual([]);
+  }
+});
+
+test("in compact style, files and calls are a line each", async () => {
+  const nested = { folder: "packages/web", module: "cart", projectEnding: ".test.ts", packageEnding: ".spec.ts" };
+  const task = { id: "t", seed: 0, data: nested };
+  const told = await playEpisode(projectRules({ style: "compact" }), task, ["create_file packages/web/cart.spec.ts"]);
+  expect(told.heard).toEqual(["AGENTS.md .test.ts\npackages/web/AGENTS.md .spec.ts\ntest packages/web/cart.ts"]);
+  expect(told.scores.agent.success).toBe(true);
+  const hidden = await playEpisode(projectRules({ style: "compact", rules: "hidden" }), task, "expert");
+  expect([hidden.heard[0], hidden.scores.agent.success]).toEqual(["test packages/web/cart.ts", true]);
 });
 
 test("what the expert says is one of the actions, and is right", async () => {

@@ -1,18 +1,22 @@
 import { z } from "zod";
 import { defined } from "../../defined.ts";
 import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
+import { compact } from "../../policy/formats/compact.ts";
 import { generated } from "../../task/generated.ts";
 import { agentsText } from "../../tool/agents-file.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env } from "../env.ts";
+import type { Style } from "./moves.ts";
 
 export interface ProjectRulesOptions {
+  /** `tags`, the default, has files and calls as agents see them; `compact` says the same in as few characters as will do. */
+  style: Style;
   /** Whether the policy is told what the AGENTS.md files say; `hidden` is for comparison. */
   rules: "told" | "hidden";
   seed: number;
 }
 
-const knownOptions: KnownOptions<ProjectRulesOptions> = { rules: true, seed: true };
+const knownOptions: KnownOptions<ProjectRulesOptions> = { style: true, rules: true, seed: true };
 
 export interface ProjectRulesTask {
   readonly folder: string;
@@ -41,8 +45,10 @@ const modules: Readonly<Record<string, readonly string[]>> = {
  */
 export function projectRules(options: Partial<ProjectRulesOptions> = {}): Env<ProjectRulesTask, ProjectRulesState> {
   refuseUnknownOptions("projectRules", options, knownOptions);
-  const { rules = "told", seed = 0 } = options;
+  const { style = "tags", rules = "told", seed = 0 } = options;
+  const isCompact = style === "compact";
   refuseOtherValue("projectRules: rules", rules, ["told", "hidden"]);
+  refuseOtherValue("projectRules: style", style, ["compact", "tags"]);
   const tasks = generated<ProjectRulesTask>(
     (rng, split) => {
       const first = rng.integer(endings.length);
@@ -61,10 +67,12 @@ export function projectRules(options: Partial<ProjectRulesOptions> = {}): Env<Pr
     name: "project-rules",
     description: "Create a test file, named as the nearest AGENTS.md asks for",
     tasks,
-    ...defined({ system: rules === "told" ? rulesOf : undefined }),
+    ...defined({ system: rules === "told" ? (isCompact ? shortRulesOf : rulesOf) : undefined }),
     start: ({ task }) => ({
       state: { created: undefined } as ProjectRulesState,
-      say: `Create an empty test file for ${task.folder}/${task.module}.ts beside it.`,
+      say: isCompact
+        ? `test ${task.folder}/${task.module}.ts`
+        : `Create an empty test file for ${task.folder}/${task.module}.ts beside it.`,
     }),
     tools: (tool) => ({
       create_file: tool({
@@ -81,6 +89,7 @@ export function projectRules(options: Partial<ProjectRulesOptions> = {}): Env<Pr
     expert: ({ task, call }) => call.create_file({ path: pathFor(task, endingOf(task)) }),
     actions: ({ task, call }) => endings.map((ending) => call.create_file({ path: pathFor(task, ending) })),
     limits: { turns: 2, turnTokens: 64 },
+    ...defined({ format: isCompact ? compact() : undefined }),
   });
 }
 
@@ -93,4 +102,11 @@ function rulesOf({ folder, projectEnding, packageEnding }: ProjectRulesTask): st
     { path: "AGENTS.md", text: rule(projectEnding) },
     ...(packageEnding === undefined ? [] : [{ path: `${folder}/AGENTS.md`, text: rule(packageEnding) }]),
   ]);
+}
+
+/** A line for each file: its path, and the ending that it asks for. */
+function shortRulesOf({ folder, projectEnding, packageEnding }: ProjectRulesTask): string {
+  const lines = [`AGENTS.md ${projectEnding}`];
+  if (packageEnding !== undefined) lines.push(`${folder}/AGENTS.md ${packageEnding}`);
+  return lines.join("\n");
 }
