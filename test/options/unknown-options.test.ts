@@ -13,6 +13,8 @@ const notOptions: Readonly<Record<string, string>> = {
   TrajectoryGroup: "a record",
   Conversation: "a record",
   FunctionCallingTask: "a record",
+  OfficeSkillsTask: "a record",
+  NewSkill: "a record: a skill that was loaded has more fields",
   ScoredEpisode: "a record",
   Finding: "a record",
   RecipeResult: "a record",

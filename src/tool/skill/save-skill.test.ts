@@ -38,6 +38,7 @@ test.each([
   ["a long name", { name: "x".repeat(65) }, "65 characters"],
   ["no description", { description: " " }, "0 characters"],
   ["a long description", { description: "x".repeat(1025) }, "1025 characters"],
+  ["no body", { body: undefined as unknown as string }, "undefined as its body"],
   ["a body that is too long", { body: "x".repeat(bounds.skillFileBytes) }, "at most"],
 ])("%s is refused, and nothing is written", async (_, changes, said) => {
   const skill = { name: "refunds", description: "Money back", body: "tray A1", ...changes };

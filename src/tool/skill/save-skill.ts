@@ -10,6 +10,9 @@ export type NewSkill = Pick<Skill, "name" | "description" | "body">;
 
 /** The `SKILL.md` of a skill, which `loadSkills` reads. Throws `bad-skill` for what the specification does not allow. */
 export function skillText({ name, description, body }: NewSkill): string {
+  for (const [field, value] of Object.entries({ name, description, body })) {
+    if (typeof value !== "string") throw badSkill("a new skill", `${typeof value} as its ${field}`, "a text");
+  }
   // a text in double quotes says the same in JSON and in YAML, but for separators of lines that only YAML knows
   const quoted = JSON.stringify(description.trim()).replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, escaped);
   const text = `---\nname: ${name}\ndescription: ${quoted}\n---\n${body.trim()}\n`;
