@@ -14,7 +14,7 @@ const heldOutEpisodes = 50;
 const policy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 384 });
 const pairPolicy = fromScratch({ size: "tiny", threads: 1, tokenizer: "bytes", contextLength: 64 });
 const learningRate = cosine(1e-3, 0.1);
-const rl = { algorithm: grpo({ groupSize: 8, learningRate: 1e-4 }), steps: 12, tasksPerStep: 8 };
+const rl = { algorithm: grpo({ groupSize: 8, learningRate: 1e-4 }), steps: 30, tasksPerStep: 8 };
 
 export const vpt: Recipe = {
   system: "vpt",
