@@ -12,8 +12,8 @@ const ways: readonly [string, Partial<ActionBinsOptions>][] = [
   ["extremes, 256 bins", { range: "extremes" }],
   ["quantiles, 8 bins", { bins: 8 }],
 ];
-const many = imitate({ demonstrations: 3000, steps: 250, batchSize: 64, learningRate: cosine(3e-3, 0.1) });
-const few = imitate({ demonstrations: 150, steps: 100, batchSize: 64, learningRate: cosine(2e-3, 0.1) });
+const many = imitate({ demonstrations: 3000, steps: 300, learningRate: cosine(1e-3, 0.1) });
+const few = imitate({ demonstrations: 150, steps: 100, learningRate: cosine(1e-3, 0.1) });
 
 export const openVla: Recipe = {
   system: "openvla",
