@@ -1,14 +1,15 @@
 import { cosine, type EvalReport, fromScratch, grpo, imitate } from "ludus";
 import { type ProjectRulesTask, projectRules } from "ludus/environments";
 import { trainBpe } from "ludus/policy";
-import type { Recipe } from "ludus/recipe";
+import type { Beginning, Recipe } from "ludus/recipe";
+import { demonstrate } from "ludus/rollout";
 import { agentsMdClaims } from "./claims.ts";
 
 const worlds = {
   told: projectRules({ style: "compact" }),
   hidden: projectRules({ style: "compact", rules: "hidden" }),
 };
-const warmStart = imitate({ demonstrations: 1500, noise: 0.1, steps: 300, learningRate: cosine(1e-3, 0.1) });
+const warmStart = imitate({ demonstrations: 1500, noise: 0.05, steps: 450, learningRate: cosine(1e-3, 0.1) });
 const training = { algorithm: grpo({ groupSize: 8, learningRate: 1e-4 }), steps: 8, tasksPerStep: 8 };
 /** Modules that training shows, as their names have to be written; what files ask for is drawn anew for each task. */
 const known = { split: "train", tasks: 300 };
@@ -39,7 +40,7 @@ export const agentsMd: Recipe = {
     ] as const) {
       await lab.arm(name, async (arm) => {
         const start = await lab.begin({ env, policy, warmStart });
-        const without = tokensIn(await start.evaluate({ ...known, env: worlds.hidden }));
+        const without = await tokensWithout(start);
         const measured = async (asked = env) => {
           const report = await start.evaluate({ ...known, env: asked });
           return { success: report, nested: onNested(report), tokensOfWithout: tokensIn(report) / without };
@@ -61,6 +62,18 @@ export const agentsMd: Recipe = {
 function onNested({ rollouts }: EvalReport): number {
   const those = rollouts.filter(({ task }) => (task.data as ProjectRulesTask).packageEnding !== undefined);
   return those.filter(({ trajectories }) => trajectories[0].score.success).length / those.length;
+}
+
+/** Of episodes of someone who knows the rule and is not told: what the file adds to. */
+async function tokensWithout({ policy }: Pick<Beginning, "policy">): Promise<number> {
+  const count = 100;
+  let tokens = 0;
+  for (let index = 0; index < count; index++) {
+    const task = await worlds.hidden.tasks.at("train", index);
+    const { trajectories } = await demonstrate(worlds.hidden, task, policy, { id: `without/${index}`, seed: index });
+    tokens += trajectories[0].tokens_T.length;
+  }
+  return tokens / count;
 }
 
 function tokensIn({ rollouts }: EvalReport): number {
