@@ -44,7 +44,7 @@ export {
   sandboxLevels,
 } from "./sandbox/sandbox.ts";
 export { loadSkills, type Skill } from "./skill/load-skills.ts";
-export { type NewSkill, saveSkill, skillText } from "./skill/save-skill.ts";
+export { type NewSkill, saveSkill } from "./skill/save-skill.ts";
 export { skillsContext, skillTools } from "./skill/skill-tools.ts";
 export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
 export { type CheckedInput, type Tool, type ToolContext, ToolError } from "./tool.ts";

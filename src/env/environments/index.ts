@@ -120,7 +120,7 @@ export {
 } from "./pictured-page.ts";
 export { type ProjectRulesOptions, type ProjectRulesTask, projectRules } from "./project-rules.ts";
 export {
-  type Arm,
+  type ReacherArm,
   type ReacherOptions,
   type ReacherState,
   type ReacherTask,

@@ -9,13 +9,13 @@ import type { Env } from "../env.ts";
 import { checkWholeOptions } from "./check-options.ts";
 
 /** Two joints, each of which moves the hand along one axis. */
-export interface Arm {
+export interface ReacherArm {
   /** How far the hand goes when a joint is told to go 1, along its axis. Negative: the other way. */
   readonly gain: readonly [number, number];
 }
 
 export interface ReacherOptions {
-  arm: Arm;
+  arm: ReacherArm;
   /** How actions are said; 256 bins from -1 to 1 by default. */
   bins: ActionBins;
   /** How near to the target the hand has to come, along both axes. */
@@ -114,7 +114,7 @@ function checkReals({ arm: { gain }, bins, tolerance, outlierShare }: ReacherOpt
 const between = (rng: Rng) => (2 * rng.next() - 1) * jointLimit;
 const limited = (value: number) => Math.max(-jointLimit, Math.min(jointLimit, value));
 
-function moved(offset: readonly [number, number], action: readonly number[], { gain }: Arm): [number, number] {
+function moved(offset: readonly [number, number], action: readonly number[], { gain }: ReacherArm): [number, number] {
   const along = (axis: 0 | 1) => offset[axis] - gain[axis] * limited(action[axis]);
   return [along(0), along(1)];
 }
