@@ -1,12 +1,12 @@
 import { cosine, fromScratch, grpo, imitate } from "ludus";
-import { type Arm, reacher, reacherActions } from "ludus/environments";
+import { type ReacherArm, reacher, reacherActions } from "ludus/environments";
 import { type ActionBins, type ActionBinsOptions, actionBins, actionTokenizer } from "ludus/policy";
 import type { Lab, Recipe } from "ludus/recipe";
 import { openVlaClaims } from "./claims.ts";
 
 const outlierShare = 0.005;
 /** Another machine: its first joint goes less far, its second the other way. */
-const newArm: Arm = { gain: [0.7, -1] };
+const newArm: ReacherArm = { gain: [0.7, -1] };
 const ways: readonly [string, Partial<ActionBinsOptions>][] = [
   ["quantiles, 256 bins", {}],
   ["extremes, 256 bins", { range: "extremes" }],
