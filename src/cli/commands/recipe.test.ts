@@ -28,6 +28,7 @@ test("list names every recipe and what it is to show", async () => {
     "r1-zero",
     "hindsight",
     "r-zero",
+    "echo-trap",
     "instruction-hierarchy",
     "skill-disclosure",
     "skill-library",

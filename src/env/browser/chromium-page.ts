@@ -150,13 +150,17 @@ export class ChromiumPage implements PageDriver {
     const { actionMs, maxSnapshotChars } = this.#options;
     const plain = this.#isPlain && this.#url !== "about:blank" ? await this.#read() : undefined;
     if (plain !== undefined) return { ...plain, snapshot: plain.snapshot.slice(0, maxSnapshotChars) };
-    this.#isReadByPlaywright = true;
-    const snapshot = await within(
-      actionMs,
-      this.#page.ariaSnapshot({ mode: "ai", timeout: actionMs, boxes: this.#options.boxes ?? false }),
-    );
+    const snapshot = await this.#playwrightSnapshot();
     const title = await within(actionMs, this.#page.title());
     return { url: this.#page.url(), title, snapshot: snapshot.slice(0, maxSnapshotChars) };
+  }
+
+  /** Playwright's own timeout may come before that of `within`: the model is told of either. */
+  async #playwrightSnapshot(): Promise<string> {
+    const { actionMs, boxes = false } = this.#options;
+    this.#isReadByPlaywright = true;
+    const snapshot = this.#page.ariaSnapshot({ mode: "ai", timeout: actionMs, boxes });
+    return within(actionMs, snapshot.catch(told("page.ariaSnapshot")));
   }
 
   /** The view of a document that is like those of the sites. */
@@ -260,8 +264,7 @@ export class ChromiumPage implements PageDriver {
   async #find(ref: string): Promise<Locator> {
     if (!/^(f\d+)?e\d{1,9}$/.test(ref)) throw new ToolError(missingRef(ref.slice(0, 100)));
     // Playwright knows the refs of its own snapshots
-    if (!this.#isReadByPlaywright) await this.#page.ariaSnapshot({ mode: "ai", timeout: this.#options.actionMs });
-    this.#isReadByPlaywright = true;
+    if (!this.#isReadByPlaywright) await this.#playwrightSnapshot();
     const element = this.#page.locator(`aria-ref=${ref}`);
     if ((await within(this.#options.actionMs, element.count())) === 0) throw new ToolError(missingRef(ref));
     return element;
