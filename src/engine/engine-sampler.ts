@@ -9,7 +9,11 @@ export type SamplingEngine = Pick<Engine, "sample" | "load" | "release" | "close
  * An engine as a sampler: it loads what the trainer publishes. `open` is called when weights come and there is no engine, or the last
  * one died.
  */
-export function engineSampler(name: string, open: (weights: PublishedWeights) => Promise<SamplingEngine>): Sampler {
+export function engineSampler(
+  name: string,
+  open: (weights: PublishedWeights) => Promise<SamplingEngine>,
+  takes: "model" | "shared" = "model",
+): Sampler {
   let engine: SamplingEngine | undefined;
   let closings = 0;
   const lost = async (error: unknown, from: SamplingEngine) => {
@@ -28,7 +32,7 @@ export function engineSampler(name: string, open: (weights: PublishedWeights) =>
   };
   return {
     name,
-    takes: "model",
+    takes,
     async use(weights) {
       const last = engine;
       try {

@@ -174,8 +174,8 @@ export interface StepReport {
 }
 
 export interface SaveOptions {
-  /** For a sampler: the policy's weights, or its adapter, without what an exact resume needs. Everything by default. */
-  only?: "weights" | "adapter";
+  /** For a sampler: the policy's weights, its adapter, or weights as processes of one machine may share them. Everything by default. */
+  only?: "weights" | "adapter" | "shared";
 }
 
 export interface LoadOptions {

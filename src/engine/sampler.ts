@@ -12,7 +12,7 @@ import type { Sample, SampleRequest } from "./engine.ts";
  */
 export interface Sampler {
   readonly name: string;
-  /** Which weights it can load: a whole model, or an adapter on a base that it has already. */
+  /** Which weights it can load: a whole model, an adapter on a base that it has already, or what the trainer's engine shares on its machine. */
   readonly takes: PublishedWeights["kind"];
   /**
    * Called before the first sample, after every change of the policy, and to bring a sampler back. Samples that are asked for afterwards
@@ -31,7 +31,7 @@ export interface PublishedWeights {
   readonly directory: string;
   /** The policy's version: samples carry it. */
   readonly version: number;
-  readonly kind: "model" | "adapter";
+  readonly kind: "model" | "adapter" | "shared";
 }
 
 /** Errors that say that a sampler is not there, whatever it is asked. */

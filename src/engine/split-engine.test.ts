@@ -81,6 +81,21 @@ describe("samplers", () => {
     await engine.close();
   });
 
+  test("get the kind of weights that they take, each kind saved once for all who take it", async () => {
+    const saved: (string | undefined)[] = [];
+    const own = trainer();
+    const engine = splitEngine({
+      trainer: delegate(own, { save: async (_directory, options) => void saved.push(options?.only) }),
+      samplers: (["model", "shared", "adapter", "shared"] as const).map((takes, i) => ({
+        ...numbered(i).sampler,
+        takes,
+      })),
+    });
+    await engine.sample(ask([1]));
+    expect(saved).toEqual(["weights", "shared", "adapter"]);
+    await engine.close();
+  });
+
   test("that are down are left out, and their requests go to others", async () => {
     let isDown = false;
     const news: SamplerNews[] = [];

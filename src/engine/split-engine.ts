@@ -59,6 +59,8 @@ export function splitEngine(options: SplitOptions): Engine {
   return new SplitEngine(options).engine();
 }
 
+const onlyFor = { model: "weights", adapter: "adapter", shared: "shared" } as const;
+
 class SplitEngine {
   readonly #options: SplitOptions;
   readonly #router: SamplerRouter;
@@ -142,7 +144,7 @@ class SplitEngine {
     const number = this.#count++;
     for (const kind of new Set(samplers.map(({ takes }) => takes))) {
       const directory = join(this.#directory, `${kind}-${number}`);
-      await trainer.save(directory, { only: kind === "model" ? "weights" : "adapter" });
+      await trainer.save(directory, { only: onlyFor[kind] });
       const old = this.#published.get(kind);
       this.#published.set(kind, { directory, version, kind });
       await Promise.all(samplers.map((sampler, i) => (sampler.takes === kind ? this.#bring(i) : undefined)));

@@ -56,20 +56,23 @@ def ending(stop_tokens: frozenset[int], stop_strings: tuple[str, ...], top_p, to
 
 
 # compared by identity: two requests may ask for the same
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ActiveRequest:
     request: Request
     #: Called once, with the finished request itself or with an error; not when it is aborted.
     finish: Callable[[ActiveRequest | Exception], None]
     token_bytes: Callable[[int], bytes] | None = None
-    tokens: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
+    #: What was drawn: lists of a request that the host watches token by token, else arrays.
+    tokens: list[int] | np.ndarray = field(default_factory=list)
+    logprobs: list[float] | np.ndarray = field(default_factory=list)
+    versions: list[int] | np.ndarray = field(default_factory=list)
     cut_logprobs: list[float] = field(default_factory=list)
-    versions: list[int] = field(default_factory=list)
     alternative_tokens: list[int] = field(default_factory=list)
     alternative_logprobs: list[float] = field(default_factory=list)
     stop: str | None = None
     aborted: bool = False
+    ending: Ending = field(init=False)
+    _tail: bytes = field(init=False, default=b"")
 
     def __post_init__(self) -> None:
         if self.request.stop_strings and self.token_bytes is None:
@@ -81,7 +84,6 @@ class ActiveRequest:
             )
         request = self.request
         self.ending = ending(request.stop_tokens, request.stop_strings, request.top_p, request.top_k, request.alternatives)
-        self._tail = b""
 
     @property
     def needs_logits(self) -> bool:
@@ -90,6 +92,14 @@ class ActiveRequest:
     @property
     def is_watched(self) -> bool:
         return self.ending.is_watched
+
+    def extend(self, tokens: np.ndarray, logprobs: np.ndarray, version: int) -> None:
+        """Adds what the device has drawn since it was last looked at; the arrays are kept."""
+        versions = np.full(len(tokens), version, np.int32)
+        if len(self.tokens) > 0:
+            tokens, logprobs = np.concatenate((self.tokens, tokens)), np.concatenate((self.logprobs, logprobs))
+            versions = np.concatenate((self.versions, versions))
+        self.tokens, self.logprobs, self.versions = tokens, logprobs, versions
 
     def take(self, token: int, logprob: float, version: int, length: int, context: int) -> bool:
         """Adds the token that makes the sequence `length` long; true when sampling stops at it."""

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from .errors import LudusError
+from . import shared_weights
 from .model_file import model_file, model_shards, read_json
 from .weight_set import WeightSet, value_head_name
 
@@ -42,6 +43,7 @@ def save(
     tokenizer_files: dict[str, str],
     sets: list[WeightSet],
     with_optimizer: bool = True,
+    shared: shared_weights.Exporter | None = None,
 ) -> None:
     for weights in sets:
         if weights.gradients is not None:
@@ -59,7 +61,7 @@ def save(
         if is_writer:
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
-        fill(partial if is_writer else None, config, tokenizer_files, sets, with_optimizer)
+        fill(partial if is_writer else None, config, tokenizer_files, sets, with_optimizer, shared)
         if is_writer:
             put_in_place(partial, target)
     except OSError as problem:
@@ -75,6 +77,7 @@ def fill(
     tokenizer_files: dict[str, str],
     sets: list[WeightSet],
     with_optimizer: bool = True,
+    shared: shared_weights.Exporter | None = None,
 ) -> None:
     if directory is not None:
         (directory / training_folder).mkdir()
@@ -91,6 +94,8 @@ def fill(
         is_trained = weights.trainable and with_optimizer
         if is_trained:
             parts |= {"first-moments": weights.moments("exp_avg"), "second-moments": weights.moments("exp_avg_sq")}
+        if shared is not None and directory is not None and weights.name == policy:
+            write_json(directory / shared_weights.file_name, shared.publish(parts.pop("weights")))
         for part, tensors in parts.items():
             whole = gathered(weights, tensors)
             if directory is None:
@@ -187,6 +192,8 @@ def read_weights(directory: str, name: str, lora: bool) -> dict[str, Tensor]:
     folder, own = Path(directory), own_folder(directory)
     if name != policy:
         return read_tensors(own / set_file(name, "weights"))
+    if shared_weights.is_in(directory):
+        return shared_weights.read(directory)
     tensors = read_tensors(folder / "adapter_model.safetensors") if lora else read_model(folder)
     head = own / value_head_file
     return tensors | (read_tensors(head) if head.exists() else {})

@@ -143,15 +143,12 @@ class Decoding:
         count = int(self.count[row.slot])
         if count == 0:
             return
-        slot, active = row.slot, row.active
-        drawn = self.drawn[slot, :count]
-        row.tokens = np.concatenate((row.tokens, drawn))
+        slot = row.slot
+        row.tokens = np.concatenate((row.tokens, self.drawn[slot, :count]))
         row.cached += count
         self.count[slot] = 0
         if slot not in self.watched:
-            active.tokens += drawn.tolist()
-            active.logprobs += self.logprobs[slot, :count].tolist()
-            active.versions += [row.version] * count
+            row.active.extend(row.tokens[-count:], self.logprobs[slot, :count].copy(), row.version)
 
     def step(self, name: str, prefill: PrefillBatch | None) -> None:
         live = self.live[name]

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from . import checkpoint
+from . import checkpoint, shared_weights
 from .active_request import ActiveRequest, Request
 from .attention import choose as choose_attention
 from .cache import SlotCache
@@ -91,6 +91,7 @@ class Engine:
         self.has_values = bool(saved and saved["valueHead"]) if options.value_head is None else options.value_head
         self.sets: dict[str, WeightSet] = {}
         self.decode_weights: dict[str, DecodeWeights] = {}
+        self.exporter: shared_weights.Exporter | None = None
         self.implementation = implementation_of(self.raw_config)
         first = self._open_policy()
         self.vocabulary, self.context = first.model.config.vocab_size, first.model.context
@@ -228,6 +229,9 @@ class Engine:
                 known = self._make_set(part.name, trainable=part.trainable, with_adapter=part.has_adapter)
                 self._keep(known)
             known.restore(part.version, part.steps, part.weights, part.first_moments, part.second_moments)
+        if shared_weights.is_in(directory):
+            # the trainer goes on once it is told that they were loaded
+            shared_weights.finish(self.device)
         # in the order they were saved
         self.sets = {name: self.sets[name] for name in names}
 
@@ -329,11 +333,12 @@ class Engine:
             self._forget(weights)
         self.trainer.release(forwards)
 
-    def save(self, directory: str, adapter_only: bool, weights_only: bool = False) -> None:
+    def save(self, directory: str, adapter_only: bool, weights_only: bool = False, shared: bool = False) -> None:
         sets = list(self.sets.values())
         if not adapter_only:
             kept = sets[:1] if weights_only else sets
-            checkpoint.save(directory, self.raw_config, self.options.tokenizer_files, kept, not weights_only)
+            known = (directory, self.raw_config, self.options.tokenizer_files, kept, not weights_only)
+            checkpoint.save(*known, self._exporter() if shared and weights_only else None)
             return
         if self.options.lora is None:
             raise LudusError("no-adapter", "full weights", "an engine made with `lora`")
@@ -342,6 +347,13 @@ class Engine:
         whole = checkpoint.gathered(sets[0], sets[0].masters)
         if self.group.rank == 0:
             checkpoint.write_adapter(folder, sets[0], whole)
+
+    def _exporter(self) -> shared_weights.Exporter | None:
+        """None where tensors have to be written: not on a GPU, several processes, adapters, or names that differ from the folder's."""
+        can_share = self.device.type == "cuda" and self.group.size == 1 and self.options.lora is None
+        if can_share and self.implementation == own and self.exporter is None:
+            self.exporter = shared_weights.Exporter()
+        return self.exporter
 
     def load(self, directory: str, fresh_optimizer: bool = False) -> None:
         different = differences(read_config(directory), self.raw_config)

@@ -10,6 +10,8 @@ from .active_request import ActiveRequest
 
 #: Prefixes are looked up in blocks of this many tokens.
 prefix_block = 16
+#: Known prefixes, of which those of rows that are gone are dropped.
+most_prefixes = 100_000
 
 
 @dataclass(eq=False)
@@ -64,6 +66,7 @@ class Rows:
     _by_rollout: dict[str, dict[str, Row]] = field(default_factory=dict)
     #: Every slot below it is taken.
     _lowest: int = 0
+    _most_prefixes: int = most_prefixes
 
     def __iter__(self):
         return iter(list(self.by_slot.values()))
@@ -87,8 +90,10 @@ class Rows:
 
     def index(self, row: Row) -> None:
         """Makes the prefixes of a row known; those that are known already are not computed again."""
-        if len(self._by_prefix) > 100_000:
+        if len(self._by_prefix) > self._most_prefixes:
             self._by_prefix = {key: known for key, known in self._by_prefix.items() if known.alive}
+            # rows that live may have more: then the next time is when as many again have come
+            self._most_prefixes = max(most_prefixes, 2 * len(self._by_prefix))
         for end, key in prefix_keys(row.weights, row.tokens, row.indexed, row.key):
             self._by_prefix[key] = row
             row.indexed, row.key = end, key

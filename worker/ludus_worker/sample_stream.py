@@ -23,7 +23,7 @@ from .protocol import messages
 
 log = logging.getLogger("ludus")
 #: As bytes of a reply.
-stops = ("stop-token", "stop-string", "max-tokens", "context-full")
+stop_numbers = {"stop-token": 0, "stop-string": 1, "max-tokens": 2, "context-full": 3}
 
 
 def request_of(request) -> Request:
@@ -43,8 +43,8 @@ def request_of(request) -> Request:
 
 
 def reply_of(active: ActiveRequest):
-    integers = {name: array("i", getattr(active, name)).tobytes() for name in ("tokens", "versions", "alternative_tokens")}
-    numbers = {name: array("f", getattr(active, name)).tobytes() for name in ("logprobs", "cut_logprobs", "alternative_logprobs")}
+    integers = {name: np.asarray(getattr(active, name), "<i4").tobytes() for name in ("tokens", "versions", "alternative_tokens")}
+    numbers = {name: np.asarray(getattr(active, name), "<f4").tobytes() for name in ("logprobs", "cut_logprobs", "alternative_logprobs")}
     return messages.SampleReply(**integers, **numbers, stop=active.stop)
 
 
@@ -89,17 +89,20 @@ def message_of(request: Request):
 def batch_of(replies: list):
     """Replies as one message. An element is the number of a request with the request, or a message."""
     plain = [reply for reply in replies if isinstance(reply, tuple)]
-    flat = {"tokens": array("i"), "logprobs": array("f"), "versions": array("i")}
-    for _, active in plain:
-        for name, values in flat.items():
-            values.extend(getattr(active, name))
+    done = [active for _, active in plain]
     return messages.SampleBatchReply(
         numbers=array("i", [number for number, _ in plain]).tobytes(),
-        lengths=array("i", [len(active.tokens) for _, active in plain]).tobytes(),
-        stops=bytes([stops.index(active.stop) for _, active in plain]),
+        lengths=array("i", [len(active.tokens) for active in done]).tobytes(),
+        stops=bytes([stop_numbers[active.stop] for active in done]),
         others=[reply for reply in replies if not isinstance(reply, tuple)],
-        **{name: values.tobytes() for name, values in flat.items()},
+        tokens=joined([active.tokens for active in done], "<i4"),
+        logprobs=joined([active.logprobs for active in done], "<f4"),
+        versions=joined([active.versions for active in done], "<i4"),
     )
+
+
+def joined(rows: list, dtype: str) -> bytes:
+    return np.concatenate(rows, dtype=dtype, casting="same_kind").tobytes() if rows else b""
 
 
 class SampleStream:

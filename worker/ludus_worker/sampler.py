@@ -146,7 +146,7 @@ class Sampler:
         """ "placed"; "later" while another row is computing a prefix that this one can share; "full" until another request ends."""
         request = active.request
         tokens = np.asarray(request.tokens, np.int32)
-        if active.tokens:
+        if len(active.tokens) > 0:
             tokens = np.concatenate([tokens, np.array(active.tokens, np.int32)])
         if self.weights(request.weights) is None:
             active.finish(weights_released(request.weights))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hmac
 import importlib.metadata
 import json
@@ -13,6 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import contextmanager
 
 import grpc
 import numpy as np
@@ -36,6 +38,18 @@ server_options = [("grpc.max_receive_message_length", message_bytes), ("grpc.max
 
 #: Seconds to wait for one more request, and for all of them together, while requests are waiting and nothing is decoded.
 next_request, all_requests = 0.0005, 0.005
+
+
+@contextmanager
+def unscanned():
+    """The garbage collector does not look again at what is made inside, modules and all. A pass over them takes longer than the rollouts of
+    a step, and the objects of a few thousand requests bring one about. Those are collected less often, too: they end by themselves."""
+    gc.unfreeze()
+    gc.collect()
+    yield
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 class ComputeThread:
@@ -221,7 +235,8 @@ class Service:
             if self.compute.engine is not None:
                 self.compute.engine.sampler.fail(LudusError("session-replaced", "a new engine", "the one before"))
             self.compute.engine = None
-            self.compute.engine = Engine(options)
+            with unscanned():
+                self.compute.engine = Engine(options)
 
         await self.compute.call(open_engine)
         self.session = request.session
@@ -314,8 +329,11 @@ class Service:
         return self._state()
 
     async def Save(self, request):
-        await self.compute.call(lambda: self.compute.engine.save(request.directory, request.adapter_only, request.weights_only))
+        await self.compute.call(lambda: self._save(request))
         return self._state()
+
+    def _save(self, request) -> None:
+        self.compute.engine.save(request.directory, request.adapter_only, request.weights_only, request.shared)
 
     async def Load(self, request):
         await self.compute.call(lambda: self.compute.engine.load(request.directory, request.fresh_optimizer))

@@ -3,7 +3,7 @@
 import unittest
 
 import numpy as np
-from common import config, logprobs_of, make_engine, sample_all, train_once
+from common import config, listed, logprobs_of, make_engine, sample_all, train_once
 
 from ludus_worker.active_request import Request
 from ludus_worker.errors import LudusError
@@ -31,7 +31,7 @@ class Preemption(unittest.TestCase):
         results = {}
         engine = make_engine(config=long_context, **options)
         for i, request in enumerate(requests):
-            engine.sample(request, lambda result, i=i: results.__setitem__(i, result))
+            engine.sample(request, lambda result, i=i: results.__setitem__(i, listed(result)))
         run(engine)
         self.assertEqual(sorted(results), list(range(len(requests))), "requests that never finished")
         return [results[i].tokens for i in range(len(requests))]

@@ -1,7 +1,7 @@
 import unittest
 
 import numpy as np
-from common import logprobs_of, make_engine, sample_all, train_once
+from common import listed, logprobs_of, make_engine, sample_all, train_once
 
 from ludus_worker.active_request import Request
 from ludus_worker.errors import LudusError
@@ -67,8 +67,8 @@ class SamplerTest(unittest.TestCase):
         done = []
 
         def next_turn(first):
-            turn = tokens + first.tokens + observation
-            engine.sample(Request(turn, 5, seed=2, rollout="a"), lambda second: done.append((turn, second)))
+            turn = tokens + listed(first).tokens + observation
+            engine.sample(Request(turn, 5, seed=2, rollout="a"), lambda second: done.append((turn, listed(second))))
 
         engine.sample(Request(other, 60, seed=5), lambda _: None)
         engine.sample(Request(tokens, 5, seed=1, rollout="a"), next_turn)
@@ -82,7 +82,7 @@ class SamplerTest(unittest.TestCase):
         engine = make_engine(run_ahead=True)
         [tokens] = prompts(1, [20])
         done = []
-        engine.sample(Request(tokens, 12, seed=1), done.append)
+        engine.sample(Request(tokens, 12, seed=1), lambda result: done.append(listed(result)))
         for _ in range(5):
             engine.sampler.step()
         train_once(engine)

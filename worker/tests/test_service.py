@@ -1,9 +1,11 @@
 """The worker as clients see it: the service behind a real gRPC server on loopback, in this process."""
 
 import asyncio
+import gc
 import json
 import logging
 import unittest
+import weakref
 
 import grpc
 import numpy as np
@@ -135,6 +137,15 @@ class ServiceTest(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(error.details(), "session-replaced")
         reply = await self.call("Sample", sample_request(), ludus_session="second")
         self.assertEqual(reply.stop, "max-tokens")
+
+    async def test_the_collector_passes_over_an_engine_until_another_replaces_it(self):
+        self.addCleanup(gc.unfreeze)
+        gc.unfreeze()
+        await self.open()
+        self.assertGreater(gc.get_freeze_count(), 10_000)
+        first = weakref.ref(self.service.compute.engine)
+        await self.open(session="second")
+        self.assertIsNone(first())
 
     async def test_an_open_that_fails_leaves_no_half_open_engine(self):
         await self.open()

@@ -297,7 +297,7 @@ class EmbeddedEngine implements Engine {
       writeModelFolder(directory, {
         config: this.#config,
         valueHead: this.#valueHead,
-        sets: this.#sets.toSave(only === "weights"),
+        sets: this.#sets.toSave(only !== undefined),
         ...defined({ tokenizer }),
       });
     });

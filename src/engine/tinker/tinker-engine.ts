@@ -280,7 +280,7 @@ export class TinkerEngine implements Engine {
         expected: "save() after step()",
       });
     }
-    if (only === "weights") {
+    if (only === "weights" || only === "shared") {
       throw new LudusError("no-weight-files", {
         got: "the whole weights of a base on a Tinker server",
         expected: "its adapter",

@@ -329,7 +329,8 @@ class TorchEngine implements Engine {
     const request = {
       directory: this.#path(directory),
       adapterOnly: only === "adapter",
-      weightsOnly: only === "weights",
+      weightsOnly: only === "weights" || only === "shared",
+      shared: only === "shared",
     };
     await this.#connection.call("save", (client, options) => client.save(request, options));
   }
