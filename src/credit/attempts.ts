@@ -44,12 +44,13 @@ function checkRow(row: CreditRow, needs: CreditNeeds): void {
   if (!Number.isFinite(row.reward)) refuse(row, `reward ${row.reward}`, "a finite number");
   if (needs.values) checkLength(row, "values_T", T);
   if (needs.ratios) checkLength(row, "ratios_T", T);
+  if (needs.weights) checkLength(row, "weights_T", T);
   if (needs.greedyBaseline && !Number.isFinite(row.baseline)) {
     refuse(row, `baseline ${row.baseline}`, "the reward of a greedy rollout of the same task");
   }
 }
 
-function checkLength(row: CreditRow, name: "values_T" | "ratios_T", T: number): void {
+function checkLength(row: CreditRow, name: "values_T" | "ratios_T" | "weights_T", T: number): void {
   const length = row[name]?.length;
   if (length !== T) refuse(row, length === undefined ? `no ${name}` : `${length} ${name}`, `${T}, as many as tokens`);
 }

@@ -26,6 +26,8 @@ export interface CreditNeeds {
   readonly ratios?: boolean;
   /** `stateKey` of turns. */
   readonly stateKeys?: boolean;
+  /** `weights_T` of every row. */
+  readonly weights?: boolean;
 }
 
 export interface CreditRow {
@@ -44,6 +46,8 @@ export interface CreditRow {
   /** Value of the state before each token, 0 outside the mask. */
   readonly values_T?: Float32Array;
   readonly ratios_T?: Float32Array;
+  /** How much each token counts, by the algorithm's `weigh`: such as what a critic says after it (CodeRL). */
+  readonly weights_T?: Float32Array;
   readonly baseline?: number;
   /**
    * Taken off the rewards of sampled tokens, such as a penalty for leaving a reference policy. Schemes that compare whole rollouts

@@ -2,6 +2,7 @@ import "../check-node.ts";
 
 export { type CreditAttempt, groupAttempts } from "./attempts.ts";
 export { type BiLevelGaeOptions, biLevelGae } from "./bi-level-gae.ts";
+export { codeRlCredit } from "./code-rl-credit.ts";
 export type { Credit, CreditNeeds, CreditResult, CreditRow, CreditTurn } from "./credit.ts";
 export { creditResult } from "./credit-result.ts";
 export { type DynamicSamplingOptions, dynamicSampling } from "./dynamic-sampling.ts";

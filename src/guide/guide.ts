@@ -58,13 +58,21 @@ export interface GuideContext<Data = unknown> {
   readonly split: string;
   /** The run's: a guide draws its random numbers from it. */
   readonly seed: number;
-  /** The engine that is trained, to look at only: its weights and version, log-probabilities, entropies and values. */
+  /** The engine that is trained, to look at: its weights and version, log-probabilities, entropies and values. It also keeps copies for the guide. */
   readonly engine: GuideEngine;
   /** How messages become tokens, and how attempts are made: for guides that play what was said again at another task (`sayAgain`). */
   readonly policy: Pick<Policy, "renderer" | "tokenizer" | "weights">;
   readonly rollout: Pick<RolloutOptions, "limits" | "format" | "context" | "sandbox">;
 }
 
-export type GuideEngine = Pick<Engine, "info" | "forward">;
+export interface GuideEngine extends Pick<Engine, "info" | "forward"> {
+  /** Copies the policy as it is now, to play with and never to train. The name begins with `guide/`; checkpoints have these weights, too. */
+  snapshot(name: string): Promise<void>;
+  /** Frees such a copy. */
+  release(kept: { weights: string }): Promise<void>;
+}
+
+/** What weights are called that a guide keeps. */
+export const guideWeights = "guide/";
 
 export type MakeGuide = <Data>(context: GuideContext<Data>) => Guide<Data>;

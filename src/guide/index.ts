@@ -21,4 +21,7 @@ export { type HindsightOptions, hindsight } from "./hindsight.ts";
 export { inOrder } from "./in-order.ts";
 export { type LearnabilityOptions, learnability } from "./learnability.ts";
 export { type Leases, type LeasesState, leases } from "./leases.ts";
+export { type OpponentPoolOptions, opponentPool } from "./opponent-pool.ts";
+export { type FailedWords, type RewritingOptions, rewriting } from "./rewriting.ts";
+export { type SelfEvolvingOptions, selfEvolving } from "./self-evolving.ts";
 export { majority, type SelfLabel, type SelfLabelsOptions, selfLabels } from "./self-labels.ts";

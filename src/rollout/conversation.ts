@@ -5,6 +5,7 @@ import type { Hint } from "../schema/annotations.ts";
 import type { Message, ToolSpec } from "../schema/message.ts";
 import { makeTrajectory, type Trajectory } from "../schema/trajectory.ts";
 import type { Turn } from "../schema/turn.ts";
+import { sum } from "../statistics.ts";
 import type { Context, ReadSegment, SaidSegment, Segment } from "./context.ts";
 
 /** What all trajectories of a conversation have in common. */
@@ -96,7 +97,7 @@ export class Conversation {
   /** One trajectory, or several that together weigh one: each has the share of the sampled tokens that are in it. */
   trajectories(fields: TrajectoryFields, turns: readonly EpisodeTurn[]): Trajectory[] {
     const spoken = this.#pieces.filter(({ own }) => own.size > 0);
-    const sampled = spoken.map(({ own }) => [...own].reduce((sum, { mask }) => sum + count(mask), 0));
+    const sampled = spoken.map(({ own }) => [...own].reduce((total, { mask }) => total + sum(mask), 0));
     const total = sampled.reduce((a, b) => a + b, 0);
     return spoken.map((piece, i) => {
       const id = `${fields.rollout}/${fields.role}${spoken.length > 1 ? `/${i}` : ""}`;
@@ -118,10 +119,6 @@ export class Conversation {
 function hinted(messages: readonly Message[], text: string): Message[] {
   const last = messages.at(-1)!;
   return [...messages.slice(0, -1), { ...last, content: last.content === "" ? text : `${last.content}\n${text}` }];
-}
-
-function count(mask: Uint8Array): number {
-  return mask.reduce((sum, m) => sum + m, 0);
 }
 
 function joined(segments: readonly Segment[]): Int32Array {

@@ -7,6 +7,7 @@ import { makeTrajectoryGroup, type TrajectoryGroup } from "../schema/trajectory-
 import { seedOf } from "../task/seeds.ts";
 import { knownLimits } from "./limits.ts";
 import type { PlayedRollout, Policy, Rollout, RolloutOptions } from "./rollout.ts";
+import { policyAt } from "./task-weights.ts";
 import type { World } from "./world.ts";
 
 export interface GroupOptions extends Omit<RolloutOptions, "id" | "seed"> {
@@ -73,12 +74,13 @@ export async function runGroup<Data>(
   if (!Number.isInteger(size) || size < 1) {
     throw new LudusError("bad-group-size", { got: `${size}`, expected: "a whole number of at least 1" });
   }
+  const speaking = policyAt(task, policy);
   const attempt = async (index: number): Promise<Rollout<Data>> => {
     for (let again = 0; ; again++) {
       // a repeated attempt samples anew: the very same words could meet the very same fault
       const seed = seedOf(rest.seed, `${rest.id}/${index}`, again);
       const id = again === 0 ? `${rest.id}/${index}` : `${rest.id}/${index}~${again}`;
-      const rollout = await score(await world.attempt(task, policy, { ...rest, id, seed }));
+      const rollout = await score(await world.attempt(task, speaking, { ...rest, id, seed }));
       onRollout?.(rollout);
       if (!isInfrastructureStop(rollout.stop) || again >= retries || rest.signal?.aborted) return rollout;
     }

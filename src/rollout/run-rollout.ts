@@ -3,6 +3,7 @@ import { refuseUnknownOptions } from "../known-options.ts";
 import type { Task } from "../schema/task.ts";
 import { knownLimits } from "./limits.ts";
 import { knownRolloutOptions, type Policy, type RenderContext, type Rollout, type RolloutOptions } from "./rollout.ts";
+import { policyAt } from "./task-weights.ts";
 import { type DemonstrateOptions, knownDemonstrateOptions, type World } from "./world.ts";
 
 /** One attempt of a policy at a task, played and scored. Never throws for what happens in it: that is its stop reason. */
@@ -14,7 +15,7 @@ export async function runRollout<Data>(
 ): Promise<Rollout<Data>> {
   refuseUnknownOptions("runRollout", options, knownRolloutOptions);
   refuseUnknownOptions("limits of runRollout", options.limits, knownLimits);
-  return (await world.attempt(task, policy, options)).score();
+  return (await world.attempt(task, policyAt(task, policy), options)).score();
 }
 
 /** An attempt by the environment's expert; its words count as sampled, so that a policy can be trained to say them. */

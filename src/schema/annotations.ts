@@ -12,8 +12,8 @@ export type JsonValue =
   | { readonly [name: string]: JsonValue };
 
 /**
- * What a guide wants to travel with a task, by name. `hint` is told to the policy; the rollout and the environment ignore all other
- * names, and the store keeps them with the task.
+ * What a guide wants to travel with a task, by name. `hint` is told to the policy, `weights` says which weights roles speak with (`{ opponent: "…" }`);
+ * the rollout and the environment ignore all other names, and the store keeps them with the task.
  *
  *     { ...task, annotations: { hint: { kind: "plan", text: "Add 3 to every digit." }, attempt: 2 } }
  */

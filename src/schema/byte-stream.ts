@@ -8,13 +8,17 @@ export class ByteWriter {
 
   /** 0 <= value < 2^32 */
   varint(value: number): void {
-    this.#reserve(5);
-    let rest = value;
-    while (rest > 0x7f) {
-      this.#bytes[this.#length++] = (rest & 0x7f) | 0x80;
-      rest >>>= 7;
-    }
-    this.#bytes[this.#length++] = rest;
+    this.#reserve(maxVarintBytes);
+    this.#length = putVarint(this.#bytes, this.#length, value);
+  }
+
+  /** Each as the 32 bits that it is. */
+  varints(values: Int32Array): void {
+    this.#reserve(maxVarintBytes * values.length);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    for (let i = 0; i < values.length; i++) at = putVarint(bytes, at, values[i] >>> 0);
+    this.#length = at;
   }
 
   write(bytes: Uint8Array): void {
@@ -33,6 +37,19 @@ export class ByteWriter {
     grown.set(this.written());
     this.#bytes = grown;
   }
+}
+
+const maxVarintBytes = 5;
+
+/** Returns where the next one begins. */
+function putVarint(bytes: Uint8Array, start: number, value: number): number {
+  let [at, rest] = [start, value];
+  while (rest > 0x7f) {
+    bytes[at++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  bytes[at++] = rest;
+  return at;
 }
 
 /** Reads what a `ByteWriter` wrote, in the same order. */

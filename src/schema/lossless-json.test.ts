@@ -23,3 +23,14 @@ test("it is plain JSON where nothing is lost", () => {
   expect(toLosslessJson(value)).toBe(JSON.stringify(value));
   expect(fromLosslessJson(toLosslessJson(value))).toStrictEqual(value);
 });
+
+test("a number that toJSON returns is kept, and a circle is refused as JSON refuses it", () => {
+  const value = { inner: { toJSON: () => [-0] } };
+  expect(fromLosslessJson(toLosslessJson(value))).toStrictEqual({ inner: [-0] });
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  expect(() => toLosslessJson(circle)).toThrow(/circular/);
+  let deep: unknown = Number.NaN;
+  for (let depth = 0; depth < 500; depth++) deep = [deep];
+  expect(fromLosslessJson(toLosslessJson(deep))).toStrictEqual(deep);
+});

@@ -56,6 +56,8 @@ export const metric = {
   extraGroups: "guide/extra-groups",
   /** Of a warm start: -log p of what the demonstrators said, mean over tokens. */
   imitationLoss: "imitation/nll",
+  /** Of a warm start: the share of sound demonstrations that solved their task. */
+  expertSuccess: "imitate/expert-success",
   /**
    * Of asynchronous training. Age of the sampled tokens a step learns from, in steps: mean, largest, and the share of tokens of each age.
    * The share of time that the trainer waited for groups, and that no rollout was under way; groups that wait; sampled tokens that

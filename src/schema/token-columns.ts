@@ -1,3 +1,4 @@
+import { sum } from "../statistics.ts";
 import { type ByteReader, BytesExhausted, type ByteWriter } from "./byte-stream.ts";
 import type { Trajectory } from "./trajectory.ts";
 
@@ -10,10 +11,10 @@ export function writeTokenColumns(writer: ByteWriter, columns: TokenColumns): vo
   const { tokens_T, mask_T, logprobs_T, versions_T } = columns;
   writer.varint(tokens_T.length);
   writeRuns(writer, mask_T);
-  for (const token of tokens_T) writer.varint(token >>> 0);
-  const isSampled = (_value: number, t: number) => mask_T[t] === 1;
-  writeRuns(writer, versions_T.filter(isSampled));
-  writer.write(bytePlanes(logprobs_T.filter(isSampled)));
+  writer.varints(tokens_T);
+  const S = sum(mask_T);
+  writeRuns(writer, sampledOnly(versions_T, mask_T, new Int32Array(S)));
+  writer.write(bytePlanes(sampledOnly(logprobs_T, mask_T, new Float32Array(S))));
   const negativeZeros: number[] = [];
   for (let t = 0; t < logprobs_T.length; t++) {
     if (mask_T[t] === 0 && Object.is(logprobs_T[t], -0)) negativeZeros.push(t);
@@ -29,7 +30,7 @@ export function readTokenColumns(reader: ByteReader): TokenColumns {
   const mask_T = readRuns(reader, new Uint8Array(T));
   const tokens_T = new Int32Array(T);
   for (let t = 0; t < T; t++) tokens_T[t] = reader.varint();
-  const S = mask_T.reduce((sum, m) => sum + m, 0);
+  const S = sum(mask_T);
   const versions_S = readRuns(reader, new Int32Array(S));
   const logprobs_S = fromBytePlanes(reader.read(4 * S));
   const versions_T = new Int32Array(T).fill(-1);
@@ -46,6 +47,16 @@ export function readTokenColumns(reader: ByteReader): TokenColumns {
     logprobs_T[position] = -0;
   }
   return { tokens_T, mask_T, logprobs_T, versions_T };
+}
+
+function sampledOnly<Values extends Int32Array | Float32Array>(
+  values_T: Values,
+  mask_T: Uint8Array,
+  values_S: Values,
+): Values {
+  let s = 0;
+  for (let t = 0; t < mask_T.length; t++) if (mask_T[t] === 1) values_S[s++] = values_T[t];
+  return values_S;
 }
 
 /** Value and length of every stretch of equal values. */
@@ -72,11 +83,13 @@ function readRuns<Values extends Uint8Array | Int32Array>(reader: ByteReader, in
 
 /** All first bytes, then all second ones: signs and exponents side by side deflate well, mantissas do not at all. */
 function bytePlanes(values_S: Float32Array): Uint8Array {
-  const view = new DataView(new ArrayBuffer(4));
-  const planes = new Uint8Array(4 * values_S.length);
-  for (const [s, value] of values_S.entries()) {
-    view.setFloat32(0, value, true);
-    for (let plane = 0; plane < 4; plane++) planes[plane * values_S.length + s] = view.getUint8(plane);
+  const S = values_S.length;
+  const bytes = new Uint8Array(4 * S);
+  const view = new DataView(bytes.buffer);
+  for (let s = 0; s < S; s++) view.setFloat32(4 * s, values_S[s], true);
+  const planes = new Uint8Array(4 * S);
+  for (let s = 0; s < S; s++) {
+    for (let plane = 0; plane < 4; plane++) planes[plane * S + s] = bytes[4 * s + plane];
   }
   return planes;
 }

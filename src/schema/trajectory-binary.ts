@@ -16,16 +16,21 @@ const magic = 0x4a52544c;
 const version = 1;
 const offsets = { version: 4, checksum: 5, deflatedSize: 9, inflatedSize: 13, body: 17 };
 
+const encoder = new TextEncoder();
+/** zlib takes no smaller one. */
+const smallestChunk = 64;
+
 /** The form in which trajectories are stored: a few bytes a token. Every bit comes back. */
 export function encodeTrajectory(trajectory: Trajectory): Uint8Array {
   // what is outside the mask is not written, so a trajectory that has something there must not pass
   const { tokens_T, mask_T, logprobs_T, versions_T, ...fields } = makeTrajectory(trajectory);
   const writer = new ByteWriter();
   writeTokenColumns(writer, { tokens_T, mask_T, logprobs_T, versions_T });
-  writer.write(new TextEncoder().encode(toLosslessJson({ ...fields, turns: fields.turns.map(turnToJson) })));
+  writer.write(encoder.encode(toLosslessJson({ ...fields, turns: fields.turns.map(turnToJson) })));
   const body = writer.written();
   if (body.length > bounds.trajectoryBytes) refuseSize(trajectory.id, body.length);
-  const deflated = deflateRawSync(body);
+  // the default chunk is of 16 kB, most of which would be cleared and thrown away
+  const deflated = deflateRawSync(body, { chunkSize: Math.max(smallestChunk, body.length) });
   const bytes = new Uint8Array(offsets.body + deflated.length);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, magic, true);

@@ -1,4 +1,5 @@
 import { failureText, LudusError } from "../errors.ts";
+import { sum } from "../statistics.ts";
 import type { ToldHint } from "./annotations.ts";
 import type { Score } from "./score.ts";
 import type { StopReason } from "./stop-reason.ts";
@@ -99,7 +100,7 @@ function checkTurns({ id, turns, mask_T }: Trajectory): void {
     for (let t = span.start; t < span.end; t++) covered += mask_T[t];
     last = span.end;
   }
-  const sampled = mask_T.reduce((sum, m) => sum + m, 0);
+  const sampled = sum(mask_T);
   if (covered !== sampled) {
     const got = `${sampled} sampled tokens, ${covered} of them in turns, in ${id}`;
     throw new LudusError("bad-trajectory", { got, expected: "every sampled token in a turn" });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { defined } from "../../defined.ts";
-import { errorText } from "../../errors.ts";
+import { errorText, LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { postgresQueue } from "../../queue/postgres-queue.ts";
 import type { Job, JobQueue, SamplerAddress } from "../../queue/queue.ts";
@@ -18,7 +18,10 @@ export interface OnWorkersOptions {
   connect: string | (() => Promise<JobQueue>);
   /** Keeps jobs of several trainers on one server apart, and finds those of a trainer that was killed: the run's id. */
   run: string;
-  /** Where workers sample. By default the trainer serves its own engine, on `host`. */
+  /**
+   * Where workers sample: engines that Ludus serves, or vLLM servers, whose weights the trainer's engine keeps up to date. By default the trainer
+   * serves its own engine, on `host`.
+   */
   samplers?: readonly SamplerAddress[];
   /** An address of this machine that workers can reach, 127.0.0.1 by default; it listens there, on `port` or a free one. */
   host?: string;
@@ -39,6 +42,23 @@ const knownOnWorkersOptions: KnownOptions<OnWorkersOptions> = {
   pollMs: true,
 };
 
+const knownAddress: KnownOptions<SamplerAddress> = { url: true, key: true, model: true, processedLogprobs: true };
+
+function checkSamplers(samplers: OnWorkersOptions["samplers"]): void {
+  const refuse = (got: string) => {
+    throw new LudusError("bad-option", {
+      got,
+      expected: 'one address or more, such as { url: "http://10.0.0.5:8000", model: "ludus" }',
+      hint: "Leave `samplers` out: then the trainer serves its own engine.",
+    });
+  };
+  if (samplers?.length === 0) refuse("no samplers for onWorkers");
+  for (const address of samplers ?? []) {
+    refuseUnknownOptions("onWorkers: samplers", address, knownAddress);
+    if (!/^https?:$/.test(URL.parse(address.url)?.protocol ?? "")) refuse(`the sampler ${address.url}`);
+  }
+}
+
 /** A world whose attempts are made by workers elsewhere. `local` is the world itself, which workers play. */
 export interface RemoteWorld<Data = unknown> extends World<Data> {
   readonly local: World<Data>;
@@ -57,6 +77,7 @@ export interface RemoteWorld<Data = unknown> extends World<Data> {
  */
 export function onWorkers<Data>(world: World<Data>, options: OnWorkersOptions): RemoteWorld<Data> {
   refuseUnknownOptions("onWorkers", options, knownOnWorkersOptions);
+  checkSamplers(options.samplers);
   const attempts = new RemoteAttempts(world.name, options);
   return {
     ...world,
@@ -222,10 +243,12 @@ class RemoteAttempts {
     const { run } = this.#options;
     const details = `${this.#world}, ${this.#waiting.size} groups under way`;
     await queue.beat({ name: this.#name, kind: "trainer", run, details, groups: this.#groups });
+    const beat = (url: string, what: string) =>
+      queue.beat({ name: url, kind: "sampler", run, details: what, groups: 0 });
+    for (const { url, model } of this.#options.samplers ?? [])
+      await beat(url, `named by the trainer${model === undefined ? "" : `, vLLM: ${model}`}`);
     for (const sampler of this.#samplers.values()) {
-      for (const { url } of (await sampler).address) {
-        await queue.beat({ name: url, kind: "sampler", run, details: "the trainer's engine", groups: 0 });
-      }
+      for (const { url } of (await sampler).address) await beat(url, "the trainer's engine");
     }
   }
 

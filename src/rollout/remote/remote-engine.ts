@@ -4,6 +4,8 @@ import { errorText, LudusError } from "../../errors.ts";
 import type { SamplerAddress } from "../../queue/queue.ts";
 import { fromLosslessJson, toLosslessJson } from "../../schema/lossless-json.ts";
 import type { Policy } from "../rollout.ts";
+import { SamplerGone } from "./sampler-gone.ts";
+import { vllmAddress } from "./vllm-address.ts";
 
 const SampleJson = z.object({
   tokens: z.array(z.int()),
@@ -19,18 +21,32 @@ export interface RemoteEngine {
   readonly failure: string | undefined;
 }
 
+export interface RemoteEngineOptions {
+  readonly contextLength: number;
+  /** Of the policy when the job was offered: what is said of tokens by a server that does not tell versions. */
+  readonly policyVersion: number;
+}
+
 /** Samples from the first of the addresses that answers; each rollout stays with one, whose cache knows its beginning. */
-export function remoteEngine(samplers: readonly SamplerAddress[], contextLength: number): RemoteEngine {
+export function remoteEngine(
+  samplers: readonly SamplerAddress[],
+  { contextLength, policyVersion }: RemoteEngineOptions,
+): RemoteEngine {
   let failure: string | undefined;
-  const ask = async (place: number, route: string, body: unknown, signal?: AbortSignal): Promise<unknown> => {
+  const servers = samplers.map((address) => serverOf(address, policyVersion));
+  const ask = async <Value>(
+    rollout: string | undefined,
+    work: (server: SamplingServer) => Promise<Value>,
+    signal?: AbortSignal,
+  ): Promise<Value> => {
     for (let tried = 0; ; tried++) {
-      const { url, key = "" } = samplers[(place + tried) % samplers.length]!;
+      const place = (placeOf(rollout) + tried) % servers.length;
       try {
-        return await post(`${url}/${route}`, key, body, signal);
+        return await work(servers[place]!);
       } catch (error) {
         if (signal?.aborted || !(error instanceof SamplerGone)) throw error;
-        if (tried + 1 < samplers.length) continue;
-        failure = `no sampler answers, the last was ${url}: ${errorText(error.cause)}`;
+        if (tried + 1 < servers.length) continue;
+        failure = `no sampler answers, the last was ${samplers[place]!.url}: ${errorText(error.cause)}`;
         throw new LudusError("no-sampler", { got: failure, expected: "a sampler that can be reached from here" });
       }
     }
@@ -42,20 +58,19 @@ export function remoteEngine(samplers: readonly SamplerAddress[], contextLength:
     parameters: 0,
     hasValues: false,
     contextLength,
-    policyVersion: 0,
+    policyVersion,
     weights: [],
   };
   return {
     engine: {
       info,
       async sample(request, signal) {
-        const json = await ask(placeOf(request.rollout), "sample", requestJson(request), signal);
-        return sampleOf(SampleJson.parse(json));
+        return await ask(request.rollout, (server) => server.sample(request, signal), signal);
       },
       async release({ rollout }) {
         if (rollout === undefined) return;
         // a cache that is not freed is freed by its engine when it needs room
-        await ask(placeOf(rollout), "release", { rollout }).catch(() => {});
+        await ask(rollout, (server) => server.release(rollout)).catch(() => {});
       },
     },
     get failure() {
@@ -64,8 +79,22 @@ export function remoteEngine(samplers: readonly SamplerAddress[], contextLength:
   };
 }
 
-/** The sampler could not be reached, or broke off. */
-class SamplerGone extends Error {}
+/** One of the addresses. What is no fault of the request is thrown as `SamplerGone`. */
+interface SamplingServer {
+  sample(request: SampleRequest, signal?: AbortSignal): Promise<Sample>;
+  release(rollout: string): Promise<void>;
+}
+
+function serverOf(address: SamplerAddress, policyVersion: number): SamplingServer {
+  if (address.model !== undefined) return vllmAddress({ ...address, model: address.model }, policyVersion);
+  const { url, key = "" } = address;
+  return {
+    async sample(request, signal) {
+      return sampleOf(SampleJson.parse(await post(`${url}/sample`, key, requestJson(request), signal)));
+    },
+    release: async (rollout) => void (await post(`${url}/release`, key, { rollout }, undefined)),
+  };
+}
 
 async function post(url: string, key: string, body: unknown, signal: AbortSignal | undefined): Promise<unknown> {
   let response: Response;

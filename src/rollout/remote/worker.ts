@@ -130,7 +130,8 @@ class Worker {
     const { world, rollout = {} } = this.#worlds.get(job.world)!;
     checkNames(spec, rollout);
     const { contextLength, ...rendered } = await this.#card(spec.policy);
-    const remote = remoteEngine(job.samplers, contextLength);
+    const { policyVersion } = spec;
+    const remote = remoteEngine(job.samplers, { contextLength, policyVersion });
     const { limits, training, sampling, attempts, task } = spec;
     const more = { ...(limits === undefined ? {} : { limits }), ...(training === undefined ? {} : { training }) };
     const played = await Promise.all(

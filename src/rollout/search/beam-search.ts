@@ -1,3 +1,4 @@
+import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { checkBudget, checkCounts, type SearchBudget, Spending } from "./budget.ts";
 import { distinctTurns } from "./distinct-turns.ts";
@@ -11,6 +12,13 @@ export interface BeamSearchOptions {
   branches: number;
   /** What lines are compared by, ended or not; how probable they are by default. */
   value: SearchValue;
+  /**
+   * Taken off the value of a line for each line that was kept before it, times the share of its last turn's tokens that are the same there: what is kept differs
+   * (Diverse Beam Search). 0 by default: near copies of one line may fill the beam.
+   */
+  diversity: number;
+  /** What the one line that counts is chosen by, of those that are left when all have ended; their `value` by default. */
+  choose: SearchValue | undefined;
   budget: SearchBudget;
 }
 
@@ -18,10 +26,19 @@ const knownBeamSearchOptions: KnownOptions<BeamSearchOptions> = {
   width: true,
   branches: true,
   value: true,
+  diversity: true,
+  choose: true,
   budget: true,
 };
 
-const defaults: BeamSearchOptions = { width: 4, branches: 4, value: likelihood, budget: {} };
+const defaults: BeamSearchOptions = {
+  width: 4,
+  branches: 4,
+  value: likelihood,
+  diversity: 0,
+  choose: undefined,
+  budget: {},
+};
 
 /**
  * Beam search over turns: lines of play are gone on with on copies, and the best of them are kept. Where chance plays a part, lines have luck too,
@@ -32,6 +49,9 @@ export function beamSearch(options: Partial<BeamSearchOptions> = {}): Search {
   const chosen = { ...defaults, ...options };
   checkCounts("beamSearch", { width: chosen.width, branches: chosen.branches });
   checkBudget("beamSearch", chosen.budget);
+  if (!(chosen.diversity >= 0 && Number.isFinite(chosen.diversity))) {
+    throw new LudusError("bad-option", { got: `diversity ${chosen.diversity} of beamSearch`, expected: "0 or more" });
+  }
   return {
     name: "beam-search",
     async play(begin, own) {
@@ -41,13 +61,14 @@ export function beamSearch(options: Partial<BeamSearchOptions> = {}): Search {
       let best: OpenAttempt<(typeof root)["task"]["data"]> = root;
       await failing(root, async () => {
         try {
-          let beam: Line[] = [{ attempt: root, value: 0 }];
+          let beam: Line[] = [{ attempt: root, value: 0, last: new Int32Array(0) }];
           while (beam.some(({ attempt }) => attempt.stop === undefined) && !spending.isSpent) {
             const lines = await grown(beam, chosen, spending, (copy) => opened.add(copy as typeof root));
             if (lines.length === 0) break;
-            beam = lines.toSorted((a, b) => b.value - a.value).slice(0, chosen.width);
+            beam = kept(lines, chosen);
             best = beam[0].attempt as typeof root;
           }
+          if (chosen.choose !== undefined) best = (await chosenOf(beam, chosen.choose)) as typeof root;
           while (best.stop === undefined) await playOn(best, spending);
           opened.delete(best);
         } finally {
@@ -63,6 +84,38 @@ export function beamSearch(options: Partial<BeamSearchOptions> = {}): Search {
 interface Line {
   readonly attempt: OpenAttempt;
   readonly value: number;
+  /** The tokens of its last turn. */
+  readonly last: Int32Array;
+}
+
+/** The most valuable lines, each less what it has in common with those before it; the first of equals. */
+function kept(lines: readonly Line[], { width, diversity }: BeamSearchOptions): Line[] {
+  const left = lines.toSorted((a, b) => b.value - a.value);
+  if (diversity === 0) return left.slice(0, width);
+  const beam: Line[] = [];
+  while (beam.length < width && left.length > 0) {
+    const worth = left.map(
+      ({ value, last }) => value - diversity * beam.reduce((sum, other) => sum + inCommon(last, other.last), 0),
+    );
+    beam.push(...left.splice(worth.indexOf(Math.max(...worth)), 1));
+  }
+  return beam;
+}
+
+/** The share of tokens that are the same in the same place. */
+function inCommon(a: Int32Array, b: Int32Array): number {
+  const same = a.reduce((sum, token, i) => sum + (token === b[i] ? 1 : 0), 0);
+  return same / Math.max(1, a.length, b.length);
+}
+
+/** Of lines that nobody can tell the value of, the first. */
+async function chosenOf(beam: readonly Line[], choose: SearchValue): Promise<OpenAttempt> {
+  let best: { attempt: OpenAttempt; value: number } | undefined;
+  for (const { attempt } of beam) {
+    const value = (await valueSoFar(attempt, choose)) ?? Number.NEGATIVE_INFINITY;
+    if (best === undefined || value > best.value) best = { attempt, value };
+  }
+  return best!.attempt;
 }
 
 async function grown(
@@ -82,7 +135,7 @@ async function grown(
       onCopy(copy);
       await copy.take(said);
       const worth = await valueSoFar(copy, value);
-      if (worth !== undefined) lines.push({ attempt: copy, value: worth });
+      if (worth !== undefined) lines.push({ attempt: copy, value: worth, last: said.tokens });
     }
   }
   return lines;

@@ -111,19 +111,20 @@ async function takeSearched(attempt: OpenAttempt, options: MctsOptions, spending
     );
     const { turns } = attempt;
     await attempt.take(best.said);
-    if (attempt.turns > turns) attempt.annotate({ search: recordOf(actions) });
+    if (attempt.turns > turns) attempt.annotate({ search: recordOf(actions, options.critic !== undefined) });
   } finally {
     await discard(tree.copies);
   }
 }
 
-function recordOf(actions: readonly Action[]): SearchedTurn {
+function recordOf(actions: readonly Action[], hasCritic: boolean): SearchedTurn {
   return {
     kind: "mcts",
     actions: actions.map((action) => ({
       tokens: Array.from(action.said.tokens),
       visits: action.visits,
       value: meanOf(action),
+      critic: hasCritic ? action.critic : null,
     })),
   };
 }

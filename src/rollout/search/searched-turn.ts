@@ -15,11 +15,20 @@ export interface SearchedAction {
   readonly visits: number;
   /** Mean over its simulations. */
   readonly value: number;
+  /** What a critic thought of it; null where the search had none. */
+  readonly critic: number | null;
 }
 
 const Recorded = z.object({
   kind: z.literal("mcts"),
-  actions: z.array(z.object({ tokens: z.array(z.int32()), visits: z.int().min(0), value: z.number() })),
+  actions: z.array(
+    z.object({
+      tokens: z.array(z.int32()),
+      visits: z.int().min(0),
+      value: z.number(),
+      critic: z.number().nullable().default(null),
+    }),
+  ),
 });
 
 /** What a search recorded with a turn; undefined where none did. */
