@@ -143,9 +143,10 @@ describe("tools", () => {
     tools: (tool) => ({
       add: tool({
         input: z.object({ text: z.string() }),
-        run: ({ text }, { state, reward }) => {
+        run: ({ text }, { state, reward, info }) => {
           state.log.push(text);
           reward(0.5);
+          info?.({ added: text, count: state.log.length });
           return state.log.join("");
         },
       }),
@@ -176,6 +177,7 @@ describe("tools", () => {
     expect(played.turns[0]).toMatchObject({
       reward: 1,
       observation: "a\nab",
+      info: { added: "a\nb", count: 2 },
       calls: [{ name: "add", arguments: { text: "a" }, outcome: "ok" }, { outcome: "ok" }],
     });
     expect(played).toMatchObject({

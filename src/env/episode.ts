@@ -288,6 +288,14 @@ export class Episode<Data = unknown, State = unknown> {
       reward: (value: number) => {
         draft.reward += value;
       },
+      info: (facts: NonNullable<Draft["info"]>) => {
+        const known = draft.info ?? {};
+        const joined = Object.entries(facts).map(([name, value]) => [
+          name,
+          typeof known[name] === "string" ? `${known[name]}\n${value}` : value,
+        ]);
+        draft.info = { ...known, ...Object.fromEntries(joined) };
+      },
       finish: (answer = "") => {
         isDone = true;
         this.#answers.set(this.#role, answer);

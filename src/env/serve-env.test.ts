@@ -226,7 +226,7 @@ describe.each(mcpProtocols)("over HTTP, version %s", (protocol) => {
   });
 
   test("an episode that takes too long is ended and closed, even in the middle of a call", async () => {
-    const { env, closed } = words({ episodeMs: 60 });
+    const { env, closed } = words({ episodeMs: 400 });
     const { url } = await serve(env);
     const { call } = await connect({ url: url! }, protocol);
     await call("start_episode");

@@ -143,6 +143,9 @@ function guardContext<State>(context: ToolContext<State>, own: LazySignal) {
     reward(value) {
       if (isOpen) context.reward(value);
     },
+    info(facts) {
+      if (isOpen) context.info?.(facts);
+    },
     finish(answer) {
       if (isOpen) context.finish(answer);
     },

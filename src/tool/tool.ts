@@ -1,5 +1,6 @@
 import type { Rng } from "../random.ts";
 import type { ToolSpec } from "../schema/message.ts";
+import type { Turn } from "../schema/turn.ts";
 import type { ToolGuard } from "./permission/guard.ts";
 import type { Box, BoxSpec, FunctionRunner } from "./sandbox/sandbox.ts";
 
@@ -56,6 +57,8 @@ export interface ToolContext<State = unknown> {
   box(spec?: BoxSpec): Promise<Box>;
   /** Adds to the reward of this turn. Ignored, like `finish`, once the call has ended. */
   reward(value: number): void;
+  /** Kept in the turn's record, for whoever looks at the episode later; the policy is not told. A text that is there already goes on in a new line. */
+  info?(facts: NonNullable<Turn["info"]>): void;
   /** Ends the episode after this turn, with what was answered. */
   finish(answer?: string): void;
 }

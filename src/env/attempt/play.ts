@@ -7,6 +7,7 @@ import type { Limits } from "../../rollout/limits.ts";
 import type { RenderContext, RolloutOptions, TurnTiming } from "../../rollout/rollout.ts";
 import type { Speaker, Utterance } from "../../rollout/speaker.ts";
 import type { Hint } from "../../schema/annotations.ts";
+import { sum } from "../../statistics.ts";
 import { seedOf } from "../../task/seeds.ts";
 import { lazySignal, runWithin } from "../../tool/run-within.ts";
 import type { Episode, EpisodeEnd, Move } from "../episode.ts";
@@ -64,8 +65,12 @@ export class Play {
     while (this.end === undefined) await this.takeTurn();
   }
 
-  start(): Promise<void> {
-    return this.#guard(async () => this.#read(await this.episode.start()));
+  async start(): Promise<void> {
+    try {
+      this.#read(await this.episode.start());
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   async takeTurn(): Promise<void> {
@@ -76,23 +81,27 @@ export class Play {
 
   /** What is said now, without saying it; nothing where the play has come to an end instead. */
   async speak(seed: number): Promise<Utterance | undefined> {
-    let spoken: Utterance | undefined;
-    await this.#guard(async () => {
-      spoken = await this.#speak(this.#due!, seed);
+    try {
+      const spoken = await this.#speak(this.#due!, seed);
       if (spoken === undefined) this.end = { stop: "cancelled" };
-    });
-    return spoken;
+      return spoken;
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
   }
 
   /** Says it. */
-  hear(spoken: Utterance, startMs = performance.now()): Promise<void> {
-    const { role } = this.#due!;
+  async hear(spoken: Utterance, startMs = performance.now()): Promise<void> {
+    const due = this.#due!;
     const saidMs = performance.now();
-    return this.#guard(async () => {
-      const next = await this.#hear(this.#due!, spoken);
-      this.#times.push({ role, startMs, saidMs, endMs: performance.now() });
+    try {
+      const next = await this.#hear(due, spoken);
+      this.#times.push({ role: due.role, startMs, saidMs, endMs: performance.now() });
       this.#read(next);
-    });
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** The same play once more, to be gone on with apart. Throws where the environment cannot be copied. */
@@ -117,13 +126,9 @@ export class Play {
     return copy;
   }
 
-  async #guard(act: () => Promise<void>): Promise<void> {
-    try {
-      await act();
-    } catch (error) {
-      // of the engine or the renderer, for episodes do not throw
-      this.end = { stop: "engine-error", failure: errorStack(error) };
-    }
+  /** Of the engine or the renderer, for episodes do not throw. */
+  #fail(error: unknown): void {
+    this.end = { stop: "engine-error", failure: errorStack(error) };
   }
 
   #read(next: Move | EpisodeEnd): void {
@@ -173,7 +178,7 @@ export class Play {
     conversation.say({ kind: "said", tokens, mask, logprobs, versions, turn: this.episode.turns.length });
     this.#sampled += tokens.length;
     const { sampled } = this.#options;
-    sampled.set(role, (sampled.get(role) ?? 0) + mask.reduce((sum, m) => sum + m, 0));
+    sampled.set(role, (sampled.get(role) ?? 0) + sum(mask));
     this.#ended.set(role, stop === "stop-token");
     if (stop === "stop-token" || stop === "stop-string") return this.episode.step(text, this.#sampled);
     this.episode.noteCutOff(text);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { byteTokenizer } from "../../policy/byte-tokenizer.ts";
 import { compactRenderer } from "../../policy/compact-renderer.ts";
 import { uniformAt } from "../../random.ts";
-import { beamSearch } from "../../rollout/search/beam-search.ts";
+import { type BeamSearchOptions, beamSearch } from "../../rollout/search/beam-search.ts";
 import { bestAttempt, selfConsistency } from "../../rollout/search/best-attempt.ts";
 import { mcts } from "../../rollout/search/mcts.ts";
 import type { Search } from "../../rollout/search/search.ts";
@@ -269,4 +269,43 @@ test("most shipped environments can be copied; the others say what is missing", 
     }
   }
   expect(copied).toEqual(expect.arrayContaining(["frozen-lake", "sokoban", "search-qa", "countdown", "key-door"]));
+});
+
+test("beams that are kept different hold what near copies of one line crowd out", async () => {
+  const env = defineEnv({
+    name: "copies",
+    tasks: generated(() => null),
+    start: () => ({ state: { said: "" }, say: "?" }),
+    act({ state, answer }) {
+      state.said = answer;
+      return { done: true };
+    },
+    score: ({ state }) => (state.said.startsWith("bbb") ? 1 : 0),
+    limits: { turns: 1, turnTokens: 8 },
+  });
+  // nine in ten begin alike, and end in any digit
+  const says = ({ seed, tokens }: { seed: number; tokens: readonly number[] | Int32Array }) => {
+    const draw = uniformAt(seed, tokens.length);
+    return `${draw < 0.1 ? "bbb" : "aaa"}${Math.floor(draw * 1000) % 10}`;
+  };
+  const solved = async (diversity: number) => {
+    const choose = ({ trajectories }: { trajectories: readonly { score: { total: number } }[] }) =>
+      trajectories[0].score.total;
+    // as a policy that is sure of one way finds it likelier
+    const value: BeamSearchOptions["value"] = ({ trajectories }) =>
+      trajectories[0]?.turns[0]?.text.startsWith("aaa") ? 1 : 0;
+    const world = withSearch(env, beamSearch({ width: 2, branches: 24, value, diversity, choose }));
+    let count = 0;
+    for (let i = 0; i < 20; i++) {
+      const policy = scriptedEngine({ tokenizer, renderer, says });
+      const task = await world.tasks.at("test", i);
+      const { trajectories } = await (await world.attempt(task, policy, { id: `t${i}`, seed: i })).score();
+      count += trajectories[0].score.success ? 1 : 0;
+    }
+    return count / 20;
+  };
+  const [plain, diverse] = [await solved(0), await solved(3)];
+  expect(diverse).toBeGreaterThan(0.6);
+  expect(diverse - plain).toBeGreaterThan(0.3);
+  expect(() => beamSearch({ diversity: -1 })).toThrow(/diversity/);
 });

@@ -15,7 +15,7 @@ import type { Env } from "../env.ts";
 import { playEpisode } from "./attempt-episode.ts";
 import { babble } from "./contract/babble.ts";
 import { checkPromptsGrow, checkTokens } from "./contract/check-tokens.ts";
-import { scriptedEngine } from "./contract/scripted-engine.ts";
+import { type ScriptedEngine, scriptedEngine } from "./contract/scripted-engine.ts";
 import { shippedEnvironments } from "./contract/shipped-environments.ts";
 
 const bytes = byteTokenizer();
@@ -53,6 +53,14 @@ async function play(env: Env, renderContext: RenderContext, seed: number, option
   return { rollout: await played.score(), samples: policy.samples, contextLength };
 }
 
+/** What each role of an environment sampled, and what is learned from it. */
+function byRole(env: Env, { trajectories }: Rollout, samples: ScriptedEngine["samples"]) {
+  return env.roles.map((role) => ({
+    trajectories: trajectories.filter((trajectory) => trajectory.role === role),
+    samples: samples.filter(({ request }) => request.rollout === `r/${role}`),
+  }));
+}
+
 function checkEnd({ stop, failure }: Rollout): void {
   expect(failure).toBeUndefined();
   expect(isInfrastructureStop(stop)).toBe(false);
@@ -74,11 +82,13 @@ describe.each(environments)("%s", (_, env) => {
           context: fullContext(),
         });
         checkEnd(rollout);
-        checkPromptsGrow(samples);
-        checkTokens(rollout.trajectories, samples);
-        expect(rollout.trajectories.length).toBe(samples.length === 0 ? 0 : 1);
-        const texts = rollout.trajectories.flatMap(({ turns }) => turns.map(({ text }) => text));
-        expect(texts).toEqual(samples.map(({ sample }) => renderer.read(sample.tokens)));
+        for (const { trajectories, samples: sampled } of byRole(env, rollout, samples)) {
+          checkPromptsGrow(sampled);
+          checkTokens(trajectories, sampled);
+          expect(trajectories.length).toBe(sampled.length === 0 ? 0 : 1);
+          const texts = trajectories.flatMap(({ turns }) => turns.map(({ text }) => text));
+          expect(texts).toEqual(sampled.map(({ sample }) => renderer.read(sample.tokens)));
+        }
       }
     }
   });
@@ -88,7 +98,7 @@ describe.each(environments)("%s", (_, env) => {
       for (const [s, renderContext] of renderContexts.entries()) {
         const { rollout, samples, contextLength } = await play(env, renderContext, 100 + c * 10 + s, { context });
         checkEnd(rollout);
-        checkTokens(rollout.trajectories, samples);
+        for (const role of byRole(env, rollout, samples)) checkTokens(role.trajectories, role.samples);
         for (const { tokens_T } of rollout.trajectories) expect(tokens_T.length).toBeLessThanOrEqual(contextLength);
       }
     }

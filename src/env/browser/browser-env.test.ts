@@ -74,3 +74,22 @@ test("without a browser that starts, an episode ends with what to do", async () 
   const result = await episode.finish((await episode.start()) as { stop: "env-crash" });
   expect(result).toMatchObject({ stop: "env-crash", failure: expect.stringContaining("setup-browser.sh") });
 });
+
+test("an episode goes on twice from a copy, neither of which changes the other", async () => {
+  const env = browserEnv({ actions: "names", sites: ["shop"], levels: [3] });
+  const episode = new Episode(env, await env.tasks.at("train", 0), { signal });
+  let next = await episode.start();
+  // into the middle of the form of the login
+  for (let turn = 0; turn < 2 && "role" in next; turn++) next = await episode.step(episode.expertSays() ?? "");
+  const copy = await episode.copy(1, {});
+  const ended = async (one: typeof episode) => {
+    let now: typeof next = next;
+    while ("role" in now) now = await one.step(one.expertSays() ?? "");
+    return one.finish(now);
+  };
+  const first = await ended(copy);
+  const second = await ended(episode);
+  expect(first.scores.agent.success).toBe(true);
+  expect(second.turns).toEqual(first.turns);
+  expect(second.scores.agent.success).toBe(true);
+});

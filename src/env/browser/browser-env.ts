@@ -163,6 +163,14 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
       createHash("sha256")
         .update(`${view.url}|${view.snapshot}|${JSON.stringify(backend.data)}`)
         .digest("base64url"),
+    copy({ backend, page, view }) {
+      const data = backend.copy();
+      if (page.copy !== undefined) return { backend: data, page: page.copy(data), view };
+      throw new LudusError("not-copyable", {
+        got: "a page in a browser",
+        expected: 'pages "dom", which can be copied',
+      });
+    },
     close: ({ page }) => page.close(),
     limits: {
       turns,

@@ -2,8 +2,14 @@ import { elementsOf, type PageElement, textOf } from "./element.ts";
 
 /** What was written into a page's controls since it was loaded; a control that is not here is as it was served. */
 export class FormValues {
-  readonly #texts = new Map<PageElement, string>();
-  readonly #checked = new Map<PageElement, boolean>();
+  readonly #texts: Map<PageElement, string>;
+  readonly #checked: Map<PageElement, boolean>;
+
+  /** With what was written into another page that shows the same elements, where there is one. */
+  constructor(from?: FormValues) {
+    this.#texts = new Map(from === undefined ? [] : from.#texts);
+    this.#checked = new Map(from === undefined ? [] : from.#checked);
+  }
 
   textOf(control: PageElement): string {
     const set = this.#texts.get(control);

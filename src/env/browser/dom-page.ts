@@ -30,6 +30,21 @@ export class DomPage implements PageDriver {
 
   close(): void {}
 
+  copy(backend: SiteBackend): DomPage {
+    const copy = new DomPage(backend);
+    // documents do not change: what was written into one is kept apart
+    [copy.#url, copy.#document, copy.#focus, copy.#documents] = [
+      this.#url,
+      this.#document,
+      this.#focus,
+      this.#documents,
+    ];
+    copy.#history = [...this.#history];
+    copy.#values = new FormValues(this.#values);
+    copy.#refs = new Map(this.#refs);
+    return copy;
+  }
+
   #view(): PageView {
     const { title, body } = this.#document;
     const snapshot = ariaSnapshot({

@@ -1,4 +1,5 @@
 import type { ScreenAction } from "../environments/screen-actions.ts";
+import type { SiteBackend } from "./site-backend.ts";
 
 /** What an agent does to a page, with the names and arguments of `@playwright/mcp`. */
 export type PageAction =
@@ -30,6 +31,8 @@ export interface PageDriver {
   screenshot?(): Promise<Uint8Array>;
   /** A small picture of the page, and where the element of a ref is on it. */
   film?(target: string | undefined): Promise<PageFrame>;
+  /** The same page once more, of a back end with the same data; absent where a page cannot be copied, as in a browser. */
+  copy?(backend: SiteBackend): PageDriver;
   close(): Promise<void> | void;
 }
 

@@ -7,11 +7,21 @@ export class SiteBackend {
   readonly sites: Sites;
   readonly data: Readonly<Record<string, SiteData>>;
 
-  constructor(world: number, sites: Sites = shippedSites) {
-    const named = Object.entries(sites);
-    const opened = named.map(([name, site], index) => [name, site.open(createRng(world * named.length + index))]);
+  /** Of a world, or with data that are there already. */
+  constructor(from: number | SiteBackend["data"], sites: Sites = shippedSites) {
     this.sites = sites;
+    if (typeof from !== "number") {
+      this.data = from;
+      return;
+    }
+    const named = Object.entries(sites);
+    const opened = named.map(([name, site], index) => [name, site.open(createRng(from * named.length + index))]);
     this.data = Object.fromEntries(opened);
+  }
+
+  /** The same, with data of its own. */
+  copy(): SiteBackend {
+    return new SiteBackend(structuredClone(this.data), this.sites);
   }
 
   /** Undefined for a host that is none of the sites. */

@@ -29,22 +29,33 @@ export function bm25(documents: readonly string[], options: Partial<Bm25Options>
   const { k1, b } = { ...defaults, ...options };
   const lengths = documents.map((document) => wordsOf(document).length);
   const meanLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, documents.length);
+  const norms = lengths.map((length) => k1 * (1 - b + (b * length) / meanLength));
   const postings = postingsOf(documents);
+  /** Of every document, 0 between two searches. */
+  const scores = new Float64Array(documents.length);
 
   return function find(query: string, most: number): Hit[] {
-    const scores = new Map<number, number>();
+    const touched: number[] = [];
     for (const word of new Set(wordsOf(query))) {
       const found = postings.get(word) ?? [];
       const rarity = Math.log(1 + (documents.length - found.length + 0.5) / (found.length + 0.5));
       for (const { index, count } of found) {
-        const norm = k1 * (1 - b + (b * lengths[index]) / meanLength);
-        scores.set(index, (scores.get(index) ?? 0) + (rarity * count * (k1 + 1)) / (count + norm));
+        if (scores[index] === 0) touched.push(index);
+        scores[index] += (rarity * count * (k1 + 1)) / (count + norms[index]);
       }
     }
-    return Array.from(scores, ([index, score]) => ({ index, score }))
-      .sort((a, c) => c.score - a.score || a.index - c.index)
-      .slice(0, most);
+    const hits = touched.map((index) => ({ index, score: scores[index] }));
+    for (const index of touched) scores[index] = 0;
+    return best(hits, most);
   };
+}
+
+const better = (a: Hit, c: Hit): number => c.score - a.score || a.index - c.index;
+
+/** The one that is mostly asked for is found without sorting all. */
+function best(hits: Hit[], most: number): Hit[] {
+  if (most !== 1 || hits.length === 0) return hits.sort(better).slice(0, most);
+  return [hits.reduce((first, hit) => (better(hit, first) < 0 ? hit : first))];
 }
 
 function postingsOf(documents: readonly string[]): Map<string, Posting[]> {

@@ -3,6 +3,7 @@ import { browserEnv } from "../browser/browser-env.ts";
 import type { Env } from "../env.ts";
 import { bandit } from "./bandit.ts";
 import { countdown } from "./countdown.ts";
+import { craftGrid } from "./craft-grid.ts";
 import { dataAnalyst } from "./data-analyst.ts";
 import { frozenLake } from "./frozen-lake.ts";
 import { functionCalling } from "./function-calling.ts";
@@ -12,11 +13,17 @@ import { keyDoor } from "./key-door.ts";
 import { lock } from "./lock.ts";
 import { miniForms } from "./mini-forms.ts";
 import type { Style } from "./moves.ts";
+import { nim } from "./nim.ts";
 import { officeSkills } from "./office-skills.ts";
+import { officeTrials } from "./office-trials.ts";
+import { picturedPage } from "./pictured-page.ts";
+import { projectRules } from "./project-rules.ts";
+import { reacher } from "./reacher.ts";
 import { repositories } from "./repositories.ts";
 import { retailDesk } from "./retail-desk.ts";
 import { searchQa } from "./search-qa.ts";
 import { sokoban } from "./sokoban.ts";
+import { storeRoom } from "./store-room.ts";
 import { virtualScreen } from "./virtual-screen.ts";
 import { webShop } from "./web-shop.ts";
 
@@ -104,6 +111,7 @@ export {
 } from "./lock.ts";
 export { type MiniFormsOptions, miniForms } from "./mini-forms.ts";
 export type { Style } from "./moves.ts";
+export { type NimOptions, type NimState, type NimTask, nim } from "./nim.ts";
 export {
   type OfficeSkillsOptions,
   type OfficeSkillsState,
@@ -133,6 +141,7 @@ export { type RetailDeskOptions, type RetailState, retailDesk } from "./retail-d
 export type { ScreenTask } from "./screen-tasks.ts";
 export { type SearchQaOptions, type SearchQaState, type SearchQaTask, searchQa } from "./search-qa.ts";
 export { type SokobanOptions, type SokobanState, type SokobanTask, sokoban } from "./sokoban.ts";
+export { type StoreRoomOptions, type StoreRoomState, type StoreRoomTask, storeRoom } from "./store-room.ts";
 export {
   readQuestion,
   type SumQuestionsOptions,
@@ -149,6 +158,8 @@ export { type WebShopOptions, type WebShopState, type WebShopTask, webShop } fro
 export interface ShippedOptions {
   style?: Style;
   seed?: number;
+  /** Of `browser` alone. */
+  pages?: "chromium";
 }
 
 export interface ShippedEnv {
@@ -164,6 +175,7 @@ export const shippedEnvs: Readonly<Record<string, ShippedEnv>> = {
     browserEnv({ ...options, ...(style === "compact" ? { actions: "do", view: "compact" } : { actions: "do" }) }),
   ),
   countdown: shipped(countdown),
+  "craft-grid": shipped(inOneStyle(craftGrid)),
   "data-analyst": shipped(dataAnalyst),
   "frozen-lake": shipped(frozenLake),
   "function-calling": shipped(functionCalling),
@@ -172,12 +184,18 @@ export const shippedEnvs: Readonly<Record<string, ShippedEnv>> = {
   "key-door": shipped(keyDoor),
   lock: shipped(lock),
   "mini-forms": shipped(miniForms),
+  nim: shipped((options) => nim({ ...options, opponent: "random" })),
   "office-skills": shipped(officeSkills),
+  "office-trials": shipped(inOneStyle(officeTrials)),
+  "pictured-page": shipped(inOneStyle(picturedPage)),
+  "project-rules": shipped(projectRules),
+  reacher: shipped(inOneStyle(reacher)),
   repositories: shipped(repositories),
   "retail-desk": shipped(retailDesk),
   "screen-grounding": shipped(virtualScreen),
   "search-qa": shipped(searchQa),
   sokoban: shipped(sokoban),
+  "store-room": shipped(storeRoom),
   "virtual-screen": shipped((options) => virtualScreen({ ...options, task: "episode" })),
   "web-shop": shipped(webShop),
 };
@@ -189,4 +207,9 @@ function shipped<Data, State>(make: (options?: ShippedOptions) => Env<Data, Stat
       return make().description;
     },
   };
+}
+
+/** Of environments whose messages have one style, whichever is asked for. */
+function inOneStyle<Data, State>(make: (options: { seed?: number }) => Env<Data, State>) {
+  return ({ style: _, ...options }: ShippedOptions = {}) => make(options);
 }

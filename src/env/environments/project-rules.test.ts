@@ -26,7 +26,7 @@ async function success(env: ReturnType<typeof projectRules>, choose: (system: st
 const told = (system: string) => Array.from(system.matchAll(/Test files end in (\S+)/g), ([, ending]) => ending);
 
 test("following the nearest file is the difference", async () => {
-  const env = projectRules();
+  const env = projectRules({ style: "tags" });
   expect(await success(env, (system) => told(system).at(-1)!)).toBe(1);
   const farthest = await success(env, (system) => told(system)[0]);
   expect(farthest).toBeGreaterThan(0.4);
@@ -37,7 +37,9 @@ test("following the nearest file is the difference", async () => {
 });
 
 test("hidden rules are not in the prompt", async () => {
-  expect(await success(projectRules({ rules: "hidden" }), (system) => told(system).at(-1) ?? ".none")).toBe(0);
+  expect(
+    await success(projectRules({ style: "tags", rules: "hidden" }), (system) => told(system).at(-1) ?? ".none"),
+  ).toBe(0);
 });
 
 test.each(["told", "hidden"] as const)("keeps its promises with rules %s", async (rules) => {
@@ -58,7 +60,7 @@ test("in compact style, files and calls are a line each", async () => {
 });
 
 test("what the expert says is one of the actions, and is right", async () => {
-  const env = projectRules({ seed: 3 });
+  const env = projectRules({ style: "tags", seed: 3 });
   const task = await env.tasks.at("test", 0);
   const episode = new Episode(env, task, { signal });
   await episode.start();

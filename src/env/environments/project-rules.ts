@@ -9,7 +9,7 @@ import type { Env } from "../env.ts";
 import type { Style } from "./moves.ts";
 
 export interface ProjectRulesOptions {
-  /** `tags`, the default, has files and calls as agents see them; `compact` says the same in as few characters as will do. */
+  /** `tags` has files and calls as agents see them; `compact`, the default, says the same in as few characters as will do. */
   style: Style;
   /** Whether the policy is told what the AGENTS.md files say; `hidden` is for comparison. */
   rules: "told" | "hidden";
@@ -17,6 +17,7 @@ export interface ProjectRulesOptions {
 }
 
 const knownOptions: KnownOptions<ProjectRulesOptions> = { style: true, rules: true, seed: true };
+const defaults: ProjectRulesOptions = { style: "compact", rules: "told", seed: 0 };
 
 export interface ProjectRulesTask {
   readonly folder: string;
@@ -45,7 +46,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
  */
 export function projectRules(options: Partial<ProjectRulesOptions> = {}): Env<ProjectRulesTask, ProjectRulesState> {
   refuseUnknownOptions("projectRules", options, knownOptions);
-  const { style = "tags", rules = "told", seed = 0 } = options;
+  const { style, rules, seed } = { ...defaults, ...options };
   const isCompact = style === "compact";
   refuseOtherValue("projectRules: rules", rules, ["told", "hidden"]);
   refuseOtherValue("projectRules: style", style, ["compact", "tags"]);
@@ -88,7 +89,8 @@ export function projectRules(options: Partial<ProjectRulesOptions> = {}): Env<Pr
     score: ({ task, state }) => (state.created === pathFor(task, endingOf(task)) ? 1 : 0),
     expert: ({ task, call }) => call.create_file({ path: pathFor(task, endingOf(task)) }),
     actions: ({ task, call }) => endings.map((ending) => call.create_file({ path: pathFor(task, ending) })),
-    limits: { turns: 2, turnTokens: 64 },
+    // a call in JSON is 90 bytes
+    limits: { turns: 2, turnTokens: isCompact ? 64 : 128 },
     ...defined({ format: isCompact ? compact() : undefined }),
   });
 }

@@ -36,15 +36,15 @@ export function listActions({ task, state }: Context, style: Style): WantToSay[]
   const indentation = (text: string) => /^\s*/.exec(text)![0];
   const now = linesOf(state.files[path]);
   const edits = now.flatMap((text, index) => {
-    const isCode = /^\s+(return|if|for|\w+ =)/.test(text);
-    const put = index + 1 === line ? (text.trim() === right ? wrong : right) : text.trim().replace(/\d+$/, "1");
+    const isCode = /^\s+(return|if|for|let|\w+ =)/.test(text);
+    const put = index + 1 === line ? (text.trim() === right ? wrong : right) : text.trim().replace(/\d+(;?)$/, "1$1");
     if (!isCode || put === text.trim()) return [];
     return [say.edit(path, index + 1, text, indentation(text) + put)];
   });
   return [say.test(), say.done(), ...paths.map((each) => say.view(each)), ...edits];
 }
 
-function rightFiles({ files, bug }: RepositoryTask): Record<string, string> {
+export function rightFiles({ files, bug }: RepositoryTask): Record<string, string> {
   const lines = linesOf(files[bug.path]);
   const wrong = lines[bug.line - 1]!;
   return {
@@ -71,11 +71,13 @@ const call = (name: string, given: Readonly<Record<string, unknown>> = {}): Want
   calls: [{ name, arguments: given }],
 });
 
+const shortName = (path: string) => path.replace(/\.(py|js)$/, "");
+
 const words: Readonly<Record<Style, RepositoryWords>> = {
   compact: {
     test: () => call("test"),
-    view: (path) => call("view", { file: path.replace(/\.py$/, "") }),
-    edit: (path, line, _before, after) => call("edit", { file: path.replace(/\.py$/, ""), line, text: after.trim() }),
+    view: (path) => call("view", { file: shortName(path) }),
+    edit: (path, line, _before, after) => call("edit", { file: shortName(path), line, text: after.trim() }),
     done: () => call("done"),
   },
   tags: {

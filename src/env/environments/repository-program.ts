@@ -45,13 +45,30 @@ export interface ProgramModule {
 
 export type Program = readonly ProgramModule[];
 
+/** A call and what it gives when there is no bug. */
+export interface RepositoryCase {
+  readonly module: string;
+  readonly name: string;
+  readonly args: readonly number[];
+  readonly expected: number;
+}
+
 const maxSteps = 5_000;
 const maxValue = 1e9;
 
-/** `undefined` where Python would raise an error, or where it takes long or becomes large. */
-export function evaluate(program: Program, name: string, args: readonly number[]): number | undefined {
+export const repositoryLanguages = ["python", "javascript"] as const;
+export type RepositoryLanguage = (typeof repositoryLanguages)[number];
+
+/** `undefined` where an error would be raised, or where it takes long or becomes large. */
+export function evaluate(
+  program: Program,
+  name: string,
+  args: readonly number[],
+  language: RepositoryLanguage = "python",
+): number | undefined {
   const functions = new Map(program.flatMap((module) => module.functions.map((each) => [each.name, each] as const)));
   let steps = 0;
+  const operate = operations(language);
   const call = (called: string, values: readonly number[]): number => {
     if (++steps > maxSteps) throw new RangeError("too many steps");
     if (called === "min") return Math.min(...values);
@@ -117,20 +134,22 @@ function fail(why: string): never {
   throw new RangeError(why);
 }
 
-/** As Python does: division and remainder round down. */
-function operate(op: Operator, left: number, right: number): number {
-  if ((op === "//" || op === "%") && right === 0) fail("division by zero");
-  const quotient = () => Math.floor(left / right);
-  const results = {
-    "+": () => left + right,
-    "-": () => left - right,
-    "*": () => left * right,
-    "//": quotient,
-    "%": () => left - right * quotient(),
+/** Division rounds down in both; the remainder does in Python, and is that of `%` in JavaScript. */
+function operations(language: RepositoryLanguage): (op: Operator, left: number, right: number) => number {
+  return (op, left, right) => {
+    if ((op === "//" || op === "%") && right === 0) fail("division by zero");
+    const quotient = () => Math.floor(left / right);
+    const results = {
+      "+": () => left + right,
+      "-": () => left - right,
+      "*": () => left * right,
+      "//": quotient,
+      "%": () => (language === "python" ? left - right * quotient() : left % right),
+    };
+    const result = results[op]();
+    // it may be -0
+    return Math.abs(result) > maxValue ? fail("too large") : result + 0;
   };
-  const result = results[op]();
-  // 0 - 0 * x may be -0
-  return Math.abs(result) > maxValue ? fail("too large") : result + 0;
 }
 
 function compare(op: Comparison, left: number, right: number): boolean {

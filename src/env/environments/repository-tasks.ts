@@ -1,6 +1,7 @@
 import { LudusError } from "../../errors.ts";
 import type { Rng } from "../../random.ts";
 import { draw, pick } from "./draw.ts";
+import { writeJavaScript, writeJavaScriptTests } from "./repository-javascript.ts";
 import { type BugKind, mutationsOf } from "./repository-mutations.ts";
 import {
   describeFunction,
@@ -9,22 +10,18 @@ import {
   type Operator,
   type Program,
   type ProgramFunction,
+  type ProgramModule,
+  type RepositoryCase,
+  type RepositoryLanguage,
   type Statement,
   writeModule,
 } from "./repository-program.ts";
 
-/** A call and what it gives when there is no bug. */
-export interface RepositoryCase {
-  readonly module: string;
-  readonly name: string;
-  readonly args: readonly number[];
-  readonly expected: number;
-}
-
 export interface RepositoryTask {
   readonly level: number;
   readonly kind: BugKind;
-  /** With the bug, and with `tests.py`; by path. */
+  readonly language: RepositoryLanguage;
+  /** With the bug, and with `tests.py` or `tests.js`; by path. */
   readonly files: Readonly<Record<string, string>>;
   readonly bug: {
     readonly path: string;
@@ -34,13 +31,14 @@ export interface RepositoryTask {
     readonly right: string;
     readonly wrong: string;
   };
-  /** Other calls than those of `tests.py`. They never enter the episode's box. */
+  /** Other calls than those of the visible tests. They never enter the episode's box. */
   readonly hidden: readonly RepositoryCase[];
 }
 
 export interface RepositoryShape {
   readonly levels: readonly number[];
   readonly kinds: readonly BugKind[];
+  readonly languages: readonly RepositoryLanguage[];
   /** Whether functions say in words what they do. */
   readonly explained: boolean;
 }
@@ -58,8 +56,10 @@ const maxDraws = 2_000;
 export function drawRepository(rng: Rng, shape: RepositoryShape): RepositoryTask {
   const level = pick(rng, shape.levels);
   const kind = pick(rng, shape.kinds);
+  // drawn only where there is a choice: tasks of one language stay what they are
+  const language = shape.languages.length === 1 ? shape.languages[0]! : pick(rng, shape.languages);
   for (let i = 0; i < maxDraws; i++) {
-    const task = tryRepository(rng, level, kind, shape.explained);
+    const task = tryRepository(rng, { level, kind, language, explained: shape.explained });
     if (task !== undefined) return task;
   }
   throw new LudusError("no-task", {
@@ -68,7 +68,10 @@ export function drawRepository(rng: Rng, shape: RepositoryShape): RepositoryTask
   });
 }
 
-function tryRepository(rng: Rng, level: number, kind: BugKind, explained: boolean): RepositoryTask | undefined {
+type Drawn = Pick<Parts, "level" | "kind" | "language" | "explained">;
+
+function tryRepository(rng: Rng, drawn: Drawn): RepositoryTask | undefined {
+  const { level, kind, language } = drawn;
   const right = drawProgram(rng, level);
   const [lowest] = right;
   const [buggy] = lowest!.functions;
@@ -76,20 +79,21 @@ function tryRepository(rng: Rng, level: number, kind: BugKind, explained: boolea
   if (mutations.length === 0) return undefined;
   const { changed } = pick(rng, mutations);
   const wrong: Program = [{ ...lowest!, functions: lowest!.functions.with(0, changed) }, ...right.slice(1)];
-  const tests = drawCases(rng, right, right[level - 1]!.functions[0]!.name);
+  const tests = drawCases(rng, right, right[level - 1]!.functions[0]!.name, language);
   if (tests === undefined) return undefined;
-  const fails = ({ name, args, expected }: RepositoryCase) => evaluate(wrong, name, args) !== expected;
+  const fails = ({ name, args, expected }: RepositoryCase) => evaluate(wrong, name, args, language) !== expected;
   // what fails must fail by its value: Python and this program agree about when a call takes too long only by chance
   const isEvaluated = [...tests.visible, ...tests.hidden].every(
-    ({ name, args }) => evaluate(wrong, name, args) !== undefined,
+    ({ name, args }) => evaluate(wrong, name, args, language) !== undefined,
   );
   if (!isEvaluated || !tests.visible.some(fails) || !tests.hidden.some(fails)) return undefined;
-  return makeTask({ level, kind, right, wrong, explained, ...tests });
+  return makeTask({ ...drawn, right, wrong, ...tests });
 }
 
 interface Parts {
   readonly level: number;
   readonly kind: BugKind;
+  readonly language: RepositoryLanguage;
   readonly right: Program;
   readonly wrong: Program;
   readonly explained: boolean;
@@ -97,20 +101,36 @@ interface Parts {
   readonly hidden: readonly RepositoryCase[];
 }
 
-function makeTask({ level, kind, right, wrong, explained, visible, hidden }: Parts): RepositoryTask | undefined {
+interface Writer {
+  readonly extension: string;
+  module(program: Program, module: ProgramModule, words: ReadonlyMap<string, string>): string;
+  tests(visible: readonly RepositoryCase[]): string;
+}
+
+const writers: Readonly<Record<RepositoryLanguage, Writer>> = {
+  python: { extension: ".py", module: writeModule, tests: writeTests },
+  javascript: { extension: ".js", module: writeJavaScript, tests: writeJavaScriptTests },
+};
+
+function makeTask(parts: Parts): RepositoryTask | undefined {
+  const { level, kind, language, right, wrong, explained, visible, hidden } = parts;
+  const writer = writers[language];
   const functions = right.flatMap((module) => module.functions);
   const words = new Map(explained ? functions.map((each) => [each.name, describeFunction(each)]) : []);
-  const [path] = [`${right[0]!.name}.py`];
-  const [good, bad] = [right, wrong].map((program) => writeModule(program, program[0]!, words).split("\n"));
+  const [path] = [`${right[0]!.name}${writer.extension}`];
+  const [good, bad] = [right, wrong].map((program) => writer.module(program, program[0]!, words).split("\n"));
   const line = bad!.findIndex((text, index) => text !== good![index]);
   // the edit that is undone can be told by its text alone
   if (line < 0 || bad!.filter((text) => text.trim() === bad![line]!.trim()).length > 1) return undefined;
   const sorted = [...wrong].sort((one, other) => (one.name < other.name ? -1 : 1));
-  const modules = sorted.map((module) => [`${module.name}.py`, writeModule(wrong, module, words)] as const);
+  const modules = sorted.map(
+    (module) => [`${module.name}${writer.extension}`, writer.module(wrong, module, words)] as const,
+  );
   return {
     level,
     kind,
-    files: Object.fromEntries([...modules, ["tests.py", writeTests(visible)]]),
+    language,
+    files: Object.fromEntries([...modules, [`tests${writer.extension}`, writer.tests(visible)]]),
     bug: { path, line: line + 1, right: good![line]!.trim(), wrong: bad![line]!.trim() },
     hidden,
   };
@@ -209,13 +229,13 @@ function drawCaller(rng: Rng, functionName: string, called: ProgramFunction): Pr
 }
 
 /** Calls whose values are known; those of `entry`, the others of every function. None is both visible and hidden. */
-function drawCases(rng: Rng, program: Program, entry: string) {
+function drawCases(rng: Rng, program: Program, entry: string, language: RepositoryLanguage) {
   const used = new Set<string>();
   const drawCase = (module: string, called: string): RepositoryCase | undefined => {
     for (let i = 0; i < 20; i++) {
       const args = [rng.integer(maxArgument + 1), rng.integer(maxArgument + 1)];
       const key = `${called} ${args}`;
-      const expected = used.has(key) ? undefined : evaluate(program, called, args);
+      const expected = used.has(key) ? undefined : evaluate(program, called, args, language);
       if (expected === undefined) continue;
       used.add(key);
       return { module, name: called, args, expected };

@@ -1,7 +1,10 @@
 import { defined } from "../../defined.ts";
+import { runJavaScriptTests } from "../../tool/sandbox/javascript-tests.ts";
 import { runPythonTests } from "../../tool/sandbox/python-tests.ts";
 import type { Box, Sandbox } from "../../tool/sandbox/sandbox.ts";
-import { callOf, type RepositoryCase } from "./repository-tasks.ts";
+import { loadingJavaScript } from "./repository-javascript.ts";
+import type { RepositoryCase, RepositoryLanguage } from "./repository-program.ts";
+import { callOf } from "./repository-tasks.ts";
 
 /** Runs the functions of `tests.py` and says which failed: for the tool of the tests, in the episode's box. */
 export const visibleTestsProgram = `
@@ -55,31 +58,61 @@ function loadingCode(files: Readonly<Record<string, string>>, modules: readonly 
 // each call takes microseconds
 const limits = { testMs: 2_000, timeoutMs: 10_000 };
 
+interface HiddenTests {
+  readonly files: Readonly<Record<string, string>>;
+  readonly language: RepositoryLanguage;
+  readonly hidden: readonly RepositoryCase[];
+}
+
 /** Whether all hidden tests pass. They are one expression, whose values are compared outside: nothing that is expected enters the box. */
 export async function passesHidden(
-  files: Readonly<Record<string, string>>,
-  hidden: readonly RepositoryCase[],
+  { files, language, hidden }: HiddenTests,
   { sandbox, signal }: { sandbox: Sandbox | undefined; signal: AbortSignal },
 ): Promise<boolean> {
   const modules = [...new Set(hidden.map(({ module }) => module))];
-  const values = hidden.map((each) => `modules[${JSON.stringify(each.module)}].${callOf(each)}`);
-  const test = {
+  const expected = hidden.map((each) => each.expected);
+  const test = (values: readonly string[]) => ({
     name: "hidden tests",
     expression: `[${values.join(", ")}]`,
-    expected: hidden.map(({ expected }) => expected),
-  };
-  const code = loadingCode(files, modules);
-  const { passed } = await runPythonTests({ code, tests: [test], limits, ...defined({ sandbox }) }, signal);
+    expected,
+  });
+  if (language === "python") {
+    const values = hidden.map((each) => `modules[${JSON.stringify(each.module)}].${callOf(each)}`);
+    const code = loadingCode(files, modules);
+    const report = await runPythonTests({ code, tests: [test(values)], limits, ...defined({ sandbox }) }, signal);
+    signal.throwIfAborted();
+    return report.passed === 1;
+  }
+  // -0 is 0
+  const values = hidden.map((each) => `repository(${JSON.stringify(`${each.module}.js`)}).${callOf(each)} + 0`);
+  const level = sandbox?.level === "process" ? "process" : "namespace";
+  const code = loadingJavaScript(files);
+  const report = await runJavaScriptTests(
+    { code, tests: [test(values)], limits: { timeoutMs: limits.timeoutMs }, level },
+    signal,
+  );
   signal.throwIfAborted();
-  return passed === 1;
+  return report.passed === 1;
 }
 
 const maxFiles = 200;
 const maxFileBytes = 1 << 16;
 
-/** The Python files of a box in which a shell was used, and which may hold anything. */
-export async function pythonFiles(box: Box, signal: AbortSignal): Promise<Record<string, string>> {
-  const args = ["-name", "*.py", "-type", "f", "-size", `-${maxFileBytes}c`, "-print0"];
+/** The source files of a box in which a shell was used, and which may hold anything. */
+export async function sourceFiles(
+  box: Box,
+  language: RepositoryLanguage,
+  signal: AbortSignal,
+): Promise<Record<string, string>> {
+  const args = [
+    "-name",
+    language === "python" ? "*.py" : "*.js",
+    "-type",
+    "f",
+    "-size",
+    `-${maxFileBytes}c`,
+    "-print0",
+  ];
   const ended = await box.exec("find", { args, signal });
   const paths = ended.stdout.split("\0").filter(Boolean).sort().slice(0, maxFiles);
   const files: Record<string, string> = {};

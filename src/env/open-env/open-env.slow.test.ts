@@ -161,4 +161,34 @@ describe.skipIf(!python)("OpenEnv's own package", () => {
       await served.close();
     }
   });
+
+  // TRL is in the Python of the parity suites (scripts/setup-python.sh), OpenEnv in this one: both have to be of the same version
+  test.skipIf(!process.env.LUDUS_PYTHON)(
+    "TRL trains on ours through OpenEnv's client",
+    { timeout: 600_000 },
+    async () => {
+      const env = defineEnv({
+        name: "letters",
+        tasks: listed({ train: ["x", "y"], test: ["z"] }),
+        start: () => ({ state: {}, say: "Say a letter." }),
+        act: ({ answer }) => ({ say: "", reward: answer === "a" ? 1 : 0, done: true }),
+      });
+      const served = await serveEnv(env, { port: 0, protocol: "openenv" });
+      try {
+        const { stdout: packages } = await promisify(execFile)(python!, [
+          "-c",
+          "import site; print(site.getsitepackages()[0])",
+        ]);
+        const args = [fixture("trl_train.py"), served.url!, packages.trim()];
+        const quiet = { ...process.env, HF_HUB_OFFLINE: "1", TRL_EXPERIMENTAL_SILENCE: "1", CUDA_VISIBLE_DEVICES: "" };
+        const { stdout } = await promisify(execFile)(process.env.LUDUS_PYTHON!, args, { env: quiet });
+        const { played, rewards, done, rewarded, changed } = JSON.parse(stdout.trim().split("\n").at(-1)!);
+        expect(played).toBeGreaterThan(4);
+        expect([rewards, done, changed]).toEqual([[0, 1], true, true]);
+        expect(rewarded.some((reward: number) => reward > 0)).toBe(true);
+      } finally {
+        await served.close();
+      }
+    },
+  );
 });

@@ -16,6 +16,7 @@ const Reply = z.object({
 
 /** From `src/` and from `dist/` alike. */
 const script = fileURLToPath(new URL("../../../worker/ludus_worker/env_bridge.py", import.meta.url));
+const notStarted = "did not start";
 const keptLines = 20;
 /** How long a bridge may take to say that it is there, after it did not answer in time. */
 const pingMs = 5_000;
@@ -76,7 +77,7 @@ export class BridgeProcess {
       this.#lines.push(line);
       if (this.#lines.length > keptLines) this.#lines.shift();
     });
-    this.#child.on("error", (error) => this.#ended(`did not start: ${error.message}`));
+    this.#child.on("error", (error) => this.#ended(`${notStarted}: ${error.message}`));
     this.#child.on("close", (code, signal) =>
       this.#ended(signal === null ? `ended with ${code}` : `was ended by ${signal}`),
     );
@@ -175,6 +176,13 @@ export class BridgeProcess {
   }
 
   #lost(): LudusError {
+    if (this.#end?.startsWith(notStarted)) {
+      return new LudusError("python-bridge-lost", {
+        got: `a Python (${this.#python}) that ${this.#end}`,
+        expected: "a Python that starts",
+        hint: "It is the one that `python` names, else LUDUS_ENVIRONMENTS, LUDUS_PYTHON, .venv or python3.",
+      });
+    }
     const last = this.#lines.slice(-5).join("\n");
     return new LudusError("python-bridge-lost", {
       got: `a Python (${this.#python}) that ${this.#end}`,

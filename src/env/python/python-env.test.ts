@@ -50,6 +50,18 @@ test("a bridge that dies costs the episodes in it, and the next has another", as
   expect(bridge!.process().pid).not.toBe(before);
 });
 
+test("of hundreds at once, those in the bridge that dies are lost, those before and after are not", async () => {
+  const env = open();
+  const many = (texts: (seed: number) => readonly string[]) =>
+    Promise.all(Array.from({ length: 200 }, (_, seed) => play(env, texts(seed), seed)));
+  const stops = (played: Awaited<ReturnType<typeof many>>) => new Set(played.map(({ stop }) => stop));
+  expect(stops(await many(() => ["a", "end"]))).toEqual(new Set(["completed"]));
+  // all are in it when one of them ends it
+  const lost = await many((seed) => (seed === 100 ? ["a", "b", "die"] : ["a", "hang", "end"]));
+  expect(stops(lost)).toEqual(new Set(["env-crash"]));
+  expect(stops(await many(() => ["a", "end"]))).toEqual(new Set(["completed"]));
+});
+
 test("what is no answer ends the bridge", async () => {
   const { stop, failure } = await play(open(), ["nonsense"]);
   expect([stop, failure]).toEqual([
@@ -88,7 +100,9 @@ test.each([
 
 test("a Python that is not there, an unknown library, a misspelt option", async () => {
   const env = pythonEnv({ from: "gymnasium", name: "x", python: "/no/such/python" }) as Env;
-  expect((await play(env, ["a"])).failure).toMatch(/python-bridge-lost.*did not start: .*ENOENT/);
+  expect((await play(env, ["a"])).failure).toMatch(
+    /python-bridge-lost.*did not start: .*ENOENT, expected a Python that starts\. It is the one that .*LUDUS_ENVIRONMENTS/,
+  );
   expect(() => pythonEnv({ from: "gymnasum" as never, name: "x" })).toThrow('Did you mean "gymnasium"?');
   expect(() => pythonEnv({ from: "gymnasium", nme: "x" } as never)).toThrow('unknown option "nme"');
 });

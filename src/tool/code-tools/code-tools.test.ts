@@ -124,6 +124,19 @@ test("run_tests tells what was printed, and notes whether they passed; finish en
   expect(context.answers).toEqual(["fixed"]);
 });
 
+test("edits are kept as a diff with the turn, and whether the tests passed", async () => {
+  const { edit, call, context } = open(codeTools);
+  await edit({ command: "str_replace", path: "shop.py", old_str: "a + 2", new_str: "a + 3" });
+  await edit({ command: "create", path: "new.py", file_text: "x = 1\n" });
+  await call("run_tests");
+  const shop = [
+    ...["--- a/shop.py", "+++ b/shop.py", "@@ -2,4 +2,4 @@"],
+    ...["     return a + 1", " ", " def fee(a):", "-    return a + 2", "+    return a + 3"],
+  ];
+  const made = ["--- a/new.py", "+++ b/new.py", "@@ -1,0 +1,1 @@", "+x = 1"];
+  expect(context.infos).toEqual([{ diff: shop.join("\n") }, { diff: made.join("\n") }, { tests: "passed" }]);
+});
+
 test("a program of the tests that is not there is a fault of the environment, not of the policy", async () => {
   const context = fakeContext(undefined);
   closing.push(() => context.close());

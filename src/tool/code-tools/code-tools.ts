@@ -85,7 +85,7 @@ export function codeTools<State>(options: CodeToolsOptions<State>) {
 export async function runTests<State>(workspace: Workspace<State>): Promise<string> {
   const { tests } = workspace;
   const ended = await workspace.run("The run of the tests", tests.command, tests.args ?? []);
-  workspace.note({ kind: "tested", passed: ended.code === 0 });
+  workspace.tested(ended.code === 0);
   return printed(ended) || `exit code ${ended.code}`;
 }
 

@@ -41,4 +41,35 @@ export function replaceLine(path: string, text: string, line: number, content: s
   return ended(lines.with(line - 1, indentation + content.trim()));
 }
 
+const [around, maxDiffLines] = [3, 200];
+
+/** What an edit changed, as `diff -u` shows one hunk: from the first line that differs to the last. */
+export function diffText(path: string, before: string, after: string): string {
+  const [old, now] = [linesOf(before), linesOf(after)];
+  const least = Math.min(old.length, now.length);
+  let first = 0;
+  while (first < least && old[first] === now[first]) first += 1;
+  let last = 0;
+  while (last < least - first && old.at(-1 - last) === now.at(-1 - last)) last += 1;
+  const from = Math.max(0, first - around);
+  const until = (lines: readonly string[]) => lines.length - last;
+  const after3 = old.slice(until(old), until(old) + around);
+  const signed = (sign: string, lines: readonly string[]) => lines.map((line) => `${sign}${line}`);
+  const lines = [
+    ...signed(" ", old.slice(from, first)),
+    ...signed("-", old.slice(first, until(old))),
+    ...signed("+", now.slice(first, until(now))),
+    ...signed(" ", after3),
+  ];
+  const size = (all: readonly string[]) => `${from + 1},${until(all) - from + after3.length}`;
+  const more = lines.length > maxDiffLines ? [`(${lines.length - maxDiffLines} more lines)`] : [];
+  return [
+    `--- a/${path}`,
+    `+++ b/${path}`,
+    `@@ -${size(old)} +${size(now)} @@`,
+    ...lines.slice(0, maxDiffLines),
+    ...more,
+  ].join("\n");
+}
+
 const ended = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");

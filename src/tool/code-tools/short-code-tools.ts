@@ -1,18 +1,26 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import { refuseUnknownOptions } from "../../known-options.ts";
+import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
 import { type MakeTool, tool } from "../define-tool.ts";
 import { type ToolContext, ToolError } from "../tool.ts";
 import { runTests, searchText } from "./code-tools.ts";
 import { linesOf, replaceLine } from "./edit-text.ts";
 import { aroundStepMs, type CodeToolsOptions, defaultStepMs, knownCodeToolsOptions, Workspace } from "./workspace.ts";
 
+export interface ShortCodeToolsOptions<State> extends CodeToolsOptions<State> {
+  /** Of files that are named without one; `.py` if left out. */
+  extension?: (state: State) => string;
+}
+
 /**
  * The same for models that have few tokens: `test`, `view file`, `edit file line text`, `find text` and `done`. `file` may leave out
- * `.py`; an edited line keeps its indentation.
+ * its extension; an edited line keeps its indentation.
  */
-export function shortCodeTools<State>(options: CodeToolsOptions<State>) {
-  refuseUnknownOptions("shortCodeTools", options, knownCodeToolsOptions);
+export function shortCodeTools<State>(options: ShortCodeToolsOptions<State>) {
+  const known: KnownOptions<ShortCodeToolsOptions<never>> = { ...knownCodeToolsOptions, extension: true };
+  refuseUnknownOptions("shortCodeTools", options, known);
+  const pathOf = (file: string, { state }: ToolContext<State>) =>
+    file.includes(".") ? file : `${file}${options.extension?.(state) ?? ".py"}`;
   const make: MakeTool<State> = tool;
   const open = (context: ToolContext<State>) => Workspace.open(context, options);
   const timeoutMs = (options.stepMs ?? defaultStepMs) + aroundStepMs;
@@ -29,7 +37,7 @@ export function shortCodeTools<State>(options: CodeToolsOptions<State>) {
       timeoutMs,
       run: async ({ file }, context) => {
         const workspace = await open(context);
-        const path = pathOf(file);
+        const path = pathOf(file, context);
         const text = await workspace.readText(path);
         workspace.note({ kind: "viewed", path: posix.normalize(path) });
         return linesOf(text)
@@ -43,7 +51,7 @@ export function shortCodeTools<State>(options: CodeToolsOptions<State>) {
       timeoutMs,
       run: async ({ file, line, text }, context) => {
         const workspace = await open(context);
-        const path = pathOf(file);
+        const path = pathOf(file, context);
         if (text.includes("\n")) throw new ToolError("One line at a time.");
         await workspace.writeText(path, replaceLine(path, await workspace.readText(path), line, text));
       },
@@ -61,5 +69,3 @@ export function shortCodeTools<State>(options: CodeToolsOptions<State>) {
     }),
   };
 }
-
-const pathOf = (file: string) => (file.includes(".") ? file : `${file}.py`);

@@ -5,6 +5,7 @@ import type { KnownOptions } from "../../known-options.ts";
 import { describeEnd } from "../sandbox/describe-end.ts";
 import type { Box, Ended } from "../sandbox/sandbox.ts";
 import { type ToolContext, ToolError } from "../tool.ts";
+import { diffText } from "./edit-text.ts";
 
 /** What a tool did, for environments that follow it. */
 export type CodeEvent =
@@ -23,7 +24,7 @@ export interface TestsCommand {
 
 export interface CodeToolsOptions<State> {
   /** What the episode's box begins with, by path. */
-  files: (state: State) => Readonly<Record<string, string>>;
+  files: (state: State) => Readonly<Record<string, string | Uint8Array>>;
   /** The program that runs the tests, in the box's root: it exits with 0 where they pass. */
   tests: TestsCommand | ((state: State) => TestsCommand);
   /** One command of `bash`, `search` or the tests; 90 seconds, as in R2E-Gym, if left out. */
@@ -114,13 +115,21 @@ export class Workspace<State> {
   }
 
   async writeText(path: string, text: string): Promise<void> {
+    const before = await this.readText(path).catch(() => undefined);
     if (Buffer.byteLength(text) > maxTextBytes) throw new ToolError(`The text for ${path} is too large.`);
     try {
       await this.box.write(posix.normalize(path), text);
     } catch (error) {
       throw toldError(path, error);
     }
+    this.#context.info?.({ diff: diffText(posix.normalize(path), before ?? "", text) });
     this.note({ kind: "edited", path: posix.normalize(path), text });
+  }
+
+  /** For whoever looks at the episode: the result of a call is the tests' output. */
+  tested(passed: boolean): void {
+    this.#context.info?.({ tests: passed ? "passed" : "failed" });
+    this.note({ kind: "tested", passed });
   }
 }
 

@@ -6,6 +6,7 @@ import { inheritedDescriptors } from "./inherited-descriptors.ts";
 import type { CommandLimits } from "./limits.ts";
 import { type ProcessGroup, spawnGroup } from "./process-group.ts";
 import { seccompArchitecture, seccompFilter } from "./seccomp-filter.ts";
+import { treeMb } from "./watch-memory.ts";
 
 export interface WrappedCommand {
   /** A path inside. */
@@ -86,15 +87,20 @@ export function startWrapped(command: WrappedCommand): Wrapped {
     memory?.remove();
     throw error;
   }
-  const isLimited = addTo(memory, group);
   killFirst(group);
   filter ??= seccompFilter(seccompArchitecture() ?? "x64");
-  (group.child.stdio[seccompFd] as Writable | undefined)?.end(filter);
-  (group.child.stdio[argsFd] as Writable | undefined)?.end(wrapping.map((text) => `${text}\0`).join(""));
+  const give = (fd: number, data: string | Uint8Array) => (group.child.stdio[fd] as Writable | undefined)?.end(data);
+  give(seccompFd, filter);
+  let isLimited = memory !== undefined;
+  void addTo(memory, group).then((isAdded) => {
+    isLimited = isAdded;
+    give(argsFd, wrapping.map((text) => `${text}\0`).join(""));
+  });
+  const exceeded = () => (memory?.isExceeded() ? Number.POSITIVE_INFINITY : 0);
   return {
     group,
     release: () => memory?.remove(),
-    ...(isLimited && { measure: () => (memory?.isExceeded() ? Number.POSITIVE_INFINITY : 0) }),
+    ...(memory !== undefined && { measure: (pid) => (isLimited ? exceeded() : pid > 0 ? treeMb(pid) : 0) }),
   };
 }
 
@@ -108,10 +114,11 @@ function covers(first: number): (number | "ignore")[] {
   return Array.from({ length: last - first + 1 }, (_, index) => (inherited.has(first + index) ? nothing! : "ignore"));
 }
 
-function addTo(memory: MemoryGroup | undefined, group: ProcessGroup): boolean {
+/** The kernel takes some milliseconds for it, in which this program can do something else. */
+async function addTo(memory: MemoryGroup | undefined, group: ProcessGroup): Promise<boolean> {
   if (memory === undefined || group.child.pid === undefined) return false;
   try {
-    memory.add(group.child.pid);
+    await memory.add(group.child.pid);
     return true;
   } catch {
     return false; // it has ended already

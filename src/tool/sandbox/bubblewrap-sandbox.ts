@@ -9,13 +9,15 @@ import { startWrapped, type Wrapped } from "./bubblewrap-run.ts";
 import { findCommand } from "./find-command.ts";
 import { type BoxMount, type FolderCommand, openFolderBox } from "./folder-box.ts";
 import { type CommandLimits, checkLimits, commandLimits } from "./limits.ts";
+import { NodeSpare, nodeInBox } from "./node-spare.ts";
 import { notStarted } from "./process-group.ts";
 import { PythonZygote } from "./python-zygote.ts";
+import { ReadyMounts } from "./ready-mounts.ts";
 import { withinLimits } from "./run-process.ts";
 import type { End, Ended, Sandbox } from "./sandbox.ts";
 
 export interface BubblewrapSandboxOptions {
-  /** Where folders of boxes and images are made; the system's folder for temporary files, otherwise. The files of boxes are in memory. */
+  /** Where folders of images are made; the system's folder for temporary files, otherwise. The files of boxes are in memory. */
   folder?: string;
   /** What the files of one box may take, temporary ones included; 256 otherwise. */
   diskMb?: number;
@@ -28,8 +30,15 @@ export interface BubblewrapSandboxOptions {
   /**
    * `python` keeps an interpreter waiting in every box, which forks for a call of `python3 file` or `python3 -c code`: 4 ms rather than 30. Such
    * calls share a hash seed, and variables that the interpreter reads when it starts are for calls that start one: those with `PYTHON*`.
+   *
+   * `node` shows this program's own Node to every box, as the command `node`, and has one started ahead of the next `node file` or `node -e code`.
    */
-  warm?: "python";
+  warm?: "python" | "node";
+  /**
+   * How many boxes are started before anyone asks for one, each with what `warm` says; 0 otherwise. The first `open` begins with it, and half a minute
+   * without an `open` ends it. Boxes that begin with an image are not among them.
+   */
+  ready?: number;
 }
 
 const knownBubblewrapSandboxOptions: KnownOptions<BubblewrapSandboxOptions> = {
@@ -39,6 +48,7 @@ const knownBubblewrapSandboxOptions: KnownOptions<BubblewrapSandboxOptions> = {
   limits: true,
   uid: true,
   warm: true,
+  ready: true,
 };
 
 export const defaultBubblewrapLimits: Readonly<Partial<CommandLimits>> = { memoryMb: 1_024, processes: 256 };
@@ -50,36 +60,20 @@ export const defaultBoxUid = 64_987;
  */
 export function bubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Sandbox {
   refuseUnknownOptions("bubblewrapSandbox", options, knownBubblewrapSandboxOptions);
-  const { folder = tmpdir(), diskMb = 256, readable = {}, limits, uid = defaultBoxUid, warm } = options;
-  if (warm !== undefined) refuseOtherValue("bubblewrapSandbox.warm", warm, ["python"]);
+  const { folder = tmpdir(), diskMb = 256, limits, uid = defaultBoxUid, warm, ready = 0 } = options;
+  if (warm !== undefined) refuseOtherValue("bubblewrapSandbox.warm", warm, ["python", "node"]);
   checkLimits({ diskMb, uid });
+  checkReady(ready);
   commandLimits(limits);
+  const readable = { ...options.readable, ...(warm === "node" && { [nodeInBox]: process.execPath }) };
   for (const [inside, path] of Object.entries(readable)) checkReadable(inside, path);
   const common = { ...defaultBubblewrapLimits, ...limits };
   const [name, level] = ["bubblewrap", "namespace"] as const;
-  const mount = async (_home: string, image: string | undefined): Promise<BoxMount> => {
-    const held = await holdMount({ image, uid, diskMb, readable });
-    const usual = commandLimits(common);
-    const makeZygote = () => (warm === undefined ? undefined : new PythonZygote(held, usual));
-    let zygote = makeZygote();
-    return {
-      ...held,
-      root: boxRoot,
-      temporary: boxTemporary,
-      async run(command, signal) {
-        const request = { ...command, limits: commandLimits({ ...common, ...command.limits }) };
-        if (zygote?.isGone) zygote = makeZygote();
-        const warmly = zygote?.takes(command, request.limits)
-          ? await zygote.run(command, request.limits, signal)
-          : undefined;
-        return warmly ?? (await runInBox(request, held, signal));
-      },
-      async close() {
-        await zygote?.close();
-        await held.close();
-      },
-    };
-  };
+  const usual = commandLimits(common);
+  const make = async (image?: string) =>
+    warmMount(await holdMount({ image, uid, diskMb, readable }), { warm, usual, common });
+  const mounts = new ReadyMounts(make, ready);
+  const mount = (_: unknown, image: string | undefined) => (image === undefined ? mounts.take() : make(image));
   return {
     name,
     level,
@@ -89,6 +83,56 @@ export function bubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Sandb
       return await openFolderBox({ name, level, folder, mount }, spec, signal);
     },
   };
+}
+
+interface WarmSettings {
+  readonly warm: BubblewrapSandboxOptions["warm"];
+  readonly usual: CommandLimits;
+  readonly common: Partial<CommandLimits>;
+}
+
+/** So long after a call the next interpreter is started: a box that is closed then needs none. */
+const nextMs = 10;
+
+function warmMount(held: HeldMount, { warm, usual, common }: WarmSettings): BoxMount {
+  const makeWaiting = () => {
+    if (warm === undefined) return undefined;
+    return warm === "python" ? new PythonZygote(held, usual) : new NodeSpare(held, usual);
+  };
+  let waiting = makeWaiting();
+  let next: NodeJS.Timeout | undefined;
+  const replace = () => {
+    if (waiting?.isGone) waiting = makeWaiting();
+  };
+  return {
+    ...held,
+    root: boxRoot,
+    temporary: boxTemporary,
+    async run(given, signal) {
+      const command = warm === "node" && given.command === "node" ? { ...given, command: nodeInBox } : given;
+      const limits = commandLimits({ ...common, ...command.limits });
+      clearTimeout(next);
+      replace();
+      const taker = waiting?.takes(command, limits) ? waiting : undefined;
+      const ended =
+        (await taker?.run(command, limits, signal)) ?? (await runInBox({ ...command, limits }, held, signal));
+      next = setTimeout(replace, nextMs).unref();
+      return ended;
+    },
+    async close() {
+      clearTimeout(next);
+      await waiting?.close();
+      await held.close();
+    },
+  };
+}
+
+function checkReady(ready: number): void {
+  if (Number.isInteger(ready) && ready >= 0 && ready <= 1_000) return;
+  throw new LudusError("bad-option", {
+    got: `ready = ${ready} of bubblewrapSandbox`,
+    expected: "a whole number from 0 to 1000",
+  });
 }
 
 async function runInBox(request: FolderCommand, held: HeldMount, signal: AbortSignal): Promise<Ended> {

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** A group of processes whose memory the kernel limits together. */
 export interface MemoryGroup {
-  add(pid: number): void;
+  add(pid: number): Promise<void>;
   /** Whether the kernel has ended a process of the group for want of memory. */
   isExceeded(): boolean;
   /** After its processes are gone. */
@@ -82,7 +83,7 @@ function makeGroup({ parent, limits, events }: Layout, megabytes: number): Memor
     return undefined;
   }
   return {
-    add: (pid) => writeFileSync(join(folder, "cgroup.procs"), `${pid}`),
+    add: (pid) => writeFile(join(folder, "cgroup.procs"), `${pid}`),
     isExceeded: () => Number(/^oom_kill (\d+)/m.exec(readFileSync(join(folder, events), "utf8"))?.[1] ?? 0) > 0,
     remove: () => remove(),
   };

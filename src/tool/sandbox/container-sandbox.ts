@@ -55,7 +55,8 @@ export function containerSandbox(options: ContainerSandboxOptions): Sandbox {
   const { program = "docker", folder = tmpdir(), uid = process.getuid?.() || 64_987 } = options;
   const what = source(options);
   const [name, level] = ["container", "namespace"] as const;
-  const mount = async (home: string, image: string | undefined): Promise<BoxMount> => {
+  const mount = async (makeHome: () => Promise<string>, image: string | undefined): Promise<BoxMount> => {
+    const home = await makeHome();
     const [files, tmp] = [join(home, "files"), join(home, "tmp")];
     if (image === undefined) await mkdir(files);
     else await copyFolder(image, files);

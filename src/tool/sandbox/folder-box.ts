@@ -29,10 +29,13 @@ export type FolderBoxHost = Pick<Sandbox, "name" | "level"> & {
         readonly run: RunCommand;
       }
     | {
-        /** For files in a file system of the box's own. `home` is an empty folder, `image` one to begin with, which must not change. */
-        readonly mount: (home: string, image: string | undefined) => Promise<BoxMount>;
+        /** For files in a file system of the box's own. `makeHome` makes an empty folder, `image` is one to begin with, which must not change. */
+        readonly mount: (makeHome: MakeHome, image: string | undefined) => Promise<BoxMount>;
       }
   );
+
+/** An empty folder that is removed with the box. */
+type MakeHome = () => Promise<string>;
 
 /** The files of a box, and commands that see them. */
 export interface BoxMount {
@@ -60,9 +63,12 @@ export async function openFolderBox(host: FolderBoxHost, spec: BoxSpec = {}, sig
     for (const step of cleanUp.reverse()) await step();
   };
   try {
-    const home = await makeFolder(host.folder, "ludus-box-");
-    cleanUp.push(home.remove);
-    const mount = await ("mount" in host ? host.mount : plainMount(host.run))(home.path, image?.files);
+    const makeHome = async () => {
+      const home = await makeFolder(host.folder, "ludus-box-");
+      cleanUp.push(home.remove);
+      return home.path;
+    };
+    const mount = await ("mount" in host ? host.mount : plainMount(host.run))(makeHome, image?.files);
     cleanUp.push(() => mount.close());
     const files = boxFiles(mount.files, { inside: mount.root, ...defined({ owner: mount.owner }) });
     for (const [path, content] of Object.entries(spec.files ?? {})) await files.write(path, content);
@@ -74,8 +80,9 @@ export async function openFolderBox(host: FolderBoxHost, spec: BoxSpec = {}, sig
   }
 }
 
-function plainMount(run: RunCommand): (home: string, image: string | undefined) => Promise<BoxMount> {
-  return async (home, image) => {
+function plainMount(run: RunCommand): (makeHome: MakeHome, image: string | undefined) => Promise<BoxMount> {
+  return async (makeHome, image) => {
+    const home = await makeHome();
     const [files, temporary] = [join(home, "files"), join(home, "tmp")];
     if (image === undefined) await mkdir(files);
     else await copyFolder(image, files);
