@@ -2,6 +2,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import "uplot/dist/uPlot.min.css";
 import "./style/theme.css";
+import "./style/code-changes.css";
 import "./style/film.css";
 import "./style/layout.css";
 import "./style/charts.css";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { metric } from "../../src/schema/metric-names.ts";
+import { stalenessMetrics } from "../../src/train/async/staleness.ts";
 import { planCharts } from "./plan-charts.ts";
 
 const titles = (names: readonly string[]) =>
@@ -27,6 +28,32 @@ describe("charts", () => {
     expect(charts).toMatchObject([
       { title: "Reward parts", grid: metric.reward, names: [metric.rewardPart("format")] },
       { title: "Stop reasons", names: [metric.stop("completed"), metric.stop("max-turns")], prefix: metric.stop("") },
+    ]);
+  });
+
+  test("of rollouts ahead show ages, who waited for whom, the buffer and what was thrown away", () => {
+    const ages = stalenessMetrics(
+      new Map([
+        [0, 3],
+        [2, 1],
+        [40, 1],
+      ]),
+    );
+    const names = [
+      ...Object.keys(ages),
+      metric.trainerWaits,
+      metric.samplerWaits,
+      metric.bufferLength,
+      metric.droppedTokens,
+    ];
+    const [{ title, charts }] = planCharts(names).sections;
+    expect(title).toBe("Rollouts ahead");
+    expect(charts.map((chart) => [chart.title, chart.names.length])).toEqual([
+      ["Age of tokens, in steps", 6],
+      ["Mean and largest age, in steps", 2],
+      ["Waiting: trainer, sampler", 2],
+      ["Finished groups that wait", 1],
+      ["Tokens thrown away", 1],
     ]);
   });
 

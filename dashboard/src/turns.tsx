@@ -91,9 +91,9 @@ const TurnBlock = ({ view, turn, number, before, sameAs }: BlockProps) => {
   );
 };
 
-/** Without what the film shows. */
+/** Without what the film and the changes of code show. */
 function factsOf(info: NonNullable<ShownTurn["info"]>) {
-  return Object.entries(info).filter(([name]) => !["screenshot", "box", "changes"].includes(name));
+  return Object.entries(info).filter(([name]) => !["screenshot", "box", "changes", "diff", "tests"].includes(name));
 }
 
 const TurnHead = ({ turn, number }: { turn: ShownTurn; number: number }) => (

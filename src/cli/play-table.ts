@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { Env } from "../env/env.ts";
 import { Episode, type EpisodeEnd, type EpisodeResult, type Move } from "../env/episode.ts";
 import { errorText } from "../errors.ts";
@@ -8,6 +9,7 @@ import { harmless } from "./paint.ts";
 import { usageError } from "./parse-options.ts";
 import { moveText, resultText, type TokenView, tokenView, turnText } from "./play-text.ts";
 import { type Lines, readLines } from "./read-lines.ts";
+import { WatchedPage } from "./watched-page.ts";
 
 export interface PlayOptions {
   readonly split?: string;
@@ -16,6 +18,8 @@ export interface PlayOptions {
   readonly style?: "tags" | "compact";
   readonly expert?: boolean;
   readonly tokens?: "compact" | "chat";
+  /** The page of the episode can be looked at. */
+  readonly watch?: boolean;
 }
 
 export interface PlayedEpisode extends EpisodeResult {
@@ -29,14 +33,22 @@ export async function playAtTerminal(
   options: PlayOptions,
   terminal: Terminal,
 ): Promise<PlayedEpisode> {
-  const env = await loadEnv(nameOrFile, options.style && { style: options.style });
-  const task = await chooseTask(env, options);
+  const loaded = await loadEnv(nameOrFile, {
+    ...defined({ style: options.style }),
+    ...(options.watch && nameOrFile === "browser" && { pages: "chromium" }),
+  });
+  const watched = options.watch ? await WatchedPage.open() : undefined;
+  const env = watched?.watching(loaded) ?? loaded;
   const { stdin: _, ...silent } = terminal;
   const lines = readLines(options.expert ? silent : terminal);
   try {
-    return { env: env.name, task, ...(await new Table(env, task, options, terminal, lines).play()) };
+    const task = await chooseTask(env, options);
+    if (watched !== undefined) terminal.stderr.write(`The page is at ${watched.url}\n`);
+    const table = new Table(env, task, options, terminal, lines, () => watched?.refresh());
+    return { env: env.name, task, ...(await table.play()) };
   } finally {
     lines.close();
+    await watched?.close();
   }
 }
 
@@ -60,8 +72,17 @@ class Table {
   readonly #terminal: Terminal;
   readonly #lines: Lines;
   readonly #tokens: TokenView | undefined;
+  readonly #onTurn: () => Promise<void> | undefined;
 
-  constructor(env: Env, task: Task, { expert = false, tokens }: PlayOptions, terminal: Terminal, lines: Lines) {
+  constructor(
+    env: Env,
+    task: Task,
+    { expert = false, tokens }: PlayOptions,
+    terminal: Terminal,
+    lines: Lines,
+    onTurn: () => Promise<void> | undefined,
+  ) {
+    this.#onTurn = onTurn;
     this.#env = env;
     this.#task = task;
     this.#episode = new Episode(env, task, { signal: new AbortController().signal });
@@ -86,12 +107,14 @@ class Table {
 
   async #takeTurns(): Promise<EpisodeEnd> {
     let next: Move | EpisodeEnd = await this.#episode.start();
+    await this.#onTurn();
     while ("role" in next) {
       this.#write(moveText(next, this.#episode, this.#env.roles));
       if (this.#tokens !== undefined) this.#write(this.#tokens(next, this.#episode));
       const text = this.#isExpert ? this.#letExpertSpeak() : await this.#ask();
       if (text === undefined) return { stop: "cancelled" };
       next = await this.#episode.step(text);
+      await this.#onTurn();
       this.#write(turnText(this.#episode, this.#env.limits.turns));
     }
     return next;

@@ -19,7 +19,7 @@ export function byteTokenizer(options: ByteLevelOptions = {}): Tokenizer {
     ...tokenizerFromFiles(byteLevelFiles({ vocab, merges: [] }, added, options)),
     // the same tokens as from the files, without a BPE model on the way
     encode(text, encodeOptions = {}) {
-      if (encodeOptions.special !== true) return Int32Array.from(utf8(text));
+      if (encodeOptions.special !== true) return new Int32Array(utf8(text));
       const sections = split(text.toWellFormed(), encodeOptions);
       return Int32Array.from(
         sections.flatMap((section) => ("token" in section ? section.token : [...utf8(section.text)])),

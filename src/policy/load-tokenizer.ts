@@ -88,9 +88,10 @@ export function tokenizerFromJson(json: unknown, config: unknown = {}): Tokenize
       return Int32Array.from(ids);
     },
     decode(ids: readonly number[] | Int32Array, { special = false }: DecodeOptions = {}) {
-      const shown = Array.from(ids).filter(
-        (id) => tokens[checkedId(id)] !== undefined && (special || !specialIds.has(id)),
-      );
+      const shown: number[] = [];
+      for (const id of ids) {
+        if (tokens[checkedId(id)] !== undefined && (special || !specialIds.has(id))) shown.push(id);
+      }
       if (isByteLevel) return fromUtf8(concatenate(shown.map(tokenBytes)));
       return tidy(decoder.text(shown.map((id) => tokens[id]!)));
     },

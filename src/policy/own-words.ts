@@ -24,11 +24,18 @@ export function ownWords(tokenizer: Tokenizer): OwnWords {
     encodeRendered,
     encode: (text) => encodeRendered(text, turnTextRanges(tokenizer, text)),
     decode(tokens) {
-      const words = tokens.filter((id) => !turnIds.has(id));
+      const words = withoutTurnTokens(tokens, turnIds);
       if (anchor === undefined) return tokenizer.decode(words);
       return tokenizer.decode([anchor.id, ...words], { special: true }).slice(anchor.text.length);
     },
   };
+}
+
+function withoutTurnTokens(tokens: Int32Array, turnIds: ReadonlySet<number>): Int32Array {
+  const isTurnToken = (id: number) => turnIds.has(id);
+  // a turn has one, at its end
+  const words = tokens.length > 0 && isTurnToken(tokens[tokens.length - 1]) ? tokens.subarray(0, -1) : tokens;
+  return words.some(isTurnToken) ? words.filter((id) => !isTurnToken(id)) : words;
 }
 
 /** A control token to put in front: one without lstrip or rstrip. */

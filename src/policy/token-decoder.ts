@@ -125,10 +125,13 @@ function wordPiece(token: string, index: number, step: Extract<DecoderStep, { ty
 
 /** All parts, one after the other. */
 export function concatenate(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const whole = new Uint8Array(length);
   let at = 0;
   for (const part of parts) {
-    whole.set(part, at);
+    // mostly of a few bytes, which are copied before `set` has looked at its arguments
+    for (let i = 0; i < part.length; i++) whole[at + i] = part[i];
     at += part.length;
   }
   return whole;

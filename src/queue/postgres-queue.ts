@@ -153,7 +153,14 @@ async function failLost(server: PostgresServer): Promise<void> {
   );
 }
 
-const Samplers = z.array(z.object({ url: z.string(), key: z.string().exactOptional() }));
+const Samplers = z.array(
+  z.object({
+    url: z.string(),
+    key: z.string().exactOptional(),
+    model: z.string().exactOptional(),
+    processedLogprobs: z.boolean().exactOptional(),
+  }),
+);
 
 function leasedJob(row: Row): LeasedJob {
   return {

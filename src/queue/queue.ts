@@ -46,9 +46,14 @@ export interface Job {
   readonly spec: string;
 }
 
+/** Where workers sample: an engine that Ludus serves or, with `model`, a vLLM server. */
 export interface SamplerAddress {
   readonly url: string;
   readonly key?: string | undefined;
+  /** The model's name at a vLLM server. Where adapters called `<model>-<version>` are loaded there, as by `vllm({ url, name: <model> })`, the newest of them. */
+  readonly model?: string | undefined;
+  /** Whether that server was started with `--logprobs-mode processed_logprobs`. Without it, only temperature 1 is accepted. */
+  readonly processedLogprobs?: boolean | undefined;
 }
 
 export interface LeasedJob extends Job {

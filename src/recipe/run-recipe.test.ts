@@ -86,6 +86,13 @@ test("arms that no claim compares can be left out, and are made when all are ask
   const claimed = await runRecipe(wider, { seeds: 1, isClaimedOnly: true, onWholeSeed });
   expect(claimed.records.map(({ arm }) => arm)).toEqual(["less", "more"]);
   expect(wholeSeeds).toEqual([]);
+  const isNotRun: Recipe = { ...wider, run: async () => expect.unreachable("a seed whose claimed arms are kept") };
+  const again = await runRecipe(isNotRun, {
+    seeds: 1,
+    isClaimedOnly: true,
+    kept: { arms: claimed.records, wholeSeeds },
+  });
+  expect(again.records).toEqual(claimed.records);
   const all = await runRecipe(wider, { seeds: 1, kept: { arms: claimed.records, wholeSeeds }, onWholeSeed });
   expect(all.records.map(({ arm }) => arm)).toEqual(["less", "more", "a sweep", "an ablation"]);
   expect(wholeSeeds).toEqual([0]);

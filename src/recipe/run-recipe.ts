@@ -76,9 +76,20 @@ export async function runRecipe(recipe: Recipe, options: Partial<RunRecipeOption
   for (let index = 0; index < seeds; index++) {
     if (index > 0 && elapsed() * ((index + 1) / index) > budgetSeconds) break;
     const seed = firstSeed + index;
-    if (!kept.wholeSeeds.includes(seed)) await runSeed(recipe, { ...chosen, seed, index, records });
+    const isDone = kept.wholeSeeds.includes(seed) || (chosen.isClaimedOnly && hasClaimedArms(recipe, records, seed));
+    if (!isDone) await runSeed(recipe, { ...chosen, seed, index, records });
   }
   return summarise(recipe, records);
+}
+
+/** Of such a seed not even the warm start is made again. */
+function hasClaimedArms(recipe: Recipe, records: readonly ArmRecord[], seed: number): boolean {
+  const kept = new Set(records.filter((record) => record.seed === seed).map(({ arm }) => arm));
+  return [...claimedArms(recipe)].every((arm) => kept.has(arm));
+}
+
+function claimedArms({ claims }: Recipe): ReadonlySet<string> {
+  return new Set(claims.flatMap(({ method, baseline }) => [method, baseline]));
 }
 
 interface SeedOptions extends RunRecipeOptions {
@@ -90,7 +101,7 @@ interface SeedOptions extends RunRecipeOptions {
 
 async function runSeed(recipe: Recipe, options: SeedOptions): Promise<void> {
   const { seed, index, seeds, shard, records, isTuning, isClaimedOnly, cache, signal, onProgress } = options;
-  const claimed = new Set(recipe.claims.flatMap(({ method, baseline }) => [method, baseline]));
+  const claimed = claimedArms(recipe);
   // whole seeds as long as there are no more parts than seeds; then each part has some arms of a seed
   const isMine = (arm: number) => (index + seeds * arm) % shard.of === shard.part - 1;
   const isBySeed = shard.of <= seeds;

@@ -1,8 +1,6 @@
 /** How a program fared against its unit tests. */
 export type CodeOutcome = "compile-error" | "runtime-error" | "failed-test" | "passed";
 
-// T: tokens of one program
-
 const returns: Record<CodeOutcome, number> = {
   "compile-error": -1,
   "runtime-error": -0.6,
@@ -13,19 +11,6 @@ const returns: Record<CodeOutcome, number> = {
 /** CodeRL's return of a program (arXiv 2207.01780). */
 export function codeRlReturn(outcome: CodeOutcome): number {
   return returns[outcome];
-}
-
-/**
- * CodeRL's reward per token: the critic's probability of the actual outcome at that token, times the return minus that of the
- * greedy program, which is the baseline.
- */
-export function codeRlTokenRewards(
-  probabilities_T: readonly number[],
-  outcome: CodeOutcome,
-  greedyOutcome: CodeOutcome,
-): number[] {
-  const advantage = codeRlReturn(outcome) - codeRlReturn(greedyOutcome);
-  return probabilities_T.map((probability) => probability * advantage);
 }
 
 /** Passed tests over all (`share`), or 1 only where all pass (`all`). 0 without tests. */

@@ -1,3 +1,4 @@
+import { sum } from "../statistics.ts";
 // T tokens, S sampled ones.
 
 /** Those of sampled tokens; one number where all are the same, as in schemes that credit whole episodes. */
@@ -11,7 +12,7 @@ export function encodeAdvantages(mask_T: Uint8Array, advantages_T: Float32Array)
 }
 
 export function decodeAdvantages(mask_T: Uint8Array, bytes: Uint8Array): Float32Array {
-  const S = mask_T.reduce((sum, m) => sum + m, 0);
+  const S = sum(mask_T);
   const count = bytes.length / 4;
   if (count !== S && !(count === 1 && S > 1)) throw new TypeError(`${bytes.length} bytes for ${S} tokens`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -3,7 +3,11 @@ import type { Trajectory } from "../schema/index.ts";
 // Scripts written without spaces: the index would take a whole sentence for one word.
 const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/gu;
 
+/** The first of these scripts begins here, and most texts have no such character. */
+const mayBeUnspaced = /[\u0e00-\uffff]/;
+
 function spaced(text: string): string {
+  if (!mayBeUnspaced.test(text)) return text;
   return text.replace(unspaced, " $& ");
 }
 

@@ -48,6 +48,8 @@ export interface Algorithm {
    * one role did in a group, as it was sampled.
    */
   readonly compareWith?: (group: TrajectoryGroup) => readonly number[];
+  /** How much each token counts, for credit that needs `weights`: one array for each trajectory, as long as its tokens. */
+  readonly weigh?: (trajectories: readonly Trajectory[]) => Promise<readonly Float32Array[]>;
   /** A penalty for leaving the reference policy, taken off the rewards (PPO, REINFORCE++). The run holds its coefficient. */
   readonly klInReward?: KlController;
   /** Where values come from, for credit and losses that need them. */

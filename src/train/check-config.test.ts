@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { codeRlCredit } from "../credit/code-rl-credit.ts";
 import { fakePolicy } from "./fixtures/fake-policy.ts";
 import { type LettersTask, letters } from "./fixtures/letters.ts";
 import { gigpo, grpo } from "./presets/grpo.ts";
@@ -17,6 +18,7 @@ describe("a configuration that cannot work is refused before the first rollout",
     ["no checkpoint retained", { save: { retain: 0 } }, /save.retain = 0/],
     ["groups of one to compare", { algorithm: grpo({ groupSize: 1 }) }, /group-too-small.*remax/s],
     ["a shared critic trained alone", { algorithm: sharedPretrained }, /separate/],
+    ["weights of tokens that nothing gives", { algorithm: { ...grpo(), credit: codeRlCredit() } }, /`weigh`/],
     ["values of an engine without", { algorithm: ppo() }, /value head/],
     ["no environment", { env: undefined as never }, /got no `env`/],
     [

@@ -68,6 +68,12 @@ function checkAlgorithm(algorithm: Algorithm): void {
       expected: "`critic` in the algorithm",
     });
   }
+  if (credit.needs.weights === true && algorithm.weigh === undefined) {
+    throw new LudusError("bad-config", {
+      got: `${name}, whose credit needs weights of tokens, without \`weigh\``,
+      expected: "`weigh` in the algorithm",
+    });
+  }
   if (critic?.kind === "shared" && critic.pretrainSteps > 0) {
     throw new LudusError("bad-config", {
       got: `${critic.pretrainSteps} steps of training a shared critic first`,

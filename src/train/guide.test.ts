@@ -64,7 +64,7 @@ const relabelling = observing((results) =>
   })),
 );
 
-test("a guide is made with the run's seed, and with an engine that it can look at and nothing else", async () => {
+test("a guide is made with the run's seed, and with an engine that it can look at and copy, and nothing else", async () => {
   const made: Omit<GuideContext, "env">[] = [];
   const looking: MakeGuide = (context) => {
     const { env: _env, ...rest } = context;
@@ -74,7 +74,7 @@ test("a guide is made with the run's seed, and with an engine that it can look a
   await train(config(looking));
   const [{ seed, split, engine }] = made;
   expect([made.length, seed, split]).toEqual([1, 11, "train"]);
-  expect(Object.keys(engine)).toEqual(["info", "forward"]);
+  expect(Object.keys(engine)).toEqual(["info", "forward", "snapshot", "release"]);
   expect(engine.info.policyVersion).toBe(3);
   const { logprobs_B_T } = await engine.forward({ rows: [{ tokens: [97, 97] }] });
   expect(logprobs_B_T[0]).toHaveLength(2);

@@ -100,6 +100,7 @@ export {
   trainScorer,
   trainStepScorer,
 } from "./scorer.ts";
+export { type SearchedPairOptions, searchedPairs } from "./searched-pairs.ts";
 export { storedGroups, storedTrajectories } from "./stored-groups.ts";
 export type { TrainConfig, TrainResult } from "./train.ts";
 export { train } from "./train-sync.ts";

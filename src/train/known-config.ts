@@ -59,6 +59,7 @@ const knownAlgorithm: KnownOptions<Algorithm & OfflineAlgorithm> = {
   targetsOf: true,
   view: true,
   compareWith: true,
+  weigh: true,
   klInReward: true,
   critic: true,
   options: true,

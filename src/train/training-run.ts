@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { defined } from "../defined.ts";
 import { type Engine, policyWeights } from "../engine/engine.ts";
-import type { Guide, GuideEngine } from "../guide/guide.ts";
+import { LudusError } from "../errors.ts";
+import { type Guide, type GuideEngine, guideWeights } from "../guide/guide.ts";
 import { inOrder } from "../guide/in-order.ts";
 import { createLimiter } from "../limiter.ts";
 import { DoctorStop } from "../monitor/doctor/index.ts";
@@ -75,7 +76,7 @@ function makeContext<Data>(
 ): TrainContext<Data> {
   const { env, algorithm, signal, tasksPerStep = 16, rollout = {}, seed = 0 } = config;
   const learners = config.learners ?? [...new Set(env.roles.map((role) => weightsOf(policy, role)))];
-  const engine = readOnly(policy.engine);
+  const engine = forGuide(policy.engine);
   const settings = { ...rollout, ...defined({ sandbox: config.sandbox }) };
   const { renderer, tokenizer, weights } = policy;
   const speech = { renderer, ...defined({ tokenizer, weights }) };
@@ -102,13 +103,24 @@ function interruptible(policy: LearningPolicy, { interrupt = "recompute" }: Asyn
   return engine === policy.engine ? policy : { ...policy, engine };
 }
 
-function readOnly(engine: Engine): GuideEngine {
+function forGuide(engine: Engine): GuideEngine {
   return {
     get info() {
       return engine.info;
     },
     forward: (batch, options) => engine.forward(batch, options),
+    snapshot: async (name) => engine.snapshot(ownWeights(name)),
+    release: async ({ weights }) => engine.release({ weights: ownWeights(weights) }),
   };
+}
+
+/** A guide does not touch what is learned, nor what it is compared with. */
+function ownWeights(name: string): string {
+  if (name.startsWith(guideWeights)) return name;
+  throw new LudusError("bad-weights", {
+    got: `weights "${name}" of a guide`,
+    expected: `a name like "${guideWeights}…"`,
+  });
 }
 
 async function resume<Data>(

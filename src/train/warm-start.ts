@@ -9,6 +9,7 @@ import type { RenderContext, Rollout } from "../rollout/rollout.ts";
 import { demonstrate } from "../rollout/run-rollout.ts";
 import type { World } from "../rollout/world.ts";
 import { FailureTally, failuresText } from "../schema/failure.ts";
+import { metric } from "../schema/metric-names.ts";
 import { isInfrastructureStop } from "../schema/stop-reason.ts";
 import { makeTrainBatch } from "../schema/train-batch.ts";
 import type { Trajectory } from "../schema/trajectory.ts";
@@ -133,7 +134,7 @@ export function imitate(options: Partial<ImitateOptions> = {}): WarmStart {
       }
       const success = shown.filter(succeeded).length / shown.length;
       return {
-        metrics: { "imitate/expert-success": success, "imitate/demonstrations": kept.length },
+        metrics: { [metric.expertSuccess]: success, "imitate/demonstrations": kept.length },
         rows: batches(kept, chosen, seed),
       };
     },

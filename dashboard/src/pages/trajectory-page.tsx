@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import type { GroupAnswer, LookAnswer, ShownSummary, TrajectoryAnswer } from "../../../src/server/dashboard/answers.ts";
 import { get, type Problem, post, toProblem, useAnswer } from "../api.ts";
+import { CodeChanges } from "../code-changes.tsx";
 import { CopyButton } from "../copy.tsx";
 import { episodeText } from "../episode-text.ts";
 import { Film } from "../film.tsx";
@@ -79,6 +80,7 @@ export const TrajectoryPage = ({ run, trajectory }: PageProps) => {
       ) : (
         <>
           <Film turns={answer.turns} />
+          <CodeChanges turns={answer.turns} />
           <Turns answer={answer} view={view} />
         </>
       )}

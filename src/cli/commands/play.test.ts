@@ -47,6 +47,12 @@ describe.skipIf(noBubblewrap !== undefined)("a person in a repository", () => {
   });
 });
 
+test("without a page in a browser there is nothing to watch", async () => {
+  const { status, stderr } = await run(["key-door", "--watch"], ["T"]);
+  expect(stderr).toContain("no page in a browser");
+  expect(status).toBe(2);
+});
+
 describe("a person", () => {
   test("reads what a model would read, and sees rewards, parts and the end", async () => {
     const { status, stdout } = await run(["key-door", "--task", "0"], ["T", "R"]);

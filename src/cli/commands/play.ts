@@ -9,6 +9,10 @@ const options = {
   seed: { type: "number", summary: "Seed of the episode; the task's own by default" },
   style: { type: "string", choices: ["tags", "compact"], summary: "Format of a shipped environment's messages" },
   expert: { type: "boolean", summary: "Let the environment's expert play" },
+  watch: {
+    type: "boolean",
+    summary: "Play in Chromium, and stream pictures of the page to an address on this machine",
+  },
   tokens: { type: "string", choices: ["compact", "chat"], summary: "Also show the tokens of the policy's prompt" },
   json: { type: "boolean", summary: "Print the finished episode as one JSON value; everything else goes to stderr" },
 } as const satisfies OptionTable;

@@ -30,7 +30,7 @@ const options = {
     summary: "run, merge: where finished arms are kept; runs/recipe-<system>.jsonl by default",
   },
   again: { type: "boolean", summary: "run: make arms anew that are kept already" },
-  claimed: { type: "boolean", summary: "run: only arms that a claim compares" },
+  claimed: { type: "boolean", summary: "run, tune: only arms that a claim compares" },
   jobs: { type: "number", summary: "run: processes at once, which share the cores; 1 by default" },
   shard: {
     type: "string",
@@ -134,9 +134,10 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
 
 async function tune({ values, positionals }: Parsed<typeof options>, terminal: Terminal): Promise<number> {
   const chosen = await findRecipe(positionals[1]);
-  const { seeds = 1, "first-seed": firstSeed = 100 } = values;
+  const { seeds = 1, "first-seed": firstSeed = 100, claimed = false } = values;
   return stoppable(terminal, async (signal) => {
-    const result = await runHere(chosen, terminal, { seeds, firstSeed, signal, isTuning: true });
+    const how = { seeds, firstSeed, signal, isClaimedOnly: claimed, isTuning: true };
+    const result = await runHere(chosen, terminal, how);
     if (result === undefined) return 130;
     const { resultTable } = await import("../../recipe/recipe-result.ts");
     terminal.stdout.write(tableText(resultTable(result)));

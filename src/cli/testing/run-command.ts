@@ -16,16 +16,25 @@ export interface RunCommandOptions {
   isTTY?: boolean;
   /** Told of everything that is written to stderr; may interrupt. */
   onProgress?: (text: string, interrupt: (signal: "SIGINT" | "SIGTERM") => void) => void;
+  /** The same of stdout, such as the address of a server. */
+  onOutput?: (text: string, interrupt: (signal: "SIGINT" | "SIGTERM") => void) => void;
 }
 
 /** As `ludus <args>` on a command line. */
 export async function runCommand(args: readonly string[], options: RunCommandOptions = {}): Promise<CommandResult> {
-  const { isTTY = false, onProgress } = options;
+  const { isTTY = false, onProgress, onOutput } = options;
   const written = { stdout: "", stderr: "" };
   const exits: number[] = [];
   const signals = new EventEmitter();
   const terminal: Terminal = {
-    stdout: { isTTY, columns: 100, write: (text) => (written.stdout += text) },
+    stdout: {
+      isTTY,
+      columns: 100,
+      write(text) {
+        written.stdout += text;
+        onOutput?.(text, (signal) => signals.emit(signal));
+      },
+    },
     stderr: {
       isTTY,
       columns: 100,

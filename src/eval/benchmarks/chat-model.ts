@@ -72,7 +72,7 @@ export function chatModel(options: ChatModelOptions): ChatModel {
       }
       throw new LudusError("model-failed", {
         got: `from ${model} at ${redact(endpoint)}: ${redact(why)}`,
-        expected: `a chat completion within ${retries + 1} tries`,
+        expected: `a chat completion${retries === 0 ? "" : ` within ${retries + 1} tries`}`,
         hint: "Is the server running, and does --model name its address up to and without /chat/completions?",
       });
     },

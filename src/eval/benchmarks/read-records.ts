@@ -24,9 +24,21 @@ export async function findFiles(folder: string, names: readonly (string | RegExp
   const shown = held.slice(0, 8).join(", ") || "nothing";
   throw new LudusError(code, {
     got: `${folder}, which holds ${shown}${held.length > 8 ? ` and ${held.length - 8} more` : ""}`,
-    expected: names.map((name) => (typeof name === "string" ? name : name.source)).join(" or "),
+    expected: names.map((name) => (typeof name === "string" ? name : patternText(name))).join(" or "),
     hint: "Benchmarks are not shipped: download the published files into one folder and name it with --data.",
   });
+}
+
+/** As people write patterns of file names: `hotpot_*.json`. */
+function patternText({ source }: RegExp): string {
+  const whole = source.startsWith("^") ? source.slice(1) : `*${source}`;
+  return whole
+    .replace(/\$$/, "")
+    .replaceAll(/\(\?![^)]*\)/g, "")
+    .replaceAll(/\(\?:([^)]*)\)/g, "<$1>")
+    .replaceAll("\\d+", "*")
+    .replaceAll(".*", "*")
+    .replaceAll("\\.", ".");
 }
 
 async function listed(folder: string): Promise<readonly string[]> {

@@ -32,11 +32,14 @@ import { countQuery, pageQuery, rewardProbe } from "./trajectory-query.ts";
 
 export function recordGroup(database: Database, step: number, { group, split, advantages }: GroupWrite): void {
   const { task, trajectories } = group;
-  const groupKey = freeKey(database, "groups", step);
+  const groupKey = nextKey("groups", step, lastKey(database, "groups", step));
   const insert = "INSERT INTO groups(id, split, task_id, task) VALUES (?, ?, ?, ?)";
   database.run(insert, groupKey, split, task.id, toLosslessJson(task));
+  let last = lastKey(database, "trajectories", step);
   for (const trajectory of trajectories) {
-    const key = recordTrajectory(database, step, groupKey, trajectory, split);
+    const key = nextKey("trajectories", step, last);
+    recordTrajectory(database, key, groupKey, trajectory, split);
+    last = key;
     recordAnnotations(database, key, trajectory);
     const advantages_T = advantages?.get(trajectory.id);
     if (advantages_T !== undefined) recordAdvantages(database, key, trajectory, advantages_T);
@@ -45,13 +48,12 @@ export function recordGroup(database: Database, step: number, { group, split, ad
 
 function recordTrajectory(
   database: Database,
-  step: number,
+  key: number,
   groupKey: number,
   trajectory: Trajectory,
   split: string,
-): number {
+): void {
   const { id, taskId, rollout, role, stop, score, turns, tokens_T, weight } = trajectory;
-  const key = freeKey(database, "trajectories", step);
   const tools = calledTools(turns);
   database.run(
     `INSERT INTO trajectories(
@@ -63,13 +65,12 @@ function recordTrajectory(
   database.run("INSERT INTO trajectory_bytes VALUES (?, ?)", key, encodeTrajectory(trajectory));
   for (const tool of tools) database.run("INSERT INTO trajectory_tools VALUES (?, ?)", tool, key);
   database.run("INSERT INTO search(rowid, text) VALUES (?, ?)", key, searchableText(trajectory));
-  return key;
 }
 
-function freeKey(database: Database, table: "groups" | "trajectories", step: number): number {
+function lastKey(database: Database, table: "groups" | "trajectories", step: number): number | undefined {
   const [first, beyond] = [firstKey(step), firstKey(step) + keysPerStep];
   const last = database.number(`SELECT max(id) FROM ${table} WHERE id >= ? AND id < ?`, first, beyond);
-  return nextKey(table, step, Number.isNaN(last) ? undefined : last);
+  return Number.isNaN(last) ? undefined : last;
 }
 
 export function trajectories(database: Database, filter: TrajectoryFilter, page: Partial<PageOptions>): TrajectoryPage {

@@ -3,6 +3,7 @@ import type { Rollout } from "../../rollout/rollout.ts";
 import type { RolloutGroup } from "../../rollout/run-group.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import type { TrajectoryGroup } from "../../schema/trajectory-group.ts";
+import { sum } from "../../statistics.ts";
 import { slotName } from "./buffered-groups.ts";
 
 /** A stored group as it was when its rollouts ended, without their times. Its weights are gone where they are newer than the version. */
@@ -24,5 +25,5 @@ export function rolloutGroup<Data>(
 }
 
 export function sampledTokens(trajectories: readonly Trajectory[]): number {
-  return trajectories.reduce((sum, { mask_T }) => sum + mask_T.reduce((count, m) => count + m, 0), 0);
+  return sum(trajectories.map(({ mask_T }) => sum(mask_T)));
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { codeRlCredit } from "../../credit/code-rl-credit.ts";
 import type { CreditRow } from "../../credit/credit.ts";
 import { defined } from "../../defined.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -78,6 +79,22 @@ test("advantages are credit's, times the scale of the group", async () => {
     [0, -0.25, -0.25],
   ]);
   expect(rows.map(({ reward }) => reward)).toEqual([1, 0]);
+});
+
+test("credit is told how much each token counts", async () => {
+  const asked: string[][] = [];
+  const weigh = async (trajectories: readonly Trajectory[]) => {
+    asked.push(trajectories.map(({ id }) => id));
+    return trajectories.map((_, i) => Float32Array.of(0, 1, i));
+  };
+  const algorithm = { ...remax(), credit: codeRlCredit(), weigh };
+  const groups = [{ group: pair, scale: 1, baselines: { agent: 0.5 } }];
+  const { rows } = await prepareBatch(await engineWith(), algorithm, groups);
+  expect(asked).toEqual([["a", "b"]]);
+  expect(rows.map(({ advantages_T }) => [...advantages_T])).toEqual([
+    [0, 0.5, 0],
+    [0, -0.5, -0.5],
+  ]);
 });
 
 test("what ended in an infrastructure failure is not there, not even in the mean", async () => {

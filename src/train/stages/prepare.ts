@@ -45,7 +45,12 @@ export async function prepare(context: PrepareContext, { groups, klCoefficient }
       measured.set(members[i], numbers);
     }
   }
-  const credited = creditOf(sources, algorithm, (source) => creditRow(source, measured.get(source)!, klCoefficient));
+  const weighed = await algorithm.weigh?.(sources.map(({ trajectory }) => trajectory));
+  const weights = new Map(sources.map((source, i) => [source, weighed?.[i]]));
+  const credited = creditOf(sources, algorithm, (source) => ({
+    ...creditRow(source, measured.get(source)!, klCoefficient),
+    ...defined({ weights_T: weights.get(source) }),
+  }));
   const rows = sources.map((source, i): LearnRow => {
     const { reference_T, values_T, old_T } = measured.get(source)!;
     return {
@@ -143,6 +148,7 @@ function comparedRewards(sources: readonly Source[], { compareWith }: Algorithm)
         mask_T: new Uint8Array(0),
         ratios_T: new Float32Array(0),
         values_T: new Float32Array(0),
+        weights_T: new Float32Array(0),
         ...defined({ domain, baseline }),
       };
     });

@@ -31,7 +31,7 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], turnLimit: numbe
 }
 
 const isSound = ({ stop }: Trajectory) => !isInfrastructureStop(stop);
-const sampledOf = ({ mask_T }: Trajectory) => mask_T.reduce((count, m) => count + m, 0);
+const sampledOf = ({ mask_T }: Trajectory) => sum(mask_T);
 const turnsOf = ({ trajectories }: { trajectories: readonly Trajectory[] }) =>
   sum(trajectories.map(({ turns }) => turns.length));
 
@@ -48,7 +48,7 @@ function weightedMean(trajectories: readonly Trajectory[], value: (trajectory: T
 
 function entropyOf(trajectories: readonly Trajectory[]): number {
   const tokens = sum(trajectories.map(sampledOf));
-  return tokens === 0 ? 0 : -sum(trajectories.map(({ logprobs_T }) => logprobs_T.reduce((a, b) => a + b, 0))) / tokens;
+  return tokens === 0 ? 0 : -sum(trajectories.map(({ logprobs_T }) => sum(logprobs_T))) / tokens;
 }
 
 function rewardParts(trajectories: readonly Trajectory[]): Record<string, number> {

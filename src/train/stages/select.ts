@@ -5,7 +5,6 @@ import type { RolloutGroup } from "../../rollout/run-group.ts";
 import type { Trajectory } from "../../schema/trajectory.ts";
 import { learnable } from "../../schema/trajectory-group.ts";
 import { seedOf } from "../../task/seeds.ts";
-import type { Algorithm } from "../algorithm.ts";
 import type { ChosenGroup } from "./measure.ts";
 import type { Metrics, StepContext } from "./stage-context.ts";
 
@@ -24,7 +23,7 @@ export function select<Data>(context: StepContext<Data>, groups: readonly Rollou
   const { algorithm, tasksPerStep, roles, seed, step } = context;
   const units = groups.flatMap((group) => roles.map((role) => ({ group, role })));
   const { kept, refill, metrics } = algorithm.filter(tasksPerStep * roles.length).choose(
-    units.map(({ group, role }) => filterGroup(group, role, algorithm)),
+    units.map(({ group, role }) => filterGroup(group, role, context)),
     createRng(seedOf(seed, "filter", step)),
   );
   return {
@@ -37,8 +36,14 @@ export function select<Data>(context: StepContext<Data>, groups: readonly Rollou
   };
 }
 
-function filterGroup({ task, ...group }: RolloutGroup, role: string, { compareWith }: Algorithm): FilterGroup {
-  const trajectories = learnable({ task, ...group }).filter((trajectory) => trajectory.role === role);
+function filterGroup(
+  { task, ...group }: RolloutGroup,
+  role: string,
+  { algorithm: { compareWith }, learners }: Pick<StepContext, "algorithm" | "learners">,
+): FilterGroup {
+  // what a role said with other weights in this group, as an opponent from a pool, is not learned from
+  const isOwn = ({ role: own, weights }: Trajectory) => own === role && learners.includes(weights);
+  const trajectories = learnable({ task, ...group }).filter(isOwn);
   const others = compareWith?.({ task, trajectories }) ?? [];
   return { id: task.id, rewards_G: [...rolloutRewards(trajectories), ...others] };
 }

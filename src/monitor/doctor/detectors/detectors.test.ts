@@ -13,6 +13,7 @@ import { klExplosion } from "./kl-explosion.ts";
 import { loops } from "./loops.ts";
 import { rewardDistribution } from "./reward-distribution.ts";
 import { valueFunction } from "./value-function.ts";
+import { warmStart } from "./warm-start.ts";
 import { zeroVariance } from "./zero-variance.ts";
 
 // Detectors that look in two ways, each way alone. That they fire at all is tested with recorded runs, in ../doctor.test.ts.
@@ -49,6 +50,25 @@ describe("grader hacking", () => {
       [metric.reward]: [...ten(0.2), ...ten(0.9)],
     };
     expect(graderHacking.detect(made(risen))).toEqual([]);
+  });
+});
+
+describe("a warm start", () => {
+  const start = (success: number, expert: number) => {
+    const learned = new Array<number>(6).fill(success);
+    const series = { [metric.success]: learned, [metric.reward]: learned, [metric.expertSuccess]: [expert] };
+    return warmStart.detect(made(series));
+  };
+  test("is unfinished where attempts succeed far less often than the demonstrations", () => {
+    const [finding] = start(0.12, 0.45);
+    expect(finding.message).toBe(
+      "45 % of the demonstrations succeed, and 12 % of the first attempts: the policy had not learned to do what it was shown.",
+    );
+    expect(finding.evidence).toEqual({ expertSuccess: 0.45, success: expect.closeTo(0.12) });
+  });
+  test("is finished where they succeed about as often, and untold where demonstrations hardly do", () => {
+    expect(start(0.4, 0.5)).toEqual([]);
+    expect(start(0.02, 0.15)).toEqual([]);
   });
 });
 

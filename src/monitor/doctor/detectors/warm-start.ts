@@ -10,18 +10,21 @@ const limits = {
   falling: 0.05,
   leastLoss: 0.05,
   weak: 0.2,
+  leastExpertSuccess: 0.2,
+  behind: 0.6,
   narrowEntropy: 0.03,
   uniform: 0.6,
   solved: 0.9,
 };
 
-/** Imitation that ended too early to give a policy that ever succeeds, or one that left nothing to choose between. */
+/** Imitation that ended before the policy succeeds as often as what it imitates, or at all, or that left nothing to choose between. */
 export const warmStart: Detector = {
   code,
   detect(view) {
     const success = first(learningPoints(view, metric.success));
     if (success === undefined) return [];
-    return [...tooShort(view, success), ...tooNarrow(view, success)];
+    const [unfinished] = [...tooShort(view, success), ...behindDemonstrations(view, success)];
+    return [...(unfinished === undefined ? [] : [unfinished]), ...tooNarrow(view, success)];
   },
 };
 
@@ -50,6 +53,23 @@ function tooShort(view: RunView, success: number): Finding[] {
       message: `Imitation ended while its loss was falling (${short(before)} → ${short(last)}), and ${percent(success)} of the first attempts succeed.`,
       evidence: { lossBefore: before, lossAtEnd: last, success },
       remedy: "Raise the steps of imitate: learning from rewards is a slow way to learn how to read and write.",
+    },
+  ];
+}
+
+/** Whoever says what the demonstrations say, with their noise, succeeds as often as they do. */
+function behindDemonstrations(view: RunView, success: number): Finding[] {
+  const expert = view.series(metric.expertSuccess).at(-1)?.value ?? 0;
+  if (expert < limits.leastExpertSuccess || success >= limits.behind * expert) return [];
+  return [
+    {
+      code,
+      severity: "warning",
+      step: learningPoints(view, metric.success)[0].step,
+      message: `${percent(expert)} of the demonstrations succeed, and ${percent(success)} of the first attempts: the policy had not learned to do what it was shown.`,
+      evidence: { expertSuccess: expert, success },
+      remedy:
+        "Raise the steps of imitate or its demonstrations, or lower its noise: random turns teach nothing, and rewards teach slowly what demonstrations would have.",
     },
   ];
 }
