@@ -1,0 +1,68 @@
+import type { Claim } from "ludus/recipe";
+
+/** Written down before they are measured; see CONTRIBUTING.md, "Claims". */
+export const webRlClaims: readonly Claim[] = [
+  {
+    statement: "WebRL improves the agent that supervised learning made.",
+    source: "WebRL, arXiv 2411.02337",
+    method: "WebRL",
+    baseline: "SFT",
+    measure: "success",
+    want: "more",
+    smallest: 0.05,
+  },
+  {
+    statement: "Tasks made from failed ones teach faster than tasks that are drawn without regard to them.",
+    source: "WebRL, arXiv 2411.02337",
+    method: "WebRL",
+    baseline: "uniform tasks",
+    measure: "onTheWay",
+    want: "more",
+    smallest: 0.02,
+  },
+  {
+    statement: "A reward model that learned from labelled episodes tells successes from failures.",
+    source: "WebRL, arXiv 2411.02337",
+    method: "reward model",
+    baseline: "the more frequent answer",
+    measure: "accuracy",
+    want: "more",
+    smallest: 0.1,
+  },
+  {
+    statement: "Without the constraint to the policy of the phase before, learning comes to less.",
+    source: "WebRL, arXiv 2411.02337",
+    method: "WebRL",
+    baseline: "without KL",
+    measure: "success",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "Without the constraint and without replay, tasks of before are forgotten.",
+    source: "WebRL, arXiv 2411.02337",
+    method: "WebRL",
+    baseline: "without KL and replay",
+    measure: "kept",
+    want: "more",
+    smallest: 0.03,
+  },
+  {
+    statement: "Replay of earlier successes makes the agent better.",
+    source: "WebRL, arXiv 2411.02337",
+    method: "WebRL",
+    baseline: "without replay",
+    measure: "success",
+    want: "more",
+    smallest: 0.02,
+  },
+  {
+    statement: "Replay of actions within the window of perplexity is better than replay of all.",
+    source: "WebRL, arXiv 2411.02337",
+    method: "WebRL",
+    baseline: "replay without a window",
+    measure: "success",
+    want: "more",
+    smallest: 0.02,
+  },
+];
