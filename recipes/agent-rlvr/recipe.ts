@@ -105,9 +105,9 @@ function meanOf(history: readonly Readonly<Record<string, number>>[], key: strin
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** The same attempts train a scorer, which chooses one of eight. */
+/** The same attempts train a scorer, which chooses one of eight; at temperature 1 all eight are right or all are wrong. */
 async function chooseOfEight<Data, State>(arm: Arm, start: Beginning<Data, State>, folder: string): Promise<void> {
-  const report = await start.evaluate({ tasks: 100, attempts: 8 });
+  const report = await start.evaluate({ tasks: 100, attempts: 8, temperature: 1.5 });
   const run = await openRun(folder, { readOnly: true });
   try {
     const { score } = await trainScorer(start.policy, storedTrajectories(run));

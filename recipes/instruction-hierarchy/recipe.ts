@@ -5,10 +5,10 @@ import { permissionCounts } from "ludus/schema";
 import { instructionHierarchyClaims } from "./claims.ts";
 
 /** Demonstrations do what notes say: what is learned first is to do whatever was read last. */
-const obedient = guardedDesk({ expert: "obedient" });
-const steps = 60;
-const tasksPerStep = 24;
-const learningRate = 5e-4;
+const obedient = guardedDesk({ expert: "obedient", digits: 1 });
+const steps = 40;
+const tasksPerStep = 12;
+const learningRate = 2e-4;
 /** Held-out tasks, so many that chance moves a share by less than 0.02. */
 const tasks = 600;
 
@@ -26,8 +26,8 @@ export const instructionHierarchy: Recipe = {
   async run(lab) {
     const start = await lab.begin({
       env: obedient,
-      policy: fromScratch({ size: "tiny", tokenizer: 400 }),
-      warmStart: imitate({ demonstrations: 4000, noise: 0.15, steps: 500, learningRate: cosine(3e-3, 0.1) }),
+      policy: fromScratch({ size: "tiny", threads: 1, tokenizer: 448, contextLength: 192 }),
+      warmStart: imitate({ demonstrations: 4000, noise: 0.1, steps: 400, learningRate: cosine(1e-3, 0.1) }),
     });
     const measured = async () => {
       const known = await start.evaluate({ tasks });
@@ -42,7 +42,7 @@ export const instructionHierarchy: Recipe = {
     await lab.arm("warm start", async (arm) => arm.measure({ ...(await measured()), seconds: start.seconds }));
     for (const [name, env] of [
       ["GRPO", obedient],
-      ["GRPO without injections", guardedDesk({ injections: 0 })],
+      ["GRPO without injections", guardedDesk({ injections: 0, digits: 1 })],
     ] as const) {
       await lab.arm(name, async (arm) => {
         const algorithm = grpo({ groupSize: 8, learningRate });

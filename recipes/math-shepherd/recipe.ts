@@ -14,7 +14,7 @@ const continuations = 4;
 const checked = { tasks: 60, continuations: 16 };
 const tasks = 100;
 const attempts = 8;
-const learning = { epochs: 8, learningRate: 1e-3 };
+const learning = { epochs: 5, learningRate: 1e-3 };
 const gamma = 0.9;
 
 export const mathShepherd: Recipe = {
@@ -23,7 +23,7 @@ export const mathShepherd: Recipe = {
   measures: { success: "solved", correlation: "correlation", seconds: "seconds" },
   claims: mathShepherdClaims,
   async run(lab) {
-    const warmStart = imitate({ demonstrations: 1000, noise: 0.6, steps: 100, learningRate: cosine(2e-3, 0.1) });
+    const warmStart = imitate({ demonstrations: 1000, noise: 0.6, steps: 60, learningRate: cosine(2e-3, 0.1) });
     const start = await lab.begin({ env, policy, warmStart });
     await lab.arm("one attempt", async (arm) => {
       await start.restore();

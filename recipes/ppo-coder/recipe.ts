@@ -2,9 +2,11 @@ import { cosine, type Env, fromScratch, imitate, makeScore, ppo } from "ludus";
 import { adaptiveKl } from "ludus/loss";
 import type { Arm, Beginning, Recipe } from "ludus/recipe";
 import {
+  codeRlReturns,
   evaluator,
   functionOf,
   isRight,
+  outcomeOf,
   type ProgramScoring,
   type ProgramTask,
   programOf,
@@ -19,12 +21,11 @@ export const compiled = ({ result }: Pick<ProgramScoring, "result">): number =>
 
 /** CodeRL's four levels, for synthesis: compile error, runtime error, failed test, passed. */
 export function tested({ result, task }: Pick<ProgramScoring, "result" | "task">): number {
-  if (result.kind === "not-compiled") return -1;
-  if (result.kind !== "value") return -0.6;
-  return isRight(result, task) ? 1 : -0.3;
+  return codeRlReturns[outcomeOf(result, task)]!;
 }
 
 async function matches({ program, task, signal }: ProgramScoring): Promise<{ trees: number; flow: number }> {
+  if (program === programOf(task)) return { trees: 1, flow: 1 };
   const expression = matchExpression(functionOf(program), functionOf(programOf(task)));
   const found = await evaluator().evaluate(matchProgram, expression, signal);
   const [trees, flow] = found.kind === "value" && Array.isArray(found.value) ? found.value : [0, 0];
@@ -47,7 +48,7 @@ const judged = world(compiled, true);
 const published = { lambda: 0.95, clipLow: 0.2, clipHigh: 0.2, valueCoefficient: 1e-3, topK: 5 };
 const settings = { ...published, groupSize: 4, learningRate: 5e-4, miniBatches: 2 };
 const kl = adaptiveKl({ initial: 0.1, target: 1, horizon: 10_000 });
-const common = { steps: 50, tasksPerStep: 32 };
+const common = { steps: 30, tasksPerStep: 32 };
 
 export const ppoCoder: Recipe = {
   system: "ppo-coder",

@@ -1,4 +1,4 @@
-import { fromScratch, grpo, imitate, listed, type Task } from "ludus";
+import { cosine, fromScratch, grpo, imitate, listed, type Task } from "ludus";
 import { readQuestion, type SumsTask, sumQuestions, sums } from "ludus/environments";
 import { majority, type SelfLabel, selfLabels } from "ludus/guide";
 import type { Arm, Beginning, Recipe } from "ludus/recipe";
@@ -6,7 +6,9 @@ import { type GroupReward, repetitionShares, rZeroChallenger } from "ludus/rewar
 import { runRollout } from "ludus/rollout";
 import { rZeroClaims } from "./claims.ts";
 
-const solving = sums();
+/** Of a question. There are 200 of two digits, which so small a model learns in a few hundred steps. */
+const terms = 2;
+const solving = sums({ terms });
 const algorithm = {
   challenger: grpo({ groupSize: 16, learningRate: 1e-3 }),
   solver: grpo({ groupSize: 8, learningRate: 5e-4 }),
@@ -47,9 +49,9 @@ export const rZero: Recipe = {
   async run(lab) {
     const policy = fromScratch({ size: "tiny", tokenizer: "bytes" });
     // a solver that has seen sums and is careless, and a challenger that asks for any sum
-    const careless = imitate({ demonstrations: 4000, noise: 0.5, steps: 500, learningRate: 2e-3 });
+    const careless = imitate({ demonstrations: 4000, noise: 0.4, steps: 800, learningRate: cosine(2e-3, 0.1) });
     const solver = await lab.begin({ env: solving, policy, warmStart: careless });
-    const asking = sumQuestions({ worth: (question, signal) => worthOf(solver, question, signal) });
+    const asking = sumQuestions({ terms, worth: (question, signal) => worthOf(solver, question, signal) });
     const anySum = imitate({ demonstrations: 1000, steps: 150, learningRate: 2e-3 });
     const challenger = await lab.begin({ env: asking, policy, warmStart: anySum });
     await lab.arm("base", async (arm) => {
@@ -131,13 +133,13 @@ const penalty: GroupReward = ({ attempts }) => {
 };
 
 async function ask({ policy }: Players["challenger"], seed: number): Promise<Task<SumsTask>[]> {
-  const env = sumQuestions({ worth: () => 0 });
+  const env = sumQuestions({ terms, worth: () => 0 });
   const task = await env.tasks.at("train", 0);
   const attempts = Array.from({ length: asked }, (_, i) =>
     runRollout(env, task, policy, { id: `ask/${seed}/${i}`, seed: seed * asked + i }),
   );
   const said = (await Promise.all(attempts)).map(({ trajectories }) => trajectories[0]?.turns[0]?.text ?? "");
-  const questions = said.map((text) => readQuestion(text)).filter((question) => question !== undefined);
+  const questions = said.map((text) => readQuestion(text, terms)).filter((question) => question !== undefined);
   return questions.map((question) => ({ id: question, seed: 0, data: { question } }));
 }
 

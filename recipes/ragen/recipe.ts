@@ -6,7 +6,7 @@ import { thinkingInRooms, thinkingOnIce } from "./thoughts.ts";
 
 // RAGEN's batch: 16 attempts at each of 8 tasks, 32 of them in an update; learning rates are for a model of 0.3M parameters
 const tasksPerStep = 8;
-const onBandit = { learningRate: 1.5e-3 };
+const onBandit = { learningRate: 1e-3 };
 const elsewhere = { learningRate: 5e-4 };
 /** On the bandit, which is solved after 100: long enough to see what becomes of a solved task. */
 const long = 400;

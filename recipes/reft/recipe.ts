@@ -8,7 +8,8 @@ import { reftClaims } from "./claims.ts";
 const published = { gamma: 1, lambda: 0.95, clipLow: 0.2, clipHigh: 0.2, epochs: 2, kl: 0.01, valueCoefficient: 5 };
 const questions = 400;
 const warmUp = { demonstrations: questions, steps: 320, batchSize: 32, learningRate: 2e-3 };
-const reinforced = { steps: 60, tasksPerStep: 64 };
+// twice 64 attempts a step: as many programs as the longer imitation sees beyond the warm-up
+const reinforced = { steps: 80, tasksPerStep: 64 };
 const votes = 8;
 
 /** 1 for the right answer, 0.1 for any number, else 0 (arXiv 2401.08967). */
@@ -46,8 +47,8 @@ export const reftRecipe: Recipe = {
       arm.measure({ seconds: start.seconds });
     });
     await lab.arm("imitation, longer", async (arm) => {
-      const longer = { algorithm: ppo(), steps: 0, warmStart: imitate({ ...warmUp, steps: 3 * warmUp.steps }) };
-      const { seconds } = await start.train("imitation, longer", longer);
+      const training = { algorithm: ppo(), steps: 0, warmStart: imitate(warmUp) };
+      const { seconds } = await start.train("imitation, longer", training);
       await measure(arm, start, "imitation, longer");
       arm.measure({ seconds });
     });

@@ -29,7 +29,7 @@ export const rewardEnsembles: Recipe = {
   },
   claims: rewardEnsemblesClaims,
   async run(lab) {
-    const warmStart = imitate({ demonstrations: 1000, noise: [0, 1], steps: 150, learningRate: cosine(2e-3, 0.1) });
+    const warmStart = imitate({ demonstrations: 4000, noise: [0, 0.8], steps: 400, learningRate: cosine(2e-3, 0.1) });
     const start = await lab.begin({ env, policy, warmStart });
     // judges have an engine of their own: an arm begins with loading weights, which would drop them
     const bench = await lab.begin({ env, policy });

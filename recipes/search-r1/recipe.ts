@@ -6,7 +6,7 @@ import { searchR1Claims } from "./claims.ts";
 // questions of one or two hops, each over knowledge of its own; the reward is exact match of the answer and nothing else
 const world = { entities: 40, maxHops: 2, kb: "per-task" } as const;
 const env = searchQa(world);
-const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
+const policy = fromScratch({ size: "tiny", tokenizer: 320, valueHead: true });
 const learningRate = 5e-4;
 const steps = 60;
 
@@ -25,11 +25,13 @@ export const searchR1: Recipe = {
   claims: searchR1Claims,
   async run(lab) {
     const shown = { demonstrations: 6000, steps: 900, learningRate: cosine(3e-3, 0.1) };
-    const rag = await lab.begin({
-      ...{ env: searchQa({ ...world, retrieve: "twice", passages: 3 }), policy },
-      warmStart: imitate(shown),
+    await lab.arm("RAG", async (arm) => {
+      const rag = await lab.begin({
+        ...{ env: searchQa({ ...world, retrieve: "twice", passages: 3 }), policy },
+        warmStart: imitate(shown),
+      });
+      arm.measure({ ...measured(await rag.evaluate()), seconds: rag.seconds });
     });
-    await lab.arm("RAG", async (arm) => arm.measure({ ...measured(await rag.evaluate()), seconds: rag.seconds }));
     const start = await lab.begin({ env, policy, warmStart: imitate({ ...shown, noise: 0.45 }) });
     await lab.arm("warm start", async (arm) => {
       arm.measure({ ...measured(await start.evaluate()), seconds: start.seconds });

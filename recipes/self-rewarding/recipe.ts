@@ -9,12 +9,14 @@ import { selfRewardingClaims } from "./claims.ts";
 const env = countdown({ counts: [3], maxNumber: 9, minTarget: 1, maxTarget: 27, operators: ["+", "-"] });
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
 /** Attempts with true labels, from which the policy learns to judge: the evaluation fine-tuning of the paper. */
-const labelled = 200;
+const labelled = 600;
 const rounds = 5;
-const tasksPerRound = 96;
+const tasksPerRound = 128;
 /** N of the paper. */
 const candidates = 4;
-const judging = { epochs: 6, learningRate: 1e-3 };
+const judging = { epochs: 10, learningRate: 1e-3 };
+/** Pairs that the judge tells apart by less are left out. */
+const minGap = 0.02;
 
 type Start = Beginning<CountdownTask, undefined>;
 
@@ -30,7 +32,7 @@ export const selfRewarding: Recipe = {
   },
   claims: selfRewardingClaims,
   async run(lab) {
-    const warmStart = imitate({ demonstrations: 1000, noise: [0, 1], steps: 150, learningRate: cosine(2e-3, 0.1) });
+    const warmStart = imitate({ demonstrations: 4000, noise: [0, 0.8], steps: 400, learningRate: cosine(2e-3, 0.1) });
     const start = await lab.begin({ env, policy, warmStart });
     const arms: [string, number, number][] = [
       ["warm start", 0, 0],
@@ -125,12 +127,12 @@ function sampled(start: Start, seed: number, round: number): Promise<RolloutGrou
 /** Winner and loser of each task by the judge's labels; ties are left out. */
 async function prefer(start: Start, judge: SelfJudge, groups: readonly RolloutGroup<CountdownTask>[], seed: number) {
   const worthOf = ({ id }: Trajectory) => judge.labels.get(id) ?? 0;
-  const pairs = groups.flatMap((group) => trajectoryPairs(group, { worthOf, minGap: 0.05 }));
+  const pairs = groups.flatMap((group) => trajectoryPairs(group, { worthOf, minGap }));
   if (pairs.length === 0) return;
   const examples = dpo({
     beta: 0.1,
-    learningRate: 3e-4,
-    pairs: (group) => trajectoryPairs(group, { worthOf, minGap: 0.05 }),
+    learningRate: 1e-3,
+    pairs: (group) => trajectoryPairs(group, { worthOf, minGap }),
   });
   await trainOffline({ policy: start.policy, groups, algorithm: examples, epochs: 2, batchSize: 32, seed });
 }

@@ -1,6 +1,6 @@
-import { cosine, type EvalReport, fromScratch, grpo, imitate } from "ludus";
+import { cosine, type Env, type EvalReport, fromScratch, grpo, imitate } from "ludus";
 import { Episode } from "ludus/env";
-import { officeSkills } from "ludus/environments";
+import { type OfficeSkillsState, type OfficeSkillsTask, officeSkillFor, officeSkills } from "ludus/environments";
 import { trainBpe } from "ludus/policy";
 import type { Recipe } from "ludus/recipe";
 import { skillDisclosureClaims } from "./claims.ts";
@@ -11,11 +11,32 @@ const worlds = {
   everything: officeSkills({ skills: "everything" }),
   hidden: officeSkills({ skills: "hidden" }),
 };
-const steps = 40;
-const tasksPerStep = 16;
-const learningRate = 5e-4;
-/** Held-out tasks, so many that chance moves a share by less than 0.02. */
-const tasks = 600;
+
+/** The same office with the one skill that a request needs: where every arm learns to do what a skill says. */
+function withOneSkill(env: Env<OfficeSkillsTask, OfficeSkillsState>): Env<OfficeSkillsTask, OfficeSkillsState> {
+  return {
+    ...env,
+    tasks: {
+      ...env.tasks,
+      async at(split, index) {
+        const task = await env.tasks.at(split, index);
+        return { ...task, data: { ...task.data, library: [officeSkillFor(task.data)] } };
+      },
+    },
+  };
+}
+
+const toRead = imitate({ demonstrations: 3000, steps: 250, learningRate: cosine(1e-3, 0.1) });
+const toFile = imitate({
+  demonstrations: 3000,
+  noise: 0.03,
+  steps: 200,
+  batchSize: 32,
+  learningRate: cosine(1e-3, 0.1),
+});
+const reinforced = { algorithm: grpo({ groupSize: 8, learningRate: 1e-4 }), steps: 10, tasksPerStep: 8 };
+/** Held-out tasks, so many that chance moves a share by less than 0.03. */
+const tasks = 300;
 
 export const skillDisclosure: Recipe = {
   system: "skill-disclosure",
@@ -53,18 +74,21 @@ export const skillDisclosure: Recipe = {
         });
       }
     }
+    const policy = fromScratch({ size: "tiny", threads: 1, tokenizer, contextLength: 384 });
     for (const variant of variants) {
       await lab.arm(variant, async (arm) => {
-        const start = await lab.begin({
-          env: worlds[variant],
-          policy: fromScratch({ size: "tiny", tokenizer }),
-          warmStart: imitate({ demonstrations: 4000, noise: 0.1, steps: 900, learningRate: cosine(3e-3, 0.1) }),
+        const env = worlds[variant];
+        const start = await lab.begin({ env: withOneSkill(env), policy, warmStart: toRead });
+        const imitated = await start.train(`${variant}, imitation`, {
+          env,
+          warmStart: toFile,
+          algorithm: grpo(),
+          steps: 0,
         });
-        const imitated = await start.evaluate({ tasks });
-        arm.also(`${variant}, imitation`, measured(imitated, whole));
-        const algorithm = grpo({ groupSize: 8, learningRate });
-        const { history, seconds } = await start.train(variant, { algorithm, steps, tasksPerStep });
-        arm.measure({ ...measured(await start.evaluate({ tasks }), whole), seconds: start.seconds + seconds });
+        arm.also(`${variant}, imitation`, measured(await start.evaluate({ env, tasks }), whole));
+        const { history, seconds } = await start.trainOn(variant, { env, ...reinforced });
+        const report = await start.evaluate({ env, tasks });
+        arm.measure({ ...measured(report, whole), seconds: start.seconds + imitated.seconds + seconds });
         arm.curve(
           "success",
           history.map((step) => step["rollout/success"] ?? 0),
@@ -77,7 +101,7 @@ export const skillDisclosure: Recipe = {
 /** Words of the worlds' own, in tokens. */
 async function tokenizerOf(envs: readonly ReturnType<typeof officeSkills>[], seed: number) {
   const texts = await Promise.all(envs.map((env) => env.sampleTexts(32, seed)));
-  return trainBpe({ texts: texts.flat(2), vocabularySize: 448 });
+  return trainBpe({ texts: texts.flat(2), vocabularySize: 576 });
 }
 
 function measured(report: EvalReport, whole: number): Record<string, number | EvalReport> {

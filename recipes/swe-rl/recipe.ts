@@ -17,8 +17,8 @@ const arms: readonly (readonly [name: string, reward: BugReward])[] = [
 ];
 
 // GRPO with a KL penalty and 16 rollouts a problem, as published; rate and batch are for 0.3M parameters
-const algorithm = grpo({ groupSize: 16, kl: 0.01, learningRate: 5e-4 });
-const common = { steps: 50, tasksPerStep: 8 };
+const algorithm = grpo({ groupSize: 16, kl: 0.01, learningRate: 3e-4 });
+const common = { steps: 40, tasksPerStep: 16 };
 
 export const sweRlRecipe: Recipe = {
   system: "swe-rl",
@@ -35,7 +35,13 @@ export const sweRlRecipe: Recipe = {
     const start = await lab.begin({
       env: bugs(near),
       policy: fromScratch({ size: "tiny", tokenizer: "bytes" }),
-      warmStart: imitate({ demonstrations: 6000, noise: 0.2, steps: 1500, learningRate: cosine(3e-3, 0.1) }),
+      warmStart: imitate({
+        demonstrations: 6000,
+        noise: 0.2,
+        steps: 700,
+        batchSize: 32,
+        learningRate: cosine(3e-3, 0.1),
+      }),
     });
     await lab.arm("imitation", async (arm) => {
       await start.restore();

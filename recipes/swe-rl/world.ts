@@ -1,15 +1,6 @@
 import { defineEnv, type Env, type FinishedEpisode, generated, type Rng, type Score } from "ludus";
 import { sweRl } from "ludus/reward";
-import {
-  drawTask,
-  functionOf,
-  isRight,
-  type ProgramTask,
-  programOf,
-  questionOf,
-  runProgram,
-  sloppy,
-} from "../programs.ts";
+import { drawTask, functionOf, isRight, type ProgramTask, programOf, runProgram, sloppy } from "../programs.ts";
 
 /** A program with one line that is wrong. */
 export interface BugTask extends ProgramTask {
@@ -37,24 +28,35 @@ function drawBug(rng: Rng): BugTask {
   }
 }
 
-/** `search>replace`: one line of the program, and what to put there. Undefined where it is none, or changes nothing. */
-export function applyEdit({ wrong }: Pick<BugTask, "wrong">, answer: string): string[] | undefined {
-  const [search, replace, ...more] = answer.split(">");
-  const at = wrong.indexOf(search ?? "");
-  if (at < 0 || replace === undefined || more.length > 0 || search === replace) return undefined;
-  return wrong.with(at, replace);
+/** Each line behind the words for what it should do. */
+export function commented({ wrong, steps }: BugTask): string {
+  return wrong.map((line, i) => `${steps[i]!.words}: ${line}`).join("\n");
 }
 
-/** What was said in few words, in SWE-RL's form: the published scorer reads that. */
-export function inTags(answer: string): string {
-  const [search = "", replace = ""] = answer.split(">");
+/** `2>a=a+3`: the number of a line, and what to put there. Undefined where it is none, or changes nothing. */
+function readEdit({ wrong }: Pick<BugTask, "wrong">, answer: string): { at: number; replace: string } | undefined {
+  const [, number, replace] = /^(\d)>([^>\n]+)$/.exec(answer) ?? [];
+  const at = Number(number) - 1;
+  if (replace === undefined || wrong[at] === undefined || wrong[at] === replace) return undefined;
+  return { at, replace };
+}
+
+export function applyEdit(task: Pick<BugTask, "wrong">, answer: string): string[] | undefined {
+  const edit = readEdit(task, answer);
+  return edit === undefined ? undefined : task.wrong.with(edit.at, edit.replace);
+}
+
+/** What was said in few words, in SWE-RL's form: the published scorer reads that. What is no edit stays as it is, which is no such form. */
+export function inTags(task: Pick<BugTask, "wrong">, answer: string): string {
+  const edit = readEdit(task, answer);
+  if (edit === undefined) return answer;
   const block = [
     "```python",
     `### ${path}`,
     "<<<<<<< SEARCH",
-    ` ${search}`,
+    ` ${task.wrong[edit.at]}`,
     "=======",
-    ` ${replace}`,
+    ` ${edit.replace}`,
     ">>>>>>> REPLACE",
     "```",
   ];
@@ -67,7 +69,7 @@ export const similarity = sweRl<BugTask, BugState>(
     files: { [path]: `${functionOf(task.wrong.join("\n"))}\n` },
     goldFiles: { [path]: `${functionOf(programOf(task))}\n` },
   }),
-  { text: ({ answer }) => inTags(answer) },
+  { text: ({ task, answer }) => inTags(task, answer) },
 );
 
 export type BugReward = (episode: FinishedEpisode<BugTask, BugState>, isFixed: boolean) => number | Promise<number>;
@@ -83,7 +85,7 @@ export function bugs(reward: BugReward): Env<BugTask, BugState> {
     name: "bugs",
     description: "Mend the line of a program that does not do what its instruction says",
     tasks: generated(drawBug, { name: "bugs", key: (task) => `${programOf(task)} ${task.wrong}` }),
-    start: ({ task }) => ({ state: { isRight: false }, say: `${questionOf(task)}\n${task.wrong.join("\n")}` }),
+    start: ({ task }) => ({ state: { isRight: false }, say: commented(task) }),
     async act({ task, state, answer, signal }) {
       const edited = applyEdit(task, answer);
       if (edited === undefined) return { done: true };
@@ -94,15 +96,15 @@ export function bugs(reward: BugReward): Env<BugTask, BugState> {
       const outcome = await reward(episode, episode.state.isRight);
       return { total: outcome, parts: { outcome }, success: episode.state.isRight };
     },
-    expert: ({ task }) => `${task.wrong[task.line]}>${task.steps[task.line]!.line}`,
+    expert: ({ task }) => `${task.line + 1}>${task.steps[task.line]!.line}`,
     actions: ({ task, rng }) => {
       const line = rng.integer(task.wrong.length);
       const right = task.steps[line]!.line;
       return [
-        `${task.wrong[line]}>${right === task.wrong[line] ? sloppy(right, rng) : right}`,
-        `${task.wrong[task.line]}>${sloppy(task.steps[task.line]!.line, rng)}`,
+        `${line + 1}>${right === task.wrong[line] ? sloppy(right, rng) : right}`,
+        `${task.line + 1}>${sloppy(task.steps[task.line]!.line, rng)}`,
       ];
     },
-    limits: { turns: 1, turnTokens: 32, tokens: 192, envMs: 120_000 },
+    limits: { turns: 1, turnTokens: 20, tokens: 192, envMs: 120_000 },
   });
 }

@@ -7,9 +7,9 @@ import { vspoClaims } from "./claims.ts";
 
 type Counting = Env<CountdownTask, undefined>;
 
-const plain = countdown({ counts: [4], maxNumber: 9, minTarget: 1, maxTarget: 36, operators: ["+", "-"] });
+const plain = countdown({ counts: [3], maxNumber: 9, minTarget: 1, maxTarget: 27, operators: ["+", "-"] });
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes" });
-const steps = 80;
+const steps = 300;
 const tasksPerStep = 16;
 const learningRate = 1e-3;
 
@@ -19,35 +19,40 @@ const solved = async (episode: Parameters<Reward<CountdownTask, undefined>>[0]) 
 /** Nothing but the right answer counts. */
 const exact: Counting = { ...plain, score: async (episode) => ((await solved(episode)) ? 1 : 0) };
 
-/** The shares of the answer: half for the right numbers, half for a value close to the target; 1 for the right answer. */
+/** What an answer is worth: half by how many of its numbers are given ones, half, where all are, by how close it comes; 1 where it is right. */
 const closeness: Reward<CountdownTask, undefined> = makeReward(
   async (episode) => {
+    const { numbers, target } = episode.task;
     const success = await solved(episode);
     const terms = signedTerms(episode.answer) ?? [];
+    const share = shareGiven(terms, numbers);
     const value = terms.reduce((sum, term) => sum + term, 0);
-    const total = success ? 1 : 0.5 / (1 + Math.abs(value - episode.task.target));
+    const close = share === 1 ? 0.4 / (1 + Math.abs(value - target)) : 0;
+    const total = success ? 1 : 0.5 * share + close;
     return { total, parts: { outcome: total }, success };
   },
   { range: [0, 1] },
 );
 
-/** PRS: first an equation at all, then one of the given numbers, then its value. */
+/** PRS: first an equation at all, then one of as many numbers, then its numbers and its value. */
 const inStages: Counting = {
   ...plain,
   score: staged<CountdownTask, undefined>({
     parsed: ({ answer }) => signedTerms(answer) !== undefined,
-    fits: ({ answer, task }) => sameNumbers(signedTerms(answer) ?? [], task.numbers),
+    fits: ({ answer, task }) => signedTerms(answer)?.length === task.numbers.length,
     answer: closeness,
   }),
 };
 
-function sameNumbers(terms: readonly number[], numbers: readonly number[]): boolean {
-  const sorted = (values: readonly number[]) =>
-    values
-      .map(Math.abs)
-      .sort((a, b) => a - b)
-      .join(" ");
-  return sorted(terms) === sorted(numbers);
+/** The share of the given numbers that occur, each as often as it is given. */
+function shareGiven(terms: readonly number[], numbers: readonly number[]): number {
+  const left = terms.map(Math.abs);
+  const found = numbers.filter((number) => {
+    const at = left.indexOf(number);
+    if (at >= 0) left.splice(at, 1);
+    return at >= 0;
+  });
+  return found.length / numbers.length;
 }
 
 export const vspoRecipe: Recipe = {
@@ -57,7 +62,7 @@ export const vspoRecipe: Recipe = {
   claims: vspoClaims,
   async run(lab) {
     // what an equation looks like, not how to find the right one: random terms alone
-    const warmStart = imitate({ demonstrations: 600, noise: 1, steps: 60, learningRate: cosine(2e-3, 0.1) });
+    const warmStart = imitate({ demonstrations: 1000, noise: 1, steps: 80, learningRate: cosine(2e-3, 0.1) });
     const start = await lab.begin({ env: exact, policy, warmStart });
     await lab.arm("warm start", async (arm) => {
       await start.restore();
@@ -81,6 +86,10 @@ export const vspoRecipe: Recipe = {
         arm.curve(
           "success",
           history.map((step) => step["rollout/success"] ?? 0),
+        );
+        arm.curve(
+          "reward",
+          history.map((step) => step["rollout/reward"] ?? 0),
         );
       });
     }

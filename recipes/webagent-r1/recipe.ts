@@ -1,18 +1,17 @@
 import {
   type Algorithm,
   type Context,
-  cosine,
   type Env,
   type EvalReport,
   formats,
   fromScratch,
-  imitate,
   mGrpo,
   observationStubs,
 } from "ludus";
-import { type BrowserEnvState, type BrowserEnvTask, browserEnv } from "ludus/environments";
+import type { BrowserEnvState, BrowserEnvTask } from "ludus/environments";
 import { contextMismatch } from "ludus/eval";
 import type { Beginning, Lab, Recipe } from "ludus/recipe";
+import { lessons, missingOf, stallEnv } from "../stall.ts";
 import { webAgentR1Claims } from "./claims.ts";
 
 type WebEnv = Env<BrowserEnvTask, BrowserEnvState>;
@@ -21,33 +20,30 @@ type Start = Beginning<BrowserEnvTask, BrowserEnvState>;
 const interactions = 12;
 const fewInteractions = 6;
 // names of elements instead of refs: 0.3M parameters do not learn in minutes to look refs up
-const site = browserEnv({
-  ...{ sites: ["forum"], levels: [1, 2], actions: "names", view: "brief", viewTokens: 60, turns: interactions },
-});
-const pages: WebEnv = { ...site, limits: { ...site.limits, turnTokens: 20 } };
+const pages: WebEnv = stallEnv([1, 2, 3], { turns: interactions });
 
-const policy = fromScratch({ size: "tiny", tokenizer: 640 });
-const cloning = () =>
-  imitate({ demonstrations: 6000, noise: 0.05, steps: 1500, batchSize: 32, learningRate: cosine(3e-3, 0.1) });
-const algorithm = (): Algorithm => mGrpo({ groupSize: 8, learningRate: cosine(5e-4, 0.1), kl: 0.001 });
-const learning = { steps: 40, tasksPerStep: 16 };
+const policy = fromScratch({ size: "tiny", threads: 1, tokenizer: 400 });
+const algorithm = (): Algorithm => mGrpo({ groupSize: 8, learningRate: 1e-4, kl: 0.001 });
+const learning = { steps: 40, tasksPerStep: 12 };
 /** The template that earlier pages are replaced by; the published one is as long as our pages. */
 const stub = "...";
 
-/** R1-CoT: the expert says what kind of page it is on and what it is about to do. */
+/** R1-CoT: the expert says what is to be bought next before it does something. */
 function withThoughts(env: WebEnv): WebEnv {
   return {
     ...env,
     format: formats.thinkAnswer(),
-    limits: { ...env.limits, turnTokens: 48 },
+    limits: { ...env.limits, turnTokens: 32 },
     expert(context) {
       const said = env.expert!(context);
       if (typeof said !== "string") return said;
-      const [verb] = said.split(" ");
-      const { pathname } = new URL(context.state.view.url);
-      return { thought: `on ${pathname}, ${verb}`, answer: said };
+      return { thought: nextWanted(context), answer: said };
     },
   };
+}
+
+function nextWanted({ task, state }: { task: BrowserEnvTask; state: BrowserEnvState }): string {
+  return `next ${missingOf(task, state.backend.data.stall!)[0] ?? "pay"}`;
 }
 
 export const webAgentR1: Recipe = {
@@ -68,7 +64,7 @@ export const webAgentR1: Recipe = {
     await lab.arm("zero", async (arm) => arm.measure(await measured(zero)));
     await trained(lab, zero, "zero + M-GRPO");
 
-    const cloned = await lab.begin({ env: pages, policy, warmStart: cloning() });
+    const cloned = await lab.begin({ env: pages, policy, warmStart: lessons() });
     await lab.arm("BC", async (arm) => arm.measure({ ...(await measured(cloned)), seconds: cloned.seconds }));
     await lab.arm("BC + M-GRPO", async (arm) => {
       const { seconds } = await cloned.train("BC + M-GRPO", { algorithm: algorithm(), ...learning });
@@ -79,7 +75,8 @@ export const webAgentR1: Recipe = {
     });
 
     const thinking = withThoughts(pages);
-    const thoughtful = await lab.begin({ env: thinking, policy, warmStart: cloning() });
+    const warmStart = lessons(withThoughts(stallEnv([1])));
+    const thoughtful = await lab.begin({ env: thinking, policy, warmStart });
     await lab.arm("BC with thoughts", async (arm) =>
       arm.measure({ ...(await measured(thoughtful)), seconds: thoughtful.seconds }),
     );
