@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { learningPages } from "../test/learning/report.ts";
-import { arealPages } from "./areal/report.ts";
+import { asyncPages } from "./async/report.ts";
 import { enginePages } from "./engine/engine.ts";
 import { gpuPages } from "./gpu/report.ts";
 import { gpuTurnsPages } from "./gpu/turns/report.ts";
@@ -17,7 +17,7 @@ import { learnsPages } from "./worlds/learns-report.ts";
 import { worldsPages } from "./worlds/report.ts";
 
 const makers: readonly ((root: string) => Pages)[] = [
-  arealPages,
+  asyncPages,
   enginePages,
   gpuPages,
   gpuTurnsPages,

@@ -4,7 +4,6 @@
 
 import { join } from "node:path";
 import { LudusError } from "../src/errors.ts";
-import { arealBenchmark } from "./areal/areal.ts";
 import { asyncBenchmark } from "./async/async.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { boxesBenchmark } from "./boxes/boxes.ts";
@@ -30,7 +29,6 @@ const benchmarks: readonly Benchmark[] = [
   rolloutsBenchmark,
   asyncBenchmark,
   toolsBenchmark,
-  arealBenchmark,
   promptsBenchmark,
   quickstartBenchmark,
   boxesBenchmark,

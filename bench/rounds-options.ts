@@ -2,7 +2,11 @@ import { parseArgs } from "node:util";
 import { LudusError } from "../src/errors.ts";
 
 /** The options of a benchmark that goes in rounds. */
-export function parseRoundsOptions(benchmark: string, args: readonly string[]): { rounds: number; json: boolean } {
+export function parseRoundsOptions(
+  benchmark: string,
+  args: readonly string[],
+  usual = 5,
+): { rounds: number; json: boolean } {
   const fail = (got: string) =>
     new LudusError("bad-option", {
       got,
@@ -12,7 +16,7 @@ export function parseRoundsOptions(benchmark: string, args: readonly string[]): 
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { rounds: { type: "string", default: "5" }, json: { type: "boolean", default: false } },
+      options: { rounds: { type: "string", default: `${usual}` }, json: { type: "boolean", default: false } },
     });
     const rounds = Number(values.rounds);
     if (!Number.isInteger(rounds) || rounds < 1) throw fail(`--rounds ${values.rounds}`);

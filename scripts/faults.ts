@@ -1,12 +1,13 @@
 // What happens to a run on workers when something breaks: real processes, a real PostgreSQL server, and a count of what was lost or
 // used twice. Writes docs/reference/cluster-faults.md.
 //
-//     npx node scripts/faults.ts [--only kill-worker,cut]
+//     npx node scripts/faults.ts [--only kill-worker,cut]     # then other rows stay as they were
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { PostgresServer } from "../src/store/postgres/server.ts";
@@ -22,6 +23,7 @@ interface Scene {
   readonly server: LocalPostgres;
   readonly admin: PostgresServer;
   readonly workers: ChildProcess[];
+  readonly samplers: readonly ChildProcess[];
   trainer: ChildProcess;
   start(args: readonly string[]): ChildProcess;
 }
@@ -29,6 +31,8 @@ interface Scene {
 interface Fault {
   readonly name: string;
   readonly what: string;
+  /** Samplers in processes of their own; without any the trainer serves its engine. */
+  readonly samplers?: number;
   /** Does it, and what an operator or a supervisor does then. */
   cause(scene: Scene): Promise<void>;
 }
@@ -48,6 +52,14 @@ const faults: readonly Fault[] = [
       scene.trainer.kill("SIGKILL");
       await ended(scene.trainer);
       scene.trainer = scene.start(trainArgs(true));
+    },
+  },
+  {
+    name: "kill-sampler",
+    what: "`kill -9` of one of two samplers in processes of their own, not replaced",
+    samplers: 2,
+    async cause({ samplers }) {
+      samplers[0]?.kill("SIGKILL");
     },
   },
   {
@@ -111,7 +123,14 @@ async function measure(fault: Fault): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "ludus-faults-"));
   const server = await startPostgres({ settings: ["fsync = on"] });
   const url = server.url();
-  const env = { ...process.env, LUDUS_FAULTS_URL: url, LUDUS_CHECKPOINTS: folder };
+  const samplers = await Promise.all(Array.from({ length: fault.samplers ?? 0 }, startSampler));
+  const addresses = JSON.stringify(samplers.map(({ address }) => address));
+  const env = {
+    ...process.env,
+    LUDUS_FAULTS_URL: url,
+    LUDUS_CHECKPOINTS: folder,
+    ...(samplers.length === 0 ? {} : { LUDUS_FAULTS_SAMPLERS: addresses }),
+  };
   const start = (args: readonly string[]) =>
     spawn(process.execPath, [join(root, "bin/ludus.js"), ...args], {
       env,
@@ -121,7 +140,14 @@ async function measure(fault: Fault): Promise<Outcome> {
   const file = join(root, "scripts/faults/config.ts");
   const worker = () => start(["worker", file, "--connect", url, "--lease", "3", "--quiet"]);
   const admin = new PostgresServer(url, { schema: "public", retryMs: 20_000, maxConnections: 1 });
-  const scene: Scene = { server, admin, workers: [worker(), worker()], trainer: start(trainArgs(false)), start };
+  const scene: Scene = {
+    server,
+    admin,
+    workers: [worker(), worker()],
+    samplers: samplers.map(({ child }) => child),
+    trainer: start(trainArgs(false)),
+    start,
+  };
   const runs = postgres(url);
   try {
     const before = await stepAfter(runs, 2);
@@ -132,7 +158,7 @@ async function measure(fault: Fault): Promise<Outcome> {
     await ended(scene.trainer);
     return { fault, seconds, ...(await count(runs)) };
   } finally {
-    const children = [...scene.workers, scene.trainer].filter(
+    const children = [...scene.workers, ...scene.samplers, scene.trainer].filter(
       ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
     );
     for (const child of children) child.kill("SIGKILL");
@@ -142,6 +168,14 @@ async function measure(fault: Fault): Promise<Outcome> {
     await server.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function startSampler(): Promise<{ child: ChildProcess; address: unknown }> {
+  const child = spawn(process.execPath, [join(root, "scripts/faults/sampler.ts")], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  for await (const line of createInterface({ input: child.stdout })) return { child, address: JSON.parse(line) };
+  throw new Error("the sampler ended before it had said where it is");
 }
 
 /** Waits until a step is recorded, and returns the last one that is. */
@@ -180,17 +214,23 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once("exit", () => resolve()));
 }
 
-function page(outcomes: readonly Outcome[]): string {
-  const rows = outcomes.map(
-    ({ fault, lost, twice, seconds }) => `| ${fault.what} | ${lost} | ${twice} | ${seconds.toFixed(1)} |`,
-  );
+/** Of a fault that was not measured now, the row that the page has. */
+function page(outcomes: readonly Outcome[], before: string): string {
+  const rows = faults.flatMap((fault) => {
+    const known = before.split("\n").filter((line) => line.startsWith(`| ${fault.what} |`));
+    const outcome = outcomes.find((each) => each.fault === fault);
+    if (outcome === undefined) return known;
+    const { lost, twice, seconds } = outcome;
+    return [`| ${fault.what} | ${lost} | ${twice} | ${seconds.toFixed(1)} |`];
+  });
   return `# Faults of a run on workers
 
 <!-- written by npx node scripts/faults.ts -->
 
 A run of ${steps} steps of ${groupsPerStep} groups of ${groupSize} attempts on two \`ludus worker\` processes and one PostgreSQL server, as separate processes on one machine.
 Something breaks after the third step. *Lost* and *used twice* are attempts, counted in the store when the run has ended. *Seconds* are from the
-fault to the next step that is recorded, with the time of that step (about a second) and of starting processes.
+fault to the next step that is recorded, with the time of that step (about a second) and of starting processes. The full disk and the clock are
+simulated: a trigger that raises PostgreSQL's error, and leases that are set back.
 
 | what happens | lost | used twice | seconds |
 |---|--:|--:|--:|
@@ -200,11 +240,17 @@ ${rows.join("\n")}
 
 const { values } = parseArgs({ options: { only: { type: "string" } } });
 const only = values.only?.split(",");
+const unknown = only?.find((name) => !faults.some((fault) => fault.name === name));
+if (unknown !== undefined) {
+  console.error(`--only ${unknown}: expected one of ${faults.map(({ name }) => name).join(", ")}`);
+  process.exit(2);
+}
 const outcomes: Outcome[] = [];
 for (const fault of faults.filter(({ name }) => only?.includes(name) ?? true)) {
   const outcome = await measure(fault);
   outcomes.push(outcome);
   console.log(`${fault.name}: lost ${outcome.lost}, used twice ${outcome.twice}, ${outcome.seconds.toFixed(1)} s`);
 }
-if (only === undefined) writeFileSync(join(root, "docs/reference/cluster-faults.md"), page(outcomes));
+const file = join(root, "docs/reference/cluster-faults.md");
+writeFileSync(file, page(outcomes, readFileSync(file, "utf8")));
 process.exitCode = outcomes.every(({ lost, twice }) => lost === 0 && twice === 0) ? 0 : 1;

@@ -43,7 +43,8 @@ describe.skipIf(noBubblewrap !== undefined)("in boxes", () => {
   test("what programs give is what their instructions say", async () => {
     const rng = createRng(5);
     const tasks = Array.from({ length: 30 }, () => drawTask(rng, [1, 2, 3]));
-    const results = await Promise.all(tasks.map((each) => runProgram(programOf(each), each, signal)));
+    // in other words than the reference, which is not run
+    const results = await Promise.all(tasks.map((each) => runProgram(`${programOf(each)} `, each, signal)));
     expect(results.every((result, i) => isRight(result, tasks[i]!))).toBe(true);
     const wrong = await runProgram("a=a*3\na=a+3", task, signal);
     expect(isRight(wrong, task)).toBe(false);
@@ -78,28 +79,28 @@ describe.skipIf(noBubblewrap !== undefined)("in boxes", () => {
       const played = await playEpisode(env, { ...(await env.tasks.at("train", 0)), data: bug }, [said]);
       return Object.values(played.scores)[0]!;
     };
-    expect(await play(tests, "a=a-3>a=a+3")).toMatchObject({ total: 1, success: true });
-    expect(await play(tests, "a=a-3>a=3+a")).toMatchObject({ total: 1, success: true });
-    expect(await play(tests, "a=a-3>a=a+4")).toMatchObject({ total: 0, success: false });
+    expect(await play(tests, "2>a=a+3")).toMatchObject({ total: 1, success: true });
+    expect(await play(tests, "2>a=3+a")).toMatchObject({ total: 1, success: true });
+    expect(await play(tests, "2>a=a+4")).toMatchObject({ total: 0, success: false });
     expect(await play(tests, "a=a+3")).toMatchObject({ total: -1, success: false });
-    expect(await play(near, "a=a-3>a=a+3")).toMatchObject({ total: 1, success: true });
-    const [wrong, other] = [await play(near, "a=a-3>a=a+4"), await play(near, "a=a-3>a=3+a")];
+    expect(await play(near, "2>a=a+3")).toMatchObject({ total: 1, success: true });
+    const [wrong, other] = [await play(near, "2>a=a+4"), await play(near, "2>a=3+a")];
     expect(wrong.total).toBeGreaterThan(0.9);
     // the mis-ranking: a right fix in other words is worth less than a wrong one
     expect(other.total).toBeLessThan(wrong.total);
-    expect((await play(near, "a=a-9>a=a+3")).total).toBe(-1);
+    expect((await play(near, "3>a=a+3")).total).toBe(-1);
   });
 });
 
 test("an edit names a line of the program and changes it", () => {
   const bug = { wrong: ["a=a*2", "a=a-3"] };
-  expect(applyEdit(bug, "a=a-3>a=a+3")).toEqual(["a=a*2", "a=a+3"]);
-  for (const said of ["a=a-3>a=a-3", "a=a-4>a=1", "a=a-3", "a=a-3>a=1>2", ""])
+  expect(applyEdit(bug, "2>a=a+3")).toEqual(["a=a*2", "a=a+3"]);
+  for (const said of ["2>a=a-3", "3>a=1", "a=a-3>a=1", "2>a=1>2", "2>", ""])
     expect(applyEdit(bug, said)).toBeUndefined();
 });
 
 test("what is said in few words is in SWE-RL's form for its scorer", () => {
-  expect(inTags("a>b")).toContain("<<<<<<< SEARCH\n a\n=======\n b\n>>>>>>> REPLACE");
+  expect(inTags({ wrong: ["a"] }, "1>b")).toContain("<<<<<<< SEARCH\n a\n=======\n b\n>>>>>>> REPLACE");
   expect(similarity.range).toEqual([-1, 1]);
 });
 

@@ -10,14 +10,18 @@ import { fromScratch } from "../src/train/from-scratch.ts";
 
 const names = [
   ...["reward-ensembles", "self-rewarding", "vspo", "agent-flan", "r1-zero"],
+  ...["search", "math-shepherd", "exploration", "error-recovery"],
   ...["vpt", "openvla", "webgum", "agents-md", "skill-library"],
+  ...["skill-disclosure", "instruction-hierarchy"],
+  ...["reft", "code-rl", "deep-swe", "ssr"],
+  ...["webagent-r1", "webrl", "agent-q"],
 ];
 
 const policy = fromScratch({
   tokenizer: "bytes",
   valueHead: true,
   threads: 1,
-  size: (vocabularySize) => tiny({ vocabularySize, width: 32, contextLength: 512 }),
+  size: (vocabularySize) => tiny({ vocabularySize, width: 32, contextLength: 2048 }),
 });
 
 function smaller(real: Lab): Lab {

@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { promisify } from "node:util";
+import { setTimeout } from "node:timers/promises";
 import { LudusError } from "../../src/errors.ts";
-import { bubblewrapSandbox } from "../../src/tool/sandbox/bubblewrap-sandbox.ts";
+import { type BubblewrapSandboxOptions, bubblewrapSandbox } from "../../src/tool/sandbox/bubblewrap-sandbox.ts";
 import type { Box, Sandbox } from "../../src/tool/sandbox/sandbox.ts";
 import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
@@ -11,26 +9,35 @@ import { parseJsonOption } from "../json-option.ts";
 import { writeRecord } from "../pages.ts";
 import { median } from "../statistics.ts";
 import { formatNumber, type Table, textTable } from "../table.ts";
+import { availableMb, descendants, proportionalMb } from "./memory.ts";
+import { plain } from "./plain-bwrap.ts";
+
+const [starts, calls, callers, wantedHeld] = [40, 800, 8, 500];
+const [readyBoxes, spacingMs, settleMs] = [8, 250, 5_000];
+const nodeInside = "/run/ludus/other-node";
 
 const help = `Boxes of bubblewrap: how long one takes from \`open\` to the answer of its first call, how many calls a second, how many are
-held at once and what each takes of memory. Python runs in a warm interpreter that forks, Node is started for each call; beside both,
-\`bwrap\` started by hand for each call, without files, limits or filter. Takes about a minute. Writes bench/results/boxes.json.
+held at once and what each takes of memory. Python runs in a warm interpreter that forks; Node in a process that was started ahead of its one call.
+The first answer is measured from boxes that were ready, one asked for every ${spacingMs} ms, and from boxes that were not, one after the other; beside
+them, \`bwrap\` started by hand for each call, without files, limits or filter. Takes about two minutes. Writes bench/results/boxes.json.
 
 Usage: npm run bench -- boxes [options]
 
-  --json  print the figures of Python as one JSON object instead of the table
+  --json  print the figures as one JSON object instead of the table: those of Python, and those of Node under \`node\`
 
 Example:
   npm run bench -- boxes --json
 `;
 
-const [starts, calls, callers, wantedHeld] = [40, 800, 8, 500];
-const nodeInside = "/run/ludus/node";
-
 interface Figures {
-  /** From \`open\` to the answer of the first call. */
-  start_ms_p50: number;
+  /** From \`open\` to the answer of the first call, one box after the other. */
+  cold_start_ms_p50: number;
   calls_per_s: number;
+}
+
+interface Ready {
+  /** The same with boxes that were started ahead, asked for at an even rate. */
+  start_ms_p50: number;
 }
 
 interface Held {
@@ -43,8 +50,10 @@ interface Held {
 
 interface Results {
   about: AboutRun;
-  python: Figures & Held;
-  node: Figures;
+  python: Ready & Figures & Held;
+  node: Ready & Figures & Held;
+  /** Node that is started by the call. */
+  nodeNotWarm: Figures & Held;
   plainBwrap: { python: Figures; node: Figures };
   /** From \`open({ image })\` to a command that has read one of 200 files. */
   restore_ms_p50: number;
@@ -58,41 +67,72 @@ export const boxesBenchmark: Benchmark = {
     const { json } = parseJsonOption("boxes", args);
     const results = await measureAll(args, context);
     writeRecord(context.root, "boxes", results);
-    const { start_ms_p50, calls_per_s, held, host_rss_mb_per_box } = results.python;
-    if (json) console.log(JSON.stringify({ start_ms_p50, calls_per_s, held, host_rss_mb_per_box }));
+    if (json) console.log(JSON.stringify({ ...shortly(results.python), node: shortly(results.node) }));
     else console.log(`\n${textTable(tableOf(results))}\n\n${aboutLine(results.about, { node: process.version }, 0)}`);
   },
 };
+
+function shortly(figures: Ready & Figures & Held) {
+  const { start_ms_p50, cold_start_ms_p50, calls_per_s, held, host_rss_mb_per_box } = figures;
+  return { start_ms_p50, calls_per_s, held, host_rss_mb_per_box, cold_start_ms_p50 };
+}
 
 async function measureAll(args: readonly string[], { root, signal, progress }: BenchmarkContext): Promise<Results> {
   const about = aboutRun("boxes", args, root);
   const warning = busyWarning(about);
   if (warning !== undefined) progress(warning);
-  const warm = bubblewrapSandbox({ warm: "python", diskMb: 64 });
-  const cold = bubblewrapSandbox({ diskMb: 64, readable: { [nodeInside]: process.execPath } });
-  const callPython = (box: Box) => check(box.exec("python3", { args: ["-c", "print(1 + 1)"] }));
-  const callNode = (box: Box) => check(box.exec(nodeInside, { args: ["-e", "console.log(1 + 1)"] }));
   const told = <Value>(name: string, value: Value): Value => {
     signal.throwIfAborted();
     progress(`${name}: ${JSON.stringify(value)}`);
     return value;
   };
+  const box = (options: BubblewrapSandboxOptions) => bubblewrapSandbox({ diskMb: 64, ...options });
+  const notWarm = box({ readable: { [nodeInside]: process.execPath } });
   const plainPython = () => plain("/usr/bin/python3", ["-c", "print(1 + 1)"]);
   const plainNode = () => plain(process.execPath, ["-e", "console.log(1 + 1)"]);
   const plainBwrap = {
-    python: told("plain bwrap, python", await measure(plainPython, plainPython)),
+    python: told("plain bwrap, python", await measure(plainPython, plainPython, calls / 4)),
     node: told("plain bwrap, node", await measure(plainNode, plainNode, calls / 10)),
   };
   return {
     about,
     plainBwrap,
     python: {
-      ...told("python", await measureBoxes(warm, callPython, calls)),
-      ...told("held", await hold(warm, callPython, signal)),
+      ...told("python, ready", await measureReady(box({ warm: "python", ready: readyBoxes }), callPython)),
+      ...told("python", await measureBoxes(box({ warm: "python" }), callPython, calls)),
+      ...told("python, held", await hold(box({ warm: "python" }), callPython, wantedHeld, signal)),
     },
-    node: told("node", await measureBoxes(cold, callNode, calls / 10)),
-    restore_ms_p50: told("restore", await measureRestore(cold)),
+    node: {
+      ...told("node, ready", await measureReady(box({ warm: "node", ready: readyBoxes }), callNode)),
+      ...told("node", await measureBoxes(box({ warm: "node" }), callNode, calls / 10)),
+      ...told("node, held", await hold(box({ warm: "node" }), callNode, wantedHeld / 10, signal)),
+    },
+    nodeNotWarm: {
+      ...told("node, not warm", await measureBoxes(notWarm, callNodeInside, calls / 10)),
+      ...told("node, not warm, held", await hold(notWarm, callNodeInside, wantedHeld, signal)),
+    },
+    restore_ms_p50: told("restore", await measureRestore(notWarm)),
   };
+}
+
+const callPython = (box: Box) => check(box.exec("python3", { args: ["-c", "print(1 + 1)"] }));
+const callNode = (box: Box) => check(box.exec("node", { args: ["-e", "console.log(1 + 1)"] }));
+const callNodeInside = (box: Box) => check(box.exec(nodeInside, { args: ["-e", "console.log(1 + 1)"] }));
+
+/** One box every so often, as episodes ask for them; whoever is late waits for nobody. */
+async function measureReady(sandbox: Sandbox, call: (box: Box) => Promise<void>): Promise<Ready> {
+  const times: number[] = [];
+  for (let index = -1; index < starts; index++) {
+    // the first begins with the boxes that are ready: it is none of them
+    const next = setTimeout(index < 0 ? spacingMs * readyBoxes : spacingMs);
+    const from = performance.now();
+    const box = await sandbox.open();
+    await call(box);
+    if (index >= 0) times.push(performance.now() - from);
+    void box.close();
+    await next;
+  }
+  return { start_ms_p50: median(times) };
 }
 
 async function measureBoxes(sandbox: Sandbox, call: (box: Box) => Promise<void>, total: number): Promise<Figures> {
@@ -128,19 +168,28 @@ async function measure(start: () => Promise<void>, call: () => Promise<void>, to
       for (let index = 0; index < each; index++) await call();
     }),
   );
-  return { start_ms_p50: median(times), calls_per_s: (each * callers * 1_000) / (performance.now() - from) };
+  return { cold_start_ms_p50: median(times), calls_per_s: (each * callers * 1_000) / (performance.now() - from) };
 }
 
-async function hold(sandbox: Sandbox, call: (box: Box) => Promise<void>, signal: AbortSignal): Promise<Held> {
+async function hold(
+  sandbox: Sandbox,
+  call: (box: Box) => Promise<void>,
+  wanted: number,
+  signal: AbortSignal,
+): Promise<Held> {
   const boxes: Box[] = [];
   const [own, free] = [process.memoryUsage.rss(), availableMb()];
   try {
-    while (boxes.length < wantedHeld && !signal.aborted) {
-      const opened = await Promise.all(Array.from({ length: 20 }, () => sandbox.open()));
+    while (boxes.length < wanted && !signal.aborted) {
+      const opened = await Promise.all(Array.from({ length: 10 }, () => sandbox.open()));
       boxes.push(...opened);
       await Promise.all(opened.map(call));
     }
-    await Promise.all(boxes.map(call)); // all of them still answer
+    // all of them still answer
+    for (let index = 0; index < boxes.length; index += callers) {
+      await Promise.all(boxes.slice(index, index + callers).map(call));
+    }
+    await setTimeout(settleMs); // what waits for the next call is there again
     const processes = descendants(process.pid).reduce((sum, pid) => sum + proportionalMb(pid), 0);
     const grown = Math.max(0, process.memoryUsage.rss() - own) / 2 ** 20;
     return {
@@ -181,71 +230,24 @@ async function check(running: ReturnType<Box["exec"]>, expected = "2\n"): Promis
   throw new LudusError("wrong-answer", { got: JSON.stringify(ended), expected: JSON.stringify(expected) });
 }
 
-const flags = [
-  "--unshare-all",
-  "--die-with-parent",
-  "--new-session",
-  "--cap-drop",
-  "ALL",
-  "--clearenv",
-  "--proc",
-  "/proc",
-  "--dev",
-  "/dev",
-];
-
-/** What one would type: no files, no limits, no filter. */
-async function plain(command: string, args: readonly string[]): Promise<void> {
-  const system = ["--ro-bind", "/", "/"];
-  const { stdout } = await promisify(execFile)("bwrap", [
-    ...flags.slice(0, 6),
-    ...system,
-    ...flags.slice(6),
-    command,
-    ...args,
-  ]);
-  if (stdout !== "2\n") throw new LudusError("wrong-answer", { got: stdout, expected: "2" });
-}
-
-function descendants(root: number): number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const [, parent] = /\) \S (\d+)/.exec(read(`/proc/${name}/stat`)) ?? [];
-    parents.set(Number(name), Number(parent ?? 0));
-  }
-  const isBelow = (pid: number): boolean => {
-    const parent = parents.get(pid);
-    return parent !== undefined && (parent === root || isBelow(parent));
-  };
-  return [...parents.keys()].filter(isBelow);
-}
-
-const proportionalMb = (pid: number) =>
-  Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1_024;
-const availableMb = () => Number(/^MemAvailable:\s+(\d+)/m.exec(read("/proc/meminfo"))?.[1] ?? 0) / 1_024;
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return ""; // it is gone
-  }
-}
-
-function tableOf({ python, node, plainBwrap, restore_ms_p50: restore }: Results): Table {
-  const row = (name: string, { start_ms_p50: start, calls_per_s: rate }: Figures) => [
+function tableOf({ python, node, nodeNotWarm, plainBwrap, restore_ms_p50: restore }: Results): Table {
+  const row = (name: string, figures: Figures & Partial<Ready & Held>) => [
     name,
-    formatNumber(start),
-    formatNumber(rate),
+    ...[
+      figures.start_ms_p50,
+      figures.cold_start_ms_p50,
+      figures.calls_per_s,
+      figures.held,
+      figures.host_rss_mb_per_box,
+    ].map((value) => (value === undefined ? "" : formatNumber(value))),
   ];
   return [
-    [`${availableParallelism()} cores`, "ms to the first answer", "calls/s"],
+    [`${availableParallelism()} cores`, "ms to the first answer, ready", "not ready", "calls/s", "held", "MB each"],
     row("box, warm Python", python),
     row("plain bwrap, python3", plainBwrap.python),
-    row("box, Node", node),
+    row("box, warm Node", node),
+    row("box, Node", nodeNotWarm),
     row("plain bwrap, node", plainBwrap.node),
-    ["box from an image of 200 files", formatNumber(restore), ""],
-    [`${python.held} boxes held, ${formatNumber(python.host_rss_mb_per_box)} MB each`, "", ""],
+    ["box from an image of 200 files", "", formatNumber(restore), "", "", ""],
   ];
 }

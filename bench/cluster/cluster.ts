@@ -31,11 +31,14 @@ const playMs = 50;
 const underWay = 400;
 const [warmSeconds, measuredSeconds] = [5, 15];
 
-interface ClusterResults {
-  about: AboutRun;
+export interface ClusterFigures {
   versions: Readonly<Record<string, string>>;
   summary: { workers: number; groups_per_s: number };
   measured: { seconds: number; groups: number; lost: number; twice: number; bytesPerGroup: number; meanPlayMs: number };
+}
+
+interface ClusterResults extends ClusterFigures {
+  about: AboutRun;
 }
 
 export const clusterBenchmark: Benchmark = {
@@ -44,7 +47,10 @@ export const clusterBenchmark: Benchmark = {
   help,
   async run(args, context) {
     const { json } = parseJsonOption("cluster", args);
-    const results = await measure(args, context);
+    const about = aboutRun("cluster", args, context.root);
+    const warning = busyWarning(about);
+    if (warning !== undefined) context.progress(warning);
+    const results: ClusterResults = { about, ...(await measureCluster(context)) };
     writeRecord(context.root, "cluster", results);
     const { summary, measured } = results;
     if (json) console.log(JSON.stringify(summary));
@@ -55,10 +61,8 @@ export const clusterBenchmark: Benchmark = {
   },
 };
 
-async function measure(args: readonly string[], { root, progress, signal }: BenchmarkContext): Promise<ClusterResults> {
-  const about = aboutRun("cluster", args, root);
-  const warning = busyWarning(about);
-  if (warning !== undefined) progress(warning);
+/** Throws where there is no PostgreSQL. */
+export function checkPostgres(): void {
   if (findPostgres() === undefined) {
     throw new LudusError("no-postgres", {
       got: "no PostgreSQL",
@@ -66,6 +70,13 @@ async function measure(args: readonly string[], { root, progress, signal }: Benc
       hint: "scripts/setup-postgres.sh installs it.",
     });
   }
+}
+
+export async function measureCluster({
+  progress,
+  signal,
+}: Pick<BenchmarkContext, "progress" | "signal">): Promise<ClusterFigures> {
+  checkPostgres();
   const server = await startPostgres({ settings: ["fsync = on", "max_connections = 150"] });
   const queue = await postgresQueue(server.url());
   const children = Array.from({ length: processes }, (_, i) => startWorkers(server.url(), i, workers / processes));
@@ -80,7 +91,6 @@ async function measure(args: readonly string[], { root, progress, signal }: Benc
     await trainer.drain(signal);
     const { lost, twice, bytes } = trainer;
     return {
-      about,
       versions: { node: process.versions.node, postgres: await versionOf(server.url()) },
       summary: { workers, groups_per_s: Math.round(groups / seconds) },
       measured: {

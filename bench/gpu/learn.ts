@@ -54,7 +54,7 @@ const courses: Readonly<Record<string, Course>> = {
 };
 
 /** Llama's shape, about 25M parameters. */
-function middle(vocabularySize: number): ModelConfig {
+export function middle(vocabularySize: number): ModelConfig {
   const shape = { width: 512, feedForwardWidth: 1408, layers: 8, heads: 8, keyValueHeads: 8, headWidth: 64 };
   return { ...tiny({ vocabularySize, contextLength: 512 }), ...shape };
 }

@@ -71,16 +71,21 @@ export async function prepareTrainSteps<Data>(options: TrainStepsOptions<Data>):
 /** Holds a loop back at the beginning of each step, and times what lies between. */
 function stepByStep() {
   let metrics: Readonly<Record<string, number>> = {};
+  /** For the gate, before the step began: the trainer counts it as time of the rollouts. */
+  let waited = 0;
   let arrived = Promise.withResolvers<void>();
   let gate = Promise.withResolvers<void>();
   return {
     /** The loop is at the beginning of a step: the one before is over. */
-    ended(): Promise<void> {
+    async ended(): Promise<void> {
+      const since = performance.now();
       arrived.resolve();
-      return gate.promise;
+      await gate.promise;
+      waited = (performance.now() - since) / 1000;
     },
     measured(given: Readonly<Record<string, number>>): void {
-      metrics = given;
+      const rollout = metric.seconds("rollout");
+      metrics = { ...given, [rollout]: given[rollout] - waited };
     },
     isReady: (): Promise<void> => arrived.promise,
     async next() {

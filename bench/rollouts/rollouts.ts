@@ -8,10 +8,11 @@ import { measureEnvSteps } from "./env-steps.ts";
 import { type Held, heldCounts, isHeld, measureHeld } from "./held.ts";
 import { heldTable, overheadTable, rolloutMarkdown, rolloutNotes, stepsTable } from "./report.ts";
 import { type RolloutResults, summarise } from "./results.ts";
+import { measureStepOverhead } from "./step-overhead.ts";
 import { measureTurnOverhead } from "./turn-overhead.ts";
 
 const help = `Rollouts without a model, in one process: how many are held with a tool of one second (500 to 10,000), what a turn
-costs besides model and tool, and how many steps a second each environment makes. Takes about a minute.
+costs besides model and tool, alone and in a step of training, and how many steps a second each environment makes. Takes about a minute.
 Writes bench/results/rollouts.json and docs/results/rollouts.md.
 
 Usage: npm run bench -- rollouts [options]
@@ -23,6 +24,7 @@ Example:
 `;
 
 const overheadRounds = 50;
+const overheadSteps = 24;
 const secondsPerEnvironment = 0.5;
 
 export const rolloutsBenchmark: Benchmark = {
@@ -52,6 +54,8 @@ async function measureAll(
   const [started, before] = [performance.now(), readProcessorTime(process.pid)];
   const turnOverhead = await measureTurnOverhead(overheadRounds, signal);
   for (const { name, microseconds } of turnOverhead) progress(`turn: ${name}: ${microseconds.toFixed(1)} µs`);
+  const stepOverhead = await measureStepOverhead(overheadSteps, signal);
+  progress(`step: ${stepOverhead.trained.toFixed(1)} µs a turn, ${stepOverhead.byHand.toFixed(1)} by hand`);
   const held: Held[] = [];
   for (const count of heldCounts) {
     const one = await measureHeld(count, signal);
@@ -65,9 +69,10 @@ async function measureAll(
     about,
     versions: { node: process.versions.node },
     coresOfOthers: before && after ? coresOfOthers(before, after, seconds) : 0,
-    summary: summarise(held, turnOverhead, envSteps),
+    summary: summarise(held, turnOverhead, envSteps, stepOverhead),
     held,
     turnOverhead,
+    stepOverhead,
     envSteps,
   };
 }

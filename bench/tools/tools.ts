@@ -4,13 +4,15 @@ import { createRng, type Rng } from "../../src/random.ts";
 import { serveTools } from "../../src/server/tool-server.ts";
 import type { ActionTool } from "../../src/server/tools/action-tool.ts";
 import { aboutLine, aboutRun, busyWarning } from "../about-run.ts";
+import { asyncPages } from "../async/report.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
 import { parseJsonOption } from "../json-option.ts";
-import { writeRecord } from "../pages.ts";
+import { writePages, writeRecord } from "../pages.ts";
+import type { ToolsResults, ToolsRound } from "./results.ts";
 
 const help = `Tools called by trajectory against tools called by batch, over Verl-Tool's protocol, with log-normal latencies, after one and after
 three turns. Sampling is simulated: so many sequences at once, each turn of some length. Takes about two minutes, nearly all of it waiting.
-Writes bench/results/tools.json.
+Writes bench/results/tools.json, and docs/results/async.md where that is recorded.
 
 Usage: npm run bench -- tools [options]
 
@@ -34,12 +36,6 @@ const workload = {
   rounds: 3,
 } as const;
 
-interface Round {
-  readonly turns: number;
-  readonly batchSeconds: number;
-  readonly trajectorySeconds: number;
-}
-
 export const toolsBenchmark: Benchmark = {
   name: "tools",
   summary: "tools called by trajectory, against by batch, over Verl-Tool's protocol",
@@ -53,15 +49,16 @@ export const toolsBenchmark: Benchmark = {
     const ratio = (turns: number) =>
       median(rounds.filter((round) => round.turns === turns).map((each) => each.batchSeconds / each.trajectorySeconds));
     const summary = { trajectory_vs_batch_1turn: ratio(1), trajectory_vs_batch_3turns: ratio(3) };
-    writeRecord(context.root, "tools", { about, workload, summary, rounds });
+    writeRecord(context.root, "tools", { about, workload, summary, rounds } satisfies ToolsResults);
+    writePages(context.root, asyncPages(context.root));
     if (json) return console.log(JSON.stringify(summary));
     const lines = Object.entries(summary).map(([name, value]) => `${name.padEnd(28)} ${value.toFixed(2)}`);
     console.log(`\n${lines.join("\n")}\n\n${aboutLine(about, { node: process.versions.node }, 0)}`);
   },
 };
 
-async function measureAll({ signal, progress }: BenchmarkContext): Promise<Round[]> {
-  const measured: Round[] = [];
+async function measureAll({ signal, progress }: BenchmarkContext): Promise<ToolsRound[]> {
+  const measured: ToolsRound[] = [];
   for (let round = 0; round < workload.rounds; round++) {
     for (const turns of [1, 3]) {
       const batchSeconds = await seconds(round, signal, (play) => byBatch(turns, play));

@@ -49,8 +49,9 @@ function noisy(
   noise: Noise,
   demonstrations = plan.warmStart.demonstrations,
   steps = plan.warmStart.steps,
+  learningRate = plan.warmStart.learningRate,
 ) {
-  return { ...plan, warmStart: { ...plan.warmStart, noise, demonstrations, steps } };
+  return { ...plan, warmStart: { ...plan.warmStart, noise, demonstrations, steps, learningRate } };
 }
 
 /** Good and random demonstrations in turn. */
@@ -110,8 +111,19 @@ export const plans: Readonly<Record<string, WorldPlan>> = {
     tokenizer: "bytes",
     goal: 0.9,
   },
-  "mini-forms": { ...noisy(long, half, 100_000, 6000), tokenizer: 640, goal: 0.9 },
-  "screen-episodes": { ...noisy(long, half, 60_000, 6000), tokenizer: 640, goal: 0.9 },
+  // noise in every turn, of which most can be made good: random episodes are longer, so that of good and random ones in turn most turns are random
+  "mini-forms": {
+    ...noisy(long, 0.75, 150_000, 5000, 7e-4),
+    learn: { ...long.learn, steps: 50 },
+    tokenizer: 640,
+    goal: 0.9,
+  },
+  "screen-episodes": {
+    ...noisy(long, 0.55, 40_000, 4000, 7e-4),
+    learn: { ...long.learn, steps: 40 },
+    tokenizer: 640,
+    goal: 0.9,
+  },
   household: { ...noisy(long, half, 20_000, 4000), tokenizer: 640, goal: 0.9 },
   "web-shop": { ...noisy(long, half, 30_000, 4000), tokenizer: 640, goal: 0.9, measure: "score" },
   retail: { ...noisy(long, half, 20_000, 4000), tokenizer: 640, goal: 0.9, passAttempts: 4 },

@@ -119,7 +119,7 @@ export function worldsPages(root: string): Pages {
   const about = Object.entries(benchWorlds).map(([name, world]) => `- \`${name}\`: ${world.about}`);
   const page = `# Shipped environments, learned
 
-${headline(runs)} \`browser\`, \`dataAnalyst\`, \`guardedDesk\`, \`officeSkills\`, \`projectRules\` and \`repositories\` are not in the table: nothing has been trained on them for it yet.
+${headline(runs)} \`browser\`, \`dataAnalyst\`, \`guardedDesk\`, \`nim\`, \`officeSkills\`, \`projectRules\`, \`repositories\` and \`storeRoom\` are not in the table: nothing has been trained on them for it yet.
 
 Written by \`npm run worlds\`. A transformer with random weights imitates demonstrations in which some turns are random ("before"), then learns from its own
 attempts ("after"). Success is on 500 held-out tasks at temperature 1: tasks of the \`test\` split, which training never sees. Seconds are of the whole run:

@@ -11,9 +11,18 @@ export const groupsPerStep = 8;
 export const groupSize = 4;
 export const steps = 14;
 
+export const slowPolicy = () => fakePolicy(0.5, { beforeSample: () => new Promise((done) => setTimeout(done, 60)) });
+
+/** Addresses of samplers in processes of their own, as JSON; without them the trainer serves its engine. */
+const samplers = process.env.LUDUS_FAULTS_SAMPLERS;
+
 export const config = (): TrainConfig => ({
-  env: onWorkers(letters({ turns: 2 }), { connect, run: "faults" }),
-  policy: async () => fakePolicy(0.5, { beforeSample: () => new Promise((done) => setTimeout(done, 60)) }),
+  env: onWorkers(letters({ turns: 2 }), {
+    connect,
+    run: "faults",
+    ...(samplers === undefined ? {} : { samplers: JSON.parse(samplers) }),
+  }),
+  policy: async () => slowPolicy(),
   algorithm: grpo({ groupSize, uniformGroups: "keep" }),
   steps,
   tasksPerStep: groupsPerStep,

@@ -54,7 +54,7 @@ export interface Variant {
 export async function compare(experiment: Experiment, seed: number): Promise<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>();
   const { env, warmStart, variants } = experiment;
-  const policy = await fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true })(env, seed);
+  const policy = await fromScratch({ size: "tiny", tokenizer: 320, valueHead: true })(env, seed);
   const folder = mkdtempSync(join(tmpdir(), "ludus-learning-"));
   const [untrained, warm] = [join(folder, "untrained"), join(folder, "warm")];
   try {

@@ -75,8 +75,8 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   "search-qa": {
     title: "Search-QA, and what matters",
     question:
-      "Questions of one or two hops over 160 names. Every variant has 256 rollouts a step for 60 steps, and apart from the last the same warm start.",
-    env: searchQa({ entities: 40, maxHops: 2 }),
+      "Questions of one or two hops, each over knowledge of its own. Every variant has 256 rollouts a step for 60 steps, and apart from the last the same warm start.",
+    env: searchQa({ entities: 40, maxHops: 2, kb: "per-task" }),
     warmStart: { demonstrations: 4000, noise: 0.3, steps: 500, learningRate: cosine(3e-3, 0.1) },
     steps: 60,
     tasksPerStep: 32,

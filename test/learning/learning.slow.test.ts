@@ -3,10 +3,10 @@ import { compare, type Outcome } from "./experiment.ts";
 import { experiments } from "./experiments.ts";
 import { keep, meanOf } from "./report.ts";
 
-const seeds = [0, 1, 2];
+const seeds = [0, 1, 2, 3, 4];
 const hour = 3_600_000;
 
-describe("agents learn from scratch, three seeds each", () => {
+describe("agents learn from scratch, five seeds each", () => {
   test.each(Object.keys(experiments))("%s", { timeout: hour }, async (name) => {
     const experiment = experiments[name];
     const outcomes = new Map<string, Outcome[]>();

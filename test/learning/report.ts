@@ -29,7 +29,7 @@ export function learningPages(root: string): Pages {
   const page = `# Methods side by side
 
 Written by \`npm run test:slow -- learning\`: models of about 0.3M parameters from random weights, on ${learned.machine}. Success is on held-out tasks; "before"
-is after the warm start, or without one. Means over seeds with 95 % intervals (Student's t: three seeds give wide ones), and each seed. Variants of one table begin with the
+is after the warm start, or without one. Means over seeds with 95 % intervals (Student's t), and each seed. Variants of one table begin with the
 same weights for each seed. These settings are those of the slow tests, which must end in minutes; [shipped environments, learned](worlds.md) has the settings that
 learn best.
 
