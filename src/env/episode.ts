@@ -25,6 +25,7 @@ import { copyState } from "./copy-state.ts";
 import type { Acted, Env, Start } from "./env.ts";
 import { type EpisodeOptions, knownEpisodeOptions } from "./episode-options.ts";
 import { withTurnRewards } from "./episode-score.ts";
+import { joinInfo, type TurnInfo } from "./join-info.ts";
 
 /** Who acts now, and what they have not read yet. */
 export interface Move {
@@ -288,13 +289,8 @@ export class Episode<Data = unknown, State = unknown> {
       reward: (value: number) => {
         draft.reward += value;
       },
-      info: (facts: NonNullable<Draft["info"]>) => {
-        const known = draft.info ?? {};
-        const joined = Object.entries(facts).map(([name, value]) => [
-          name,
-          typeof known[name] === "string" ? `${known[name]}\n${value}` : value,
-        ]);
-        draft.info = { ...known, ...Object.fromEntries(joined) };
+      info: (facts: TurnInfo) => {
+        draft.info = joinInfo(draft.info ?? {}, facts);
       },
       finish: (answer = "") => {
         isDone = true;

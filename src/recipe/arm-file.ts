@@ -1,7 +1,8 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { errorText, LudusError } from "../errors.ts";
+import { makeFolder } from "../make-folder.ts";
 import type { ArmRecord } from "./claim.ts";
 import type { Kept } from "./run-recipe.ts";
 
@@ -57,7 +58,7 @@ function dropCutOff(file: string): void {
 /** Told before anything is trained, not when the first arm has ended. */
 export function checkWritable(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     appendFileSync(file, "");
   } catch (error) {
     throw new LudusError("cannot-write", {
@@ -70,7 +71,7 @@ export function checkWritable(file: string): void {
 }
 
 export function appendArm(file: string, line: ArmRecord | { readonly seed: number; readonly whole: true }): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   dropCutOff(file);
   appendFileSync(file, `${JSON.stringify(line)}\n`);
 }

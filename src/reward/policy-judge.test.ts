@@ -63,3 +63,8 @@ test("an episode that does not fit, and answers that are none, are errors and no
   expect(() => policyJudge(judging("x"), { answers: ["yes", "yes"] })).toThrow(/two different/);
   expect(() => policyJudge(judging("x"), { askk: () => "" } as never)).toThrow(/ask/);
 });
+
+test("what is no policy is refused at once", () => {
+  expect(() => policyJudge(undefined as never)).toThrow(/^bad-option: got undefined as the judge/);
+  expect(() => policyJudge({} as never)).toThrow(/^bad-option: got object as the judge/);
+});

@@ -63,9 +63,16 @@ export function policyJudge<Data, State = unknown>(
       expected: "two different texts",
     });
   }
+  // types are stripped at run time: what is no policy would be found out when the first episode is scored
+  const { engine, renderer } = judge ?? {};
+  if (engine === undefined || renderer === undefined) {
+    throw new LudusError("bad-option", {
+      got: `${judge === undefined ? "undefined" : typeof judge} as the judge of policyJudge`,
+      expected: "a policy with `engine` and `renderer`, as fromScratch and fromPretrained give",
+    });
+  }
   return makeReward(
     async (episode) => {
-      const { engine, renderer } = judge;
       const prompt = renderer.start([{ role: "user", content: ask(episode) }], []);
       const rows = answers.map((answer) => rowOf(prompt, renderer.say(answer)));
       const longest = Math.max(...rows.map(({ tokens }) => tokens.length));

@@ -1,8 +1,9 @@
-import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { wallClock } from "../clock.ts";
 import { errorText, LudusError } from "../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../known-options.ts";
+import { makeFolder } from "../make-folder.ts";
 import type { RunCatalog, RunFilter, RunInfo, WriterOptions } from "./run-catalog.ts";
 import { badRunId, isFound, isRunId, noSuchRun, pageOf, runName } from "./run-id.ts";
 import { eventExtremes } from "./sqlite/event-tables.ts";
@@ -87,7 +88,7 @@ class SqliteRuns implements RunCatalog {
     const directory = this.#directory(id);
     this.#scan = undefined;
     try {
-      mkdirSync(directory, { recursive: true });
+      makeFolder(directory);
     } catch (cause) {
       throw new LudusError("store-unopenable", {
         got: errorText(cause),
