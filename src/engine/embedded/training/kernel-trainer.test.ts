@@ -141,7 +141,8 @@ test("the kernels give the same bits with and without vectors of eight, and for 
   expect(Buffer.compare(wide8, plain8)).toBe(0);
   // the order of no sum depends on the width of panels
   expect(Buffer.compare(wide16, wide8)).toBe(0);
-});
+  // four compilations, which on a busy machine take most of a minute
+}, 120_000);
 
 test("models whose rows are no multiple of sixteen numbers are trained elsewhere", () => {
   expect(canTrainInKernels(models.llama)).toBe(true);
