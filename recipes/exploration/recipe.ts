@@ -59,7 +59,7 @@ const wells: Env<WellsTask, WellsState> = defineEnv<WellsTask, WellsState>({
   score: ({ task, state }) => (state.used === toolFor(task.clue) ? 1 : 0),
   // demonstrations know one tool, and hardly ever call another
   expert: ({ rng }) =>
-    callOf(rng.next() < 0.985 ? tools[0] : tools[1 + rng.integer(tools.length - 1)], rng.integer(10)),
+    callOf(rng.next() < 0.9997 ? tools[0] : tools[1 + rng.integer(tools.length - 1)], rng.integer(10)),
   actions: ({ rng }) => tools.map((name) => callOf(name, rng.integer(10))),
   limits: { turns: 1, turnTokens: 10 },
   format: formats.compact(),
@@ -80,8 +80,8 @@ const beams = { width: 4, branches: 32, choose };
 
 const arms: readonly { name: string; algorithm: Algorithm; groupReward?: GroupReward }[] = [
   { name: "no exploration", algorithm: grpo({ learningRate, kl }) },
-  { name: "random tools", algorithm: grpo({ learningRate, kl, epsilonTool: 0.3 }) },
-  { name: "falling temperature", algorithm: grpo({ learningRate, kl, temperature: linearSchedule(1.3, 1) }) },
+  { name: "random tools", algorithm: grpo({ learningRate, kl, epsilonTool: 0.1 }) },
+  { name: "falling temperature", algorithm: grpo({ learningRate, kl, temperature: linearSchedule(1.6, 1) }) },
   { name: "bonus for rare tools", algorithm: grpo({ learningRate, kl }), groupReward: rareTools({ bonus: 0.5 }) },
 ];
 

@@ -6,7 +6,7 @@ import { instructionHierarchyClaims } from "./claims.ts";
 
 /** Demonstrations do what notes say: what is learned first is to do whatever was read last. */
 const obedient = guardedDesk({ expert: "obedient", digits: 1 });
-const steps = 40;
+const steps = 200;
 const tasksPerStep = 12;
 const learningRate = 2e-4;
 /** Held-out tasks, so many that chance moves a share by less than 0.02. */
@@ -27,7 +27,7 @@ export const instructionHierarchy: Recipe = {
     const start = await lab.begin({
       env: obedient,
       policy: fromScratch({ size: "tiny", threads: 1, tokenizer: 448, contextLength: 192 }),
-      warmStart: imitate({ demonstrations: 4000, noise: 0.1, steps: 400, learningRate: cosine(1e-3, 0.1) }),
+      warmStart: imitate({ demonstrations: 4000, noise: 0.1, steps: 1200, learningRate: cosine(2e-3, 0.1) }),
     });
     const measured = async () => {
       const known = await start.evaluate({ tasks });
