@@ -61,7 +61,7 @@ const message = "busy";
 const failing = withFailingTools(meters, { rate: 0.3, message });
 const rewarded = withFailingTools(meters, { rate: 0.3, message, recoveryReward: 0.2 });
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes" });
-const common = { algorithm: grpo({ learningRate: 7e-4 }), steps: 60, tasksPerStep: 16 };
+const common = { algorithm: grpo({ learningRate: 7e-4 }), steps: 150, tasksPerStep: 16 };
 
 export const errorRecovery: Recipe = {
   system: "error-recovery",
