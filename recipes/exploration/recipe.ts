@@ -59,7 +59,7 @@ const wells: Env<WellsTask, WellsState> = defineEnv<WellsTask, WellsState>({
   score: ({ task, state }) => (state.used === toolFor(task.clue) ? 1 : 0),
   // demonstrations know one tool, and hardly ever call another
   expert: ({ rng }) =>
-    callOf(rng.next() < 0.9997 ? tools[0] : tools[1 + rng.integer(tools.length - 1)], rng.integer(10)),
+    callOf(rng.next() < 0.996 ? tools[0] : tools[1 + rng.integer(tools.length - 1)], rng.integer(10)),
   actions: ({ rng }) => tools.map((name) => callOf(name, rng.integer(10))),
   limits: { turns: 1, turnTokens: 10 },
   format: formats.compact(),

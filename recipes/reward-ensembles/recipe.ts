@@ -10,10 +10,10 @@ const env = countdown({ counts: [3], maxNumber: 9, minTarget: 1, maxTarget: 27, 
 const policy = fromScratch({ size: "tiny", tokenizer: "bytes", valueHead: true });
 const members = 4;
 /** Attempts with a label; an ensemble has no more of them than one model. */
-const labelled = 600;
-const steps = 60;
+const labelled = 2000;
+const steps = 25;
 const common = { tasksPerStep: 16, steps };
-const algorithm = grpo({ learningRate: 1e-3 });
+const algorithm = grpo({ learningRate: 3e-4 });
 
 type Judge = Reward<CountdownTask, undefined>;
 
@@ -60,7 +60,7 @@ async function judges(start: Beginning<CountdownTask, undefined>, bench: Learnin
     const rng = createRng(member);
     const drawn = member === 0 ? rollouts : rollouts.map(() => rollouts[rng.integer(rollouts.length)]);
     const own = drawn.flatMap(({ trajectories }) => trajectories);
-    const options = { weights: `judge-${member}`, seed: member, epochs: 12, learningRate: 1e-3 };
+    const options = { weights: `judge-${member}`, seed: member, epochs: 4, learningRate: 1e-3 };
     scorers.push(await trainScorer(bench, own, options));
   }
   return scorers;

@@ -131,7 +131,7 @@ async function prefer(start: Start, judge: SelfJudge, groups: readonly RolloutGr
   if (pairs.length === 0) return;
   const examples = dpo({
     beta: 0.1,
-    learningRate: 1e-3,
+    learningRate: 2e-4,
     pairs: (group) => trajectoryPairs(group, { worthOf, minGap }),
   });
   await trainOffline({ policy: start.policy, groups, algorithm: examples, epochs: 2, batchSize: 32, seed });

@@ -23,8 +23,8 @@ const fewInteractions = 6;
 const pages: WebEnv = stallEnv([1, 2, 3], { turns: interactions });
 
 const policy = fromScratch({ size: "tiny", threads: 1, tokenizer: 400 });
-const algorithm = (): Algorithm => mGrpo({ groupSize: 8, learningRate: 1e-4, kl: 0.001 });
-const learning = { steps: 40, tasksPerStep: 12 };
+const algorithm = (): Algorithm => mGrpo({ groupSize: 8, learningRate: 6e-4, kl: 0.001, miniBatches: 4 });
+const learning = { steps: 20, tasksPerStep: 32 };
 /** The template that earlier pages are replaced by; the published one is as long as our pages. */
 const stub = "...";
 
