@@ -70,7 +70,7 @@ export const errorRecovery: Recipe = {
   claims: errorRecoveryClaims,
   async run(lab) {
     // shown with tools that never fail, so it has never seen what a failure looks like
-    const warmStart = imitate({ demonstrations: 6000, noise: 0.02, steps: 1500, learningRate: cosine(3e-3, 0.1) });
+    const warmStart = imitate({ demonstrations: 6000, noise: 0.1, steps: 1200, learningRate: cosine(3e-3, 0.1) });
     const start = await lab.begin({ env: meters, policy, warmStart });
     const measured = async () => recovered(await start.evaluate({ env: failing }));
     await lab.arm("warm start", async (arm) => {
