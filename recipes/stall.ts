@@ -123,7 +123,7 @@ function drawn<Item>(rng: Rng, items: readonly Item[], count: number): Item[] {
  */
 export function lessons(easier: World<BrowserEnvTask> = stallEnv([1])): WarmStart {
   const first = imitate({ demonstrations: 1500, steps: 110, batchSize: 16, learningRate: 2e-3 });
-  const then = imitate({ demonstrations: 1500, steps: 75, batchSize: 16, learningRate: cosine(2e-3, 0.1) });
+  const then = imitate({ demonstrations: 1500, steps: 60, batchSize: 16, learningRate: cosine(2e-3, 0.1) });
   return {
     ...then,
     name: "lessons",

@@ -56,7 +56,7 @@ export const agentRlvr: Recipe = {
     const speaker = await policy(env, lab.seed);
     const demonstrations = await shownHints(speaker, lab.seed);
     // a code is copied after 600 steps; adding to its digits takes more
-    const warmStart = imitate({ demonstrations, steps: 7000, learningRate: cosine(3e-3, 0.1) });
+    const warmStart = imitate({ demonstrations, steps: 3000, learningRate: cosine(3e-3, 0.1) });
     const start = await lab.begin({ env, policy, warmStart });
     await lab.arm("warm start", async (arm) => {
       arm.measure({ success: await start.evaluate(), seconds: start.seconds });
