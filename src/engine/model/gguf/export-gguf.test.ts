@@ -284,10 +284,24 @@ describe("tokenizers", () => {
     ).toBe("llama-bpe");
   });
 
+  test("of spaces with numbers have them found before a text is cut", () => {
+    const made = trainBpe({ texts: ["room 12 and room 12 and room 1 1 1"], vocabularySize: 290 });
+    const written = metadata(made);
+    const tokens = written["tokenizer.ggml.tokens"]!.value as string[];
+    const kinds = written["tokenizer.ggml.token_type"]!.value as number[];
+    expect(tokens.filter((_, id) => kinds[id] === 4 && !made.controlTokens.has(tokens[id]!))).toEqual([" 1", " 12"]);
+    expect(written["tokenizer.ggml.merges"]!.value).not.toContainEqual(expect.stringMatching(/[0-9]/));
+    expect(written["tokenizer.ggml.pre"]!.value).toBe("deepseek-v3");
+  });
+
   test("that llama.cpp would read otherwise are refused by name", () => {
-    expect(() => pre(trainBpe({ texts: ["room 12 and room 12", "a 1 1 1"], vocabularySize: 290 }))).toThrow(
-      /tokenizer-not-in-gguf.*Ġ1.*words: "qwen2"/s,
+    const numbers = ["a 1 1 1", "x=12 x=12 x=12"];
+    expect(() => pre(trainBpe({ texts: numbers, vocabularySize: 290 }))).toThrow(
+      /tokenizer-not-in-gguf: got the tokens "Ġ1" and "12".*fromScratch\(\{ words: "qwen2" \}\)/s,
     );
+    expect(() => pre(trainBpe({ texts: ["a  b  c    d    e"], vocabularySize: 290 }))).toThrow(/the token "ĠĠ"/);
+    const besides = trainBpe({ texts: ["a 1 1 1"], vocabularySize: 290, markup: ["1:"] });
+    expect(() => pre(besides)).toThrow(/the token "Ġ1" and the added token "1:"/);
     const cut = rewritten((json) =>
       Object.assign(json, { pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, use_regex: false } }),
     );

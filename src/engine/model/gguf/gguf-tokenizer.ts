@@ -3,12 +3,13 @@ import { LudusError } from "../../../errors.ts";
 import { llama3Regex, qwen2Regex, wordRegex } from "../../../policy/guarded-pattern.ts";
 import type { Tokenizer } from "../../../policy/tokenizer.ts";
 import { parseTokenizerConfig } from "../../../policy/tokenizer-config.ts";
-import { parseTokenizerJson, type TokenizerPipeline } from "../../../policy/tokenizer-json.ts";
+import { type AddedTokenConfig, parseTokenizerJson, type TokenizerPipeline } from "../../../policy/tokenizer-json.ts";
 import type { ModelConfig } from "../model-config.ts";
 import type { GgufMetadata, GgufValue } from "./gguf-file.ts";
+import { type Merge, ownWords, type Words } from "./gguf-own-words.ts";
+import { refusedTokenizer } from "./refused-tokenizer.ts";
 
 type BytePairs = Extract<TokenizerPipeline["model"], { type: "BPE" }>;
-type Merge = readonly [string, string];
 
 /** llama.cpp's kinds of tokens. */
 const kinds = { normal: 1, control: 3, userDefined: 4, unused: 5 } as const;
@@ -22,6 +23,7 @@ export function tokenizerMetadata(tokenizer: Tokenizer, config: ModelConfig): Gg
   const { addedTokens } = parseTokenizerConfig(roles, pipeline);
   const model = bytePairsOf(pipeline);
   const merges = model.merges.map(mergeOf);
+  const { pre, numbers } = wordsOf(pipeline, model, merges, addedTokens);
   const tokens = Array.from({ length: config.vocabularySize }, (_, id) => `[UNUSED${id}]`);
   const types: number[] = tokens.map(() => kinds.unused);
   const put = (id: number, token: string, kind: number): void => {
@@ -31,18 +33,23 @@ export function tokenizerMetadata(tokenizer: Tokenizer, config: ModelConfig): Gg
     }
     [tokens[id], types[id]] = [token, kind];
   };
-  for (const [token, id] of Object.entries(model.vocab)) put(id, token, kinds.normal);
+  for (const [token, id] of Object.entries(model.vocab)) {
+    if (numbers.has(token)) put(id, token.replace("Ġ", " "), kinds.userDefined);
+    else put(id, token, kinds.normal);
+  }
   for (const token of addedTokens) {
     const flag = (["single_word", "lstrip", "rstrip"] as const).find((name) => token[name]);
-    if (flag !== undefined) throw refused(`added token ${JSON.stringify(token.content)} with ${flag}`, "none with it");
+    if (flag !== undefined)
+      throw refusedTokenizer(`added token ${JSON.stringify(token.content)} with ${flag}`, "none with it");
     put(token.id, token.content, token.special ? kinds.control : kinds.userDefined);
   }
+  const written = merges.filter(([left, right]) => !numbers.has(`${left}${right}`));
   return {
     "tokenizer.ggml.model": { type: "string", value: "gpt2" },
-    "tokenizer.ggml.pre": { type: "string", value: preTokenizerName(pipeline, model, merges) },
+    "tokenizer.ggml.pre": { type: "string", value: pre },
     "tokenizer.ggml.tokens": { type: "strings", value: tokens },
     "tokenizer.ggml.token_type": { type: "int32s", value: types },
-    "tokenizer.ggml.merges": { type: "strings", value: merges.map(([left, right]) => `${left} ${right}`) },
+    "tokenizer.ggml.merges": { type: "strings", value: written.map(([left, right]) => `${left} ${right}`) },
     ...roleMetadata(tokenizer, config),
   };
 }
@@ -67,18 +74,18 @@ function roleMetadata({ specialTokens, chatTemplate }: Tokenizer, { tokens }: Mo
 }
 
 function bytePairsOf({ model, decoder, normalizer }: TokenizerPipeline): BytePairs {
-  if (model.type !== "BPE") throw refused(`a tokenizer of type ${model.type}`, "byte-level BPE");
+  if (model.type !== "BPE") throw refusedTokenizer(`a tokenizer of type ${model.type}`, "byte-level BPE");
   const isByteLevel = decoder?.length === 1 && decoder[0].type === "ByteLevel";
   if (!isByteLevel || model.byte_fallback === true) {
-    throw refused(
+    throw refusedTokenizer(
       "BPE over characters, as SentencePiece makes it",
       "byte-level BPE, as GPT-2, Llama 3 and Qwen have it",
     );
   }
   const other = normalizer.find(({ type }) => type !== "NFC");
-  if (other !== undefined) throw refused(`a normalizer of type ${other.type}`, "none, or NFC");
+  if (other !== undefined) throw refusedTokenizer(`a normalizer of type ${other.type}`, "none, or NFC");
   for (const option of ["continuing_subword_prefix", "end_of_word_suffix"] as const) {
-    if (model[option]) throw refused(`a model with ${option}`, "one without");
+    if (model[option]) throw refusedTokenizer(`a model with ${option}`, "one without");
   }
   return model;
 }
@@ -92,52 +99,41 @@ function mergeOf(merge: string | Merge): Merge {
 /**
  * llama.cpp has its ways of cutting text into words built in, each under a name. A tokenizer that cuts otherwise cannot be written.
  */
-function preTokenizerName({ preTokenizer }: TokenizerPipeline, model: BytePairs, merges: readonly Merge[]): string {
+function wordsOf(
+  { preTokenizer }: TokenizerPipeline,
+  model: BytePairs,
+  merges: readonly Merge[],
+  addedTokens: readonly AddedTokenConfig[],
+): Words {
   // without merges every byte is a token, however text is cut
-  if (merges.length === 0) return "gpt-2";
+  if (merges.length === 0) return named("gpt-2");
   const steps = preTokenizer.map((step) =>
     step.type === "ByteLevel" ? { ...step, kind: step.use_regex ? "words" : "bytes" } : { ...step, kind: step.type },
   );
   if (steps.some((step) => step.type === "ByteLevel" && step.add_prefix_space))
-    throw refused("ByteLevel with add_prefix_space", "none");
+    throw refusedTokenizer("ByteLevel with add_prefix_space", "none");
   const kindsOf = steps.map(({ kind }) => kind).join(" ");
   const ignoresMerges = model.ignore_merges === true;
-  if (kindsOf === "words" && !ignoresMerges) return "gpt-2";
-  if (kindsOf === "Digits words" && !ignoresMerges && isSingleDigits(preTokenizer[0])) return "smollm";
+  if (kindsOf === "words" && !ignoresMerges) return named("gpt-2");
+  if (kindsOf === "Digits words" && !ignoresMerges && isSingleDigits(preTokenizer[0])) return named("smollm");
   const [split] = preTokenizer;
   if (kindsOf === "Split bytes" && split.type === "Split" && split.behavior === "Isolated" && !split.invert) {
     const regex = "Regex" in split.pattern ? split.pattern.Regex : "";
     // of the same expression, and without ignore_merges
-    if (regex === llama3Regex) return ignoresMerges ? "llama-bpe" : "dbrx";
-    if (regex === qwen2Regex && !ignoresMerges) return "qwen2";
-    if (regex === wordRegex && !ignoresMerges) return ownWords(merges);
+    if (regex === llama3Regex) return named(ignoresMerges ? "llama-bpe" : "dbrx");
+    if (regex === qwen2Regex && !ignoresMerges) return named("qwen2");
+    if (regex === wordRegex && !ignoresMerges) return ownWords(merges, addedTokens);
   }
-  throw refused(
+  throw refusedTokenizer(
     `a pre-tokenizer of ${kindsOf === "" ? "no steps" : kindsOf}${ignoresMerges ? " with ignore_merges" : ""}, of an expression that llama.cpp does not have`,
     "that of GPT-2, SmolLM, Llama 3, Qwen 2 or Qwen 3",
   );
 }
 
+function named(pre: string): Words {
+  return { pre, numbers: new Set() };
+}
+
 function isSingleDigits(step: TokenizerPipeline["preTokenizer"][number]): boolean {
   return step.type === "Digits" && step.individual_digits;
-}
-
-/**
- * Words as `trainBpe` cuts them are none that llama.cpp knows. Those of DeepSeek V3 differ only in where they cut between
- * characters of different kinds, before numbers, in white space and beside letters beyond ASCII. So where no merge joins such, the
- * tokens of every text are the same.
- */
-function ownWords(merges: readonly Merge[]): string {
-  const fits = /^(?:Ġ?[A-Za-z]+|[0-9]+|Ġ?[!-/:-@[-`{-~]+)$/;
-  const other = merges.find(([left, right]) => !fits.test(`${left}${right}`));
-  if (other === undefined) return "deepseek-v3";
-  throw refused(
-    `the token ${JSON.stringify(other.join(""))} (Ġ is a space, Ċ a new line) of a tokenizer that trainBpe made`,
-    "merges within ASCII words, numbers or signs alone",
-    'Train the tokenizer with trainBpe({ words: "qwen2" }), or take byteTokenizer().',
-  );
-}
-
-function refused(got: string, expected: string, hint = "Export it as huggingface or onnx instead."): LudusError {
-  return new LudusError("tokenizer-not-in-gguf", { got, expected, hint });
 }

@@ -40,6 +40,10 @@ const words = [
 ];
 const bytes = byteTokenizer();
 const plain = trainBpe({ texts: words, vocabularySize: 320 });
+const spaced = trainBpe({
+  texts: [...words, "room 1, room 12 and room 130; 1 of 1 2 2 7 12 130"],
+  vocabularySize: 330,
+});
 const qwen = trainBpe({ texts: [...words, "room 12, room 1234\n\n  x\n\n\n"], vocabularySize: 330, words: "qwen2" });
 
 /** Random weights, large enough that no two tokens are nearly as likely as each other. */
@@ -49,6 +53,7 @@ const yarn = { betaFast: 32, betaSlow: 1, truncate: true };
 const cases: Readonly<Record<string, [Tokenizer, Partial<PresetOptions>, Partial<GgufOptions>?]>> = {
   "llama, bytes": [bytes, { keyValueHeads: 2 }],
   "llama, own words, head apart": [plain, { keyValueHeads: 1, tiedEmbeddings: false }],
+  "llama, own words, spaced numbers": [spaced, { keyValueHeads: 1 }],
   "llama with biases": [bytes, { biases: { queryKeyValue: true, output: true, feedForward: true } }],
   "llama, rope llama3": [
     bytes,
@@ -76,12 +81,21 @@ const texts = [
   ...words,
   ...randomTexts(7, 200),
   ...asciiTexts(300),
+  ...numberTexts(200),
   "'something' 'tis it's IT'S  two  spaces\n\nand lines \n  x\t\tend 1234567 12 3",
 ];
 
 function asciiTexts(count: number): string[] {
   const random = createRng(5);
   const alphabet = "aest thx'ALd., !?()_-019\n\t\r {}\"éß中\u0301\u00a0";
+  return Array.from({ length: count }, () =>
+    Array.from({ length: 1 + random.integer(24) }, () => alphabet[random.integer(alphabet.length)]).join(""),
+  );
+}
+
+function numberTexts(count: number): string[] {
+  const random = createRng(6);
+  const alphabet = "1230127  a.(-\n";
   return Array.from({ length: count }, () =>
     Array.from({ length: 1 + random.integer(24) }, () => alphabet[random.integer(alphabet.length)]).join(""),
   );
