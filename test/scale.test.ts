@@ -17,6 +17,8 @@ test("docs/explain/scale.md says what the records say, and what follows from the
   const asked = { groups: (8000 * train) / (attempts * long), bytes: 8000 * train * 13 };
   const folder = seven.parameters * 2;
   const figures = {
+    // a record that was made with a store beside the queue says so
+    "what PostgreSQL did": measured.isStored ? "one PostgreSQL as queue and store, " : "one PostgreSQL as queue, ",
     "groups a second": `${groups} groups a second`,
     "bytes of a group": `${whole(measured.bytesPerGroup)} bytes`,
     lost: `${measured.lost} lost, ${measured.twice} twice`,

@@ -2,39 +2,56 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { defined } from "../../src/defined.ts";
 import { LudusError } from "../../src/errors.ts";
 import { postgresQueue } from "../../src/queue/postgres-queue.ts";
-import type { JobQueue } from "../../src/queue/queue.ts";
+import type { CollectedJob, JobQueue } from "../../src/queue/queue.ts";
 import { decodeResult } from "../../src/rollout/remote/job.ts";
+import { postgres, type RunStore, trainSplit } from "../../src/store/index.ts";
 import { findPostgres, startPostgres } from "../../src/store/testing/local-postgres.ts";
 import { type AboutRun, aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
-import { parseJsonOption } from "../json-option.ts";
 import { writeRecord } from "../pages.ts";
 
-const help = `Groups a second through one PostgreSQL server, with 100 workers: each leases a group, waits as long as a short episode takes,
-and writes eight trajectories of four turns; a trainer offers, collects and decodes all of them. Server, workers and trainer share
-this machine. Takes half a minute, and needs PostgreSQL (scripts/setup-postgres.sh). Writes bench/results/cluster.json.
+const usual = { workers: 100, seconds: 15 };
+
+const help = `Groups a second through one PostgreSQL server that is queue and store, with ${usual.workers} workers: each leases a group, waits as long as
+a short episode takes, and writes eight trajectories of at most four turns; a trainer offers jobs, collects and decodes results, appends
+the groups to a run on the same server, and then forgets the jobs. A group counts when it is in the run. Server, workers and trainer
+share this machine. Takes half a minute, and needs PostgreSQL (scripts/setup-postgres.sh). Writes bench/results/cluster.json, unless
+--workers or --seconds is given.
 
 Usage: npm run bench -- cluster [options]
 
-  --json  print the figures as one JSON object
+  --workers <n>  workers, in 4 processes (${usual.workers})
+  --seconds <n>  how long to measure, after a third of it to warm up (${usual.seconds})
+  --json         print the figures as one JSON object
 
 Example:
   npm run bench -- cluster --json
 `;
 
-const workers = 100;
 const processes = 4;
 const playMs = 50;
-/** Groups that are offered and not yet collected. */
-const underWay = 400;
-const [warmSeconds, measuredSeconds] = [5, 15];
+const attempts = 8;
+/** Groups that are offered and not yet collected, for each worker. */
+const underWay = 4;
 
 export interface ClusterFigures {
   versions: Readonly<Record<string, string>>;
   summary: { workers: number; groups_per_s: number };
-  measured: { seconds: number; groups: number; lost: number; twice: number; bytesPerGroup: number; meanPlayMs: number };
+  measured: {
+    seconds: number;
+    groups: number;
+    /** Groups that were offered and are not in the run when all jobs are done; and those that are there once more. */
+    lost: number;
+    twice: number;
+    bytesPerGroup: number;
+    meanPlayMs: number;
+    /** Groups count when they are in a run on the same server. */
+    isStored: true;
+  };
 }
 
 interface ClusterResults extends ClusterFigures {
@@ -46,12 +63,13 @@ export const clusterBenchmark: Benchmark = {
   summary: "groups a second through one PostgreSQL server, with 100 workers",
   help,
   async run(args, context) {
-    const { json } = parseJsonOption("cluster", args);
+    const { json, isUsual, ...size } = parseOptions(args);
     const about = aboutRun("cluster", args, context.root);
     const warning = busyWarning(about);
     if (warning !== undefined) context.progress(warning);
-    const results: ClusterResults = { about, ...(await measureCluster(context)) };
-    writeRecord(context.root, "cluster", results);
+    const results: ClusterResults = { about, ...(await measureCluster(context, size)) };
+    context.progress(`${results.measured.lost} groups lost, ${results.measured.twice} twice`);
+    if (isUsual) writeRecord(context.root, "cluster", results);
     const { summary, measured } = results;
     if (json) console.log(JSON.stringify(summary));
     else
@@ -72,59 +90,86 @@ export function checkPostgres(): void {
   }
 }
 
-export async function measureCluster({
-  progress,
-  signal,
-}: Pick<BenchmarkContext, "progress" | "signal">): Promise<ClusterFigures> {
+export async function measureCluster(
+  { progress, signal }: Pick<BenchmarkContext, "progress" | "signal">,
+  { workers, seconds: wanted } = usual,
+): Promise<ClusterFigures> {
   checkPostgres();
-  const server = await startPostgres({ settings: ["fsync = on", "max_connections = 150"] });
+  const server = await startPostgres({ settings: ["fsync = on", `max_connections = ${workers + 50}`] });
   const queue = await postgresQueue(server.url());
-  const children = Array.from({ length: processes }, (_, i) => startWorkers(server.url(), i, workers / processes));
+  const runs = postgres(server.url());
+  const run = await runs.openForWriting("bench", { now: Date.now });
+  const counts = Array.from({ length: processes }, (_, i) => Math.floor((workers + i) / processes));
+  const children = counts.map((count, i) => startWorkers(server.url(), i * workers, count));
   try {
-    const trainer = new Trainer(queue);
+    const trainer = new Trainer(queue, run, underWay * workers);
+    const warmSeconds = wanted / 3;
     await trainer.runFor(warmSeconds, signal);
-    progress(`warm: ${Math.round(trainer.collected / warmSeconds)} groups a second`);
-    const [before, started] = [trainer.collected, performance.now()];
-    await trainer.runFor(measuredSeconds, signal);
+    progress(`warm: ${Math.round(trainer.stored / warmSeconds)} groups a second`);
+    const [before, started] = [trainer.stored, performance.now()];
+    await trainer.runFor(wanted, signal);
     const seconds = (performance.now() - started) / 1000;
-    const groups = trainer.collected - before;
+    const groups = trainer.stored - before;
     await trainer.drain(signal);
-    const { lost, twice, bytes } = trainer;
     return {
       versions: { node: process.versions.node, postgres: await versionOf(server.url()) },
       summary: { workers, groups_per_s: Math.round(groups / seconds) },
       measured: {
         seconds,
         groups,
-        lost,
-        twice,
-        bytesPerGroup: Math.round(bytes / trainer.collected),
+        ...(await trainer.account()),
+        bytesPerGroup: Math.round(trainer.bytes / trainer.stored),
         meanPlayMs: playMs,
+        isStored: true,
       },
     };
   } finally {
     await Promise.all(children.map(stopWorkers));
+    await run.close();
+    await runs.close();
     await queue.close();
     await server.close();
   }
 }
 
-/** Keeps so many groups under way, and counts what comes back. */
+function parseOptions(args: readonly string[]): typeof usual & { json: boolean; isUsual: boolean } {
+  const fail = (got: string) =>
+    new LudusError("bad-option", {
+      got,
+      expected: "--workers <n>, --seconds <n> or --json",
+      hint: "See npm run bench -- cluster --help.",
+    });
+  try {
+    const options = { workers: { type: "string" }, seconds: { type: "string" }, json: { type: "boolean" } } as const;
+    const { values } = parseArgs({ args: [...args], options });
+    const number = (name: keyof typeof usual) => {
+      const value = Number(values[name] ?? usual[name]);
+      if (!Number.isInteger(value) || value < 1) throw fail(`--${name} ${values[name]}`);
+      return value;
+    };
+    const isUsual = values.workers === undefined && values.seconds === undefined;
+    return { workers: number("workers"), seconds: number("seconds"), json: values.json ?? false, isUsual };
+  } catch (error) {
+    throw error instanceof LudusError ? error : fail(args.join(" "));
+  }
+}
+
+/** Keeps so many groups under way, and appends what comes back to a run: what is collected at once is a step. */
 class Trainer {
   readonly #queue: JobQueue;
+  readonly #run: RunStore;
+  readonly #underWay: number;
   readonly #waiting = new Set<string>();
-  readonly #seen = new Set<string>();
+  #storing: Promise<void> = Promise.resolve();
   #next = 0;
-  collected = 0;
-  twice = 0;
+  #step = 0;
+  stored = 0;
   bytes = 0;
 
-  constructor(queue: JobQueue) {
+  constructor(queue: JobQueue, run: RunStore, underWay: number) {
     this.#queue = queue;
-  }
-
-  get lost(): number {
-    return this.#next - this.#seen.size;
+    this.#run = run;
+    this.#underWay = underWay;
   }
 
   async runFor(seconds: number, signal: AbortSignal): Promise<void> {
@@ -141,10 +186,24 @@ class Trainer {
       signal.throwIfAborted();
       await this.#collect();
     }
+    await this.#storing;
+  }
+
+  /** What the run holds, against what was offered. */
+  async account(): Promise<{ lost: number; twice: number }> {
+    const seen = new Set<string>();
+    let [groups, after] = [0, undefined as number | undefined];
+    do {
+      const page = await this.#run.trajectories({}, { order: "oldest", limit: 1000, ...defined({ after }) });
+      for (const { taskId } of page.trajectories) seen.add(taskId);
+      groups += page.trajectories.length / attempts;
+      after = page.next;
+    } while (after !== undefined);
+    return { lost: this.#next - seen.size, twice: groups - seen.size };
   }
 
   async #offer(): Promise<void> {
-    const count = underWay - this.#waiting.size;
+    const count = this.#underWay - this.#waiting.size;
     if (count <= 0) return;
     const jobs = Array.from({ length: count }, () => ({
       id: `job-${this.#next++}`,
@@ -157,20 +216,35 @@ class Trainer {
 
   async #collect(): Promise<void> {
     const done = await this.#queue.collect("bench", [...this.#waiting]);
-    for (const { id, result = new Uint8Array() } of done) {
-      if (decodeResult(result).length === 0)
-        throw new LudusError("bad-result", { got: "no rollouts", expected: "some" });
-      if (this.#seen.has(id)) this.twice++;
-      this.#seen.add(id);
-      this.#waiting.delete(id);
-      this.collected++;
-      this.bytes += result.length;
+    for (const { id } of done) this.#waiting.delete(id);
+    await this.#storing;
+    if (done.length > 0) {
+      this.#storing = this.#store(done);
+      this.#storing.catch(() => {}); // whoever waits for it next is told
     }
+    await setTimeout(10);
+  }
+
+  /** A job is forgotten when its group is in the run: one that was killed between would collect it again. */
+  async #store(done: readonly CollectedJob[]): Promise<void> {
+    const groups = done.map(({ id, result = new Uint8Array() }) => {
+      this.bytes += result.length;
+      const trajectories = decodeResult(result).flatMap((rollout) => rollout.trajectories);
+      if (trajectories.length !== attempts) {
+        throw new LudusError("bad-result", { got: `${trajectories.length} trajectories`, expected: `${attempts}` });
+      }
+      const task = { id, seed: 0, data: {} };
+      return {
+        group: { task, trajectories: trajectories.map((each) => ({ ...each, taskId: id })) },
+        split: trainSplit,
+      };
+    });
+    await this.#run.append(this.#step++, { groups });
+    this.stored += groups.length;
     await this.#queue.forget(
       "bench",
       done.map(({ id }) => id),
     );
-    await setTimeout(10);
   }
 }
 

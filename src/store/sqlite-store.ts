@@ -147,19 +147,22 @@ function writer(database: Database, now: () => number, close: () => void): RunSt
     },
     truncateAfter: async (step) => {
       checkedStep(step + 1); // -1 forgets all
-      database.transaction(() => {
-        truncateMetrics(database, step);
-        truncateEvents(database, step);
-        truncateTrajectories(database, step);
-        truncateAdvantages(database, step);
-        truncateAnnotations(database, step);
-        truncateState(database, step);
-      });
+      database.transaction(() => truncate(database, step));
     },
   };
 }
 
+function truncate(database: Database, step: number): void {
+  truncateMetrics(database, step);
+  truncateEvents(database, step);
+  truncateTrajectories(database, step);
+  truncateAdvantages(database, step);
+  truncateAnnotations(database, step);
+  truncateState(database, step);
+}
+
 function write(database: Database, step: number, writes: StepWrites, now: () => number): void {
+  if (writes.truncateAfter !== undefined) truncate(database, writes.truncateAfter);
   recordMetrics(database, step, writes.metrics ?? {});
   for (const event of writes.events ?? []) recordEvent(database, step, event, now());
   for (const key of writes.removeGroups ?? []) removeGroup(database, key);

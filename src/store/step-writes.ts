@@ -6,6 +6,7 @@ import { checkedStep } from "./step-keys.ts";
 import type { GroupWrite, StepWrites } from "./store.ts";
 
 const fields: Readonly<Record<keyof StepWrites, true>> = {
+  truncateAfter: true,
   metrics: true,
   events: true,
   groups: true,
@@ -24,6 +25,7 @@ export function checkWrites(step: number, writes: StepWrites): void {
     throw new LudusError("bad-metric", { got: `${name} = ${String(value)} at step ${step}`, expected: "a number" });
   }
   for (const group of writes.groups ?? []) checkAdvantages(group);
+  if (writes.truncateAfter !== undefined) checkedStep(writes.truncateAfter + 1); // -1 forgets all
   if (writes.pruneStateBefore !== undefined) checkedStep(writes.pruneStateBefore);
 }
 

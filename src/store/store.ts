@@ -34,6 +34,8 @@ export interface RunStore extends RunReader {
 
 /** What one append writes. A step may be appended to several times. */
 export interface StepWrites {
+  /** First forgets what belongs to later steps, as `truncateAfter` of the store does: what a resumed run keeps of it is never nowhere. */
+  readonly truncateAfter?: number;
   /** A metric has one value per step: the last that was written. */
   readonly metrics?: Readonly<Record<string, number>>;
   /** In order. An `eval-end` or a `failure` that the step has already, written again by a resumed run, is kept once. */

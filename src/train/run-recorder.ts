@@ -119,8 +119,7 @@ export class RunRecorder {
     const stored = await store.config();
     const changes = checkConfigChange(stored, config, accept);
     await checkpoints.load(engine, step);
-    const buffered = isAsync ? await this.#keepFinished(store, step) : [];
-    await store.truncateAfter(step);
+    const buffered = await this.#forgetAfter(store, step, isAsync);
     const saved = SavedStep.safeParse(await store.state("trainer"));
     if (!saved.success || saved.data.step !== step) {
       throw new LudusError("run-incomplete", {
@@ -136,23 +135,22 @@ export class RunRecorder {
     return { state: saved.data.state, changes, buffered };
   }
 
-  /** Groups that steps after the checkpoint took are waiting again: nothing has been learned from them. */
-  async #keepFinished(store: RunStore, step: number): Promise<readonly TrajectoryGroup[]> {
-    const { groups, later } = await finishedGroups(store, step);
-    if (later.length > 0) await store.append(step, { groups: later.map((group) => ({ group, split: bufferedSplit })) });
+  /** Groups that steps after the checkpoint took are waiting again, in the same write: nothing has been learned from them. */
+  async #forgetAfter(store: RunStore, step: number, isAsync: boolean): Promise<readonly TrajectoryGroup[]> {
+    const { groups, later } = isAsync ? await finishedGroups(store, step) : { groups: [], later: [] };
+    await store.append(step, { truncateAfter: step, groups: later.map(waiting) });
     return groups;
   }
 
   /**
    * A new run: what a broken attempt left before its first checkpoint is removed, but for groups that were rolled out ahead, which are
-   * returned.
+   * returned. It is one write, so that a kill loses none of them.
    */
   async begin(config: RunConfig, isAsync = false): Promise<readonly TrajectoryGroup[]> {
     const store = this.#store;
     if (store === undefined) return [];
     const { groups } = isAsync ? await finishedGroups(store, -1) : { groups: [] };
-    await store.truncateAfter(-1);
-    await store.append(0, { config, groups: groups.map((group) => ({ group, split: bufferedSplit })) });
+    await store.append(0, { truncateAfter: -1, config, groups: groups.map(waiting) });
     return groups;
   }
 
@@ -174,7 +172,7 @@ export class RunRecorder {
 
   /** Stores a group that finished before a step wants it: a run that is killed finds it again. */
   async buffer(group: TrajectoryGroup): Promise<void> {
-    const writes = { groups: [{ group, split: bufferedSplit }] };
+    const writes = { groups: [waiting(group)] };
     const warning = await this.#appendStorable(Math.max(0, this.lastStep), writes);
     if (warning !== undefined) this.monitors.record(warning);
   }
@@ -312,6 +310,8 @@ export class RunRecorder {
     }
   }
 }
+
+const waiting = (group: TrajectoryGroup) => ({ group, split: bufferedSplit });
 
 type FailureEvent = Extract<RunEvent, { type: "failure" }>;
 

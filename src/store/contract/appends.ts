@@ -139,6 +139,30 @@ function truncationContract(context: StoreContext): void {
       }
     });
 
+    test("forgetting and what is kept of it are one append: when that is refused, nothing was forgotten", async () => {
+      for (let step = 0; step < 3; step++) await context.append(step, everything(step));
+      await context.append(2, { events: [{ type: "run-end", reason: "stopped" }] });
+      const before = await dump(context.run);
+      const group = fakeGroup(createRng(9), "kept", 2);
+      const kept: StepWrites = { truncateAfter: 0, groups: [{ group, split: "buffered" }], metrics: { loss: 7 } };
+      await expect(context.append(0, { ...kept, state: { broken: undefined } })).rejects.toThrow("bad-state");
+      await expect(context.append(0, { ...kept, truncateAfter: -2 })).rejects.toThrow("bad-step");
+      expect(await dump(context.run)).toEqual(before);
+
+      await context.append(0, kept);
+      expect(await context.run.latestStep()).toBe(0);
+      expect(await context.run.state("guide")).toBe(0);
+      expect(await context.run.series("loss")).toMatchObject([{ step: 0, value: 7 }]);
+      expect((await context.run.events()).map(({ event }) => event)).toEqual([warning(0)]);
+      expect(await context.run.countTrajectories()).toBe(4);
+      const { trajectories } = await context.run.trajectories({ split: "buffered" }, { order: "oldest" });
+      expect(trajectories.map(({ id }) => id)).toEqual(group.trajectories.map(({ id }) => id));
+
+      await context.append(0, { ...kept, truncateAfter: -1 });
+      expect(await context.run.countTrajectories()).toBe(2);
+      expect(await context.run.state("guide")).toBeUndefined();
+    });
+
     test("what was forgotten is not found when others take its place", async () => {
       const saying = (failure: string): StepWrites => ({
         groups: [{ group: fakeGroup(createRng(1), "a", 2, { stop: "env-crash", failure }), split: "train" }],

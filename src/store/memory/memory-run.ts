@@ -65,9 +65,12 @@ export class MemoryRun {
   /** Everything that can fail comes before the first change. */
   append(step: number, writes: StepWrites, now: () => number): void {
     checkWrites(step, writes);
+    const { truncateAfter: last = Number.POSITIVE_INFINITY } = writes;
     const removed = new Set(writes.removeGroups ?? []);
-    const groups = this.#groups.filter(({ key }) => !removed.has(key));
-    const trajectories = this.#trajectories.filter(({ summary }) => !removed.has(summary.group));
+    const groups = this.#groups.filter(({ key }) => !removed.has(key) && stepOf(key) <= last);
+    const trajectories = this.#trajectories.filter(
+      ({ summary }) => !removed.has(summary.group) && summary.step <= last,
+    );
     const added = newGroups({ groups, trajectories }, step, writes.groups ?? []);
     const events = (writes.events ?? []).map((event) => ({
       isOnce: isKeptOnce(event),
@@ -81,6 +84,7 @@ export class MemoryRun {
     }));
     const config = writes.config === undefined ? this.#config : storedJson("the configuration", writes.config);
 
+    if (writes.truncateAfter !== undefined) this.truncateAfter(writes.truncateAfter);
     for (const [name, value] of Object.entries(writes.metrics ?? {})) {
       const values = this.#metrics.get(name) ?? new Map<number, number>();
       this.#metrics.set(name, values.set(step, value));

@@ -22,7 +22,9 @@ export function appendWrite(step: number, writes: StepWrites, now: () => number)
   const config = writes.config === undefined ? undefined : storedJson("the configuration", writes.config);
   const groups = (writes.groups ?? []).map(preparedGroup);
   const { removeGroups = [], pruneStateBefore } = writes;
+  const truncate = writes.truncateAfter === undefined ? undefined : truncateWrite(writes.truncateAfter);
   return async (query, run) => {
+    await truncate?.(query, run);
     if (removeGroups.length > 0) await removeGroupsOf(query, run, removeGroups);
     if (metrics.length > 0) await insertMetrics(query, run, step, metrics);
     if (events.length > 0) await insertEvents(query, run, step, events);
