@@ -3,7 +3,7 @@ import { LudusError } from "../../errors.ts";
 import { ToolError } from "../../tool/tool.ts";
 import type { ScreenAction } from "../environments/screen-actions.ts";
 import { answerInside } from "./answer-inside.ts";
-import { performOn } from "./computer-actions.ts";
+import { durationMs, performOn } from "./computer-actions.ts";
 import { isTextControl } from "./dom-form.ts";
 import { addressOf } from "./dom-page.ts";
 import { missingRef, type PageAction, type PageDriver, type PageFrame, type PageView } from "./page-driver.ts";
@@ -218,7 +218,7 @@ export class ChromiumPage implements PageDriver {
       waitForTimeout: (ms: number) => page.waitForTimeout(ms),
     };
     this.#cursor = await within(
-      this.#options.actionMs,
+      this.#options.actionMs + durationMs(action),
       performOn(hands, action, this.#cursor).catch(told(action.name)),
     );
     await this.#settle();

@@ -59,6 +59,10 @@ export class KeptPage implements PageDriver {
     return this.#keep((page) => page.point(action), never);
   }
 
+  get cursor(): readonly [number, number] {
+    return this.#page.beginning.cursor;
+  }
+
   async evaluate(expression: string): Promise<unknown> {
     const evaluate = async (page: ChromiumPage) => ({ value: await page.evaluate(expression) });
     return (await this.#keep(evaluate, never, evaluate)).value;
