@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from "playwright-core";
-import type { SiteAnswer, SiteAsked } from "./site-server.ts";
+import { type SiteAnswer, type SiteAsked, wantsDocument } from "./site-server.ts";
 
 /**
  * Requests of a page are answered before they reach a network, those of redirects included: Playwright's own routes let them pass. Requests of
@@ -12,8 +12,9 @@ export async function answerInside(
 ): Promise<void> {
   const session = await context.newCDPSession(page);
   session.on("Fetch.requestPaused", ({ requestId, request }) => {
-    const { method, url: address, postData: form = "" } = request;
-    const { status, headers, body } = answer({ method, address, form });
+    const { method, url: address, postData: form = "", headers: asked } = request;
+    const isDocument = wantsDocument(asked.Accept ?? asked.accept);
+    const { status, headers, body } = answer({ method, address, form, isDocument });
     const said = {
       requestId,
       responseCode: status,

@@ -14,12 +14,12 @@ import { defineEnv, type EnvDefinition } from "../define-env.ts";
 import type { ActContext, Acted, Env } from "../env.ts";
 import { checkWholeOptions } from "../environments/check-options.ts";
 import { pick } from "../environments/draw.ts";
-import { describeActions, readAction, writeAction } from "../environments/screen-actions.ts";
+import { describeActions, readAction, type ScreenAction, writeAction } from "../environments/screen-actions.ts";
 import { nextAction } from "./browser-expert.ts";
 import { type BrowserTask, isMet, type TaskKind } from "./browser-tasks.ts";
 import { browserTools } from "./browser-tools.ts";
 import type { ChromiumOptions } from "./chromium-options.ts";
-import { byCoordinates } from "./computer-actions.ts";
+import { byCoordinates, insideRegion } from "./computer-actions.ts";
 import { type DoAction, doIntroduction, readDo, writeDo } from "./do-actions.ts";
 import { changesBetween, frameFacts } from "./film.ts";
 import { nameIntroduction, readNamed, writeNamed } from "./name-actions.ts";
@@ -28,7 +28,7 @@ import { chromiumPages, domPages, mcpPages, type PageSource } from "./page-sourc
 import { possibleActions } from "./possible-actions.ts";
 import { SiteBackend } from "./site-backend.ts";
 import { type Sites, shippedSites } from "./sites/index.ts";
-import { hasShortRefs, prefixOf, showView, type ViewStyle } from "./snapshot-text.ts";
+import { hasShortRefs, prefixOf, type ShownView, showView, type ViewStyle } from "./snapshot-text.ts";
 import { taskKinds } from "./task-kinds.ts";
 
 export interface BrowserEnvOptions {
@@ -182,7 +182,7 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
     },
   };
   if (actions === "do" || actions === "names") return wordsEnv(common, chosen, perform);
-  if (actions === "computer-use") return computerEnv(common, chosen, tell);
+  if (actions === "computer-use") return computerEnv(common, chosen);
   return defineEnv({
     ...common,
     system:
@@ -254,11 +254,27 @@ function wordsEnv(common: Common, options: BrowserEnvOptions, perform: Perform):
   });
 }
 
+/** What a text policy gets for a picture: the whole page, or the part of it in a region, with the boxes of elements. */
+function tellScreen(
+  action: ScreenAction,
+  view: PageView,
+  { page, view: last }: BrowserEnvState,
+  shown: ShownView,
+): string {
+  const { name, start = [0, 0], point = [0, 0] } = action;
+  if (name === "screenshot") return showView(view, undefined, shown);
+  if (name === "zoom") {
+    const snapshot = insideRegion(view.snapshot, start, point);
+    return snapshot === "" ? "There is nothing in this region." : showView({ ...view, snapshot }, undefined, shown);
+  }
+  const position = name === "cursor_position" ? `X=${page.cursor?.[0] ?? 0},Y=${page.cursor?.[1] ?? 0}\n` : "";
+  return position + showView(view, last, shown);
+}
+
 /** Actions are JSON; whatever else is said is the answer, and ends the episode. */
 function computerEnv(
   common: Common,
-  { pages }: BrowserEnvOptions,
-  tell: (state: BrowserEnvState, view: PageView) => string,
+  { pages, view: style, viewTokens }: BrowserEnvOptions,
 ): Env<BrowserEnvTask, BrowserEnvState> {
   if (pages !== "chromium") {
     throw new LudusError("bad-option", {
@@ -273,7 +289,10 @@ function computerEnv(
       const action = readAction(answer, "tags", "computer-use");
       if (action === undefined) return { done: true };
       try {
-        return { say: tell(state, await state.page.point!(action)) };
+        const view = await state.page.point!(action);
+        const say = tellScreen(action, view, state, { style, viewTokens });
+        state.view = view;
+        return { say };
       } catch (error) {
         if (error instanceof ToolError) return { say: error.message, info: { isValid: false } };
         throw error;

@@ -3,7 +3,7 @@
 export interface ChromiumOptions {
   /** The program. `LUDUS_BROWSER` where absent. */
   executable?: string;
-  /** How many browsers share the episodes. One that dies takes its own episodes with it, and another is started. */
+  /** How many browsers share the episodes. Where one dies, its episodes go on in another, but for the one whose page it was that ended it. */
   browsers: number;
   /** Megabytes of JavaScript that one page may hold before it is ended. */
   pageMemoryMb: number;

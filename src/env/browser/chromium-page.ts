@@ -3,7 +3,7 @@ import { LudusError } from "../../errors.ts";
 import { ToolError } from "../../tool/tool.ts";
 import type { ScreenAction } from "../environments/screen-actions.ts";
 import { answerInside } from "./answer-inside.ts";
-import { performOn } from "./computer-actions.ts";
+import { durationMs, performOn } from "./computer-actions.ts";
 import { isTextControl } from "./dom-form.ts";
 import { addressOf } from "./dom-page.ts";
 import { missingRef, type PageAction, type PageDriver, type PageFrame, type PageView } from "./page-driver.ts";
@@ -28,6 +28,13 @@ export interface ChromiumPageOptions {
   readonly boxes?: boolean;
   /** Who reads documents without scripts and styles of their own: `ludus`, which is fast and the default, or Playwright, which reads all others. */
   readonly reader?: "ludus" | "playwright";
+  /** Where a page goes on that was in another browser: how many documents it had had before the present one, and where its cursor was. */
+  readonly from?: PageBeginning;
+}
+
+interface PageBeginning {
+  readonly documents: number;
+  readonly cursor: readonly [number, number];
 }
 
 interface Box {
@@ -36,6 +43,15 @@ interface Box {
   readonly width: number;
   readonly height: number;
 }
+
+/** What a page keeps in its browser. */
+export interface PageStorage {
+  readonly cookies: Awaited<ReturnType<BrowserContext["cookies"]>>;
+  /** Origin, local and session storage as JSON. */
+  readonly text: string;
+}
+
+const disconnectMs = 500;
 
 /** 1280 by 720 pixels become 512 by 288: some ten kilobytes. */
 const filmScale = 0.4;
@@ -52,7 +68,11 @@ export class ChromiumPage implements PageDriver {
   #isPlain: boolean;
   #document: PlainDocument | undefined;
   #isReadByPlaywright = false;
-  #documents = 0;
+  #documents: number;
+  /** What Playwright, which counts in its own page, does not know of. */
+  readonly #documentsBefore: number;
+  #loads = 0;
+  #hasCrashed = false;
   #url = "";
   #filming: CDPSession | undefined;
 
@@ -61,6 +81,9 @@ export class ChromiumPage implements PageDriver {
     this.#page = page;
     this.#options = options;
     this.#isPlain = options.reader !== "playwright" && options.boxes !== true;
+    this.#documentsBefore = options.from?.documents ?? 0;
+    this.#documents = this.#documentsBefore;
+    this.#cursor = options.from?.cursor ?? [0, 0];
     page.setDefaultTimeout(options.actionMs);
     // as Playwright numbers documents in refs
     page.on("framenavigated", (frame) => {
@@ -70,12 +93,18 @@ export class ChromiumPage implements PageDriver {
       this.#document = undefined;
       this.#isReadByPlaywright = false;
     });
+    page.on("domcontentloaded", () => {
+      this.#loads++;
+    });
     page.on("frameattached", () => {
       this.#isPlain = false;
     });
     page.on("dialog", (dialog) => void dialog.dismiss().catch(() => {}));
     page.on("download", (download) => void download.cancel().catch(() => {}));
-    page.on("crash", () => this.#fail("the page crashed"));
+    page.on("crash", () => {
+      this.#hasCrashed = true;
+      this.#fail("the page crashed");
+    });
     page.on("close", () => this.#fail("the page was closed"));
     context.on("close", () => this.#fail("the browser was closed"));
     // a window that a page opens is closed: one episode is one page
@@ -110,6 +139,61 @@ export class ChromiumPage implements PageDriver {
     this.#failure ??= why;
   }
 
+  /** Documents that were loaded to the end of their text: another number means another document. */
+  get loads(): number {
+    return this.#loads;
+  }
+
+  get url(): string {
+    return this.#page.url();
+  }
+
+  /** What a page in another browser begins from, to be this one. */
+  get beginning(): PageBeginning {
+    return { documents: this.#documents, cursor: this.#cursor };
+  }
+
+  /** Whether the page is gone because its browser is. Where something failed, that may be told a moment later. */
+  async lostItsBrowser(hasFailed = false): Promise<boolean> {
+    if (this.#hasCrashed) return false;
+    const browser = this.#context.browser();
+    if (browser?.isConnected() !== true) return true;
+    if (this.#failure === undefined && !hasFailed) return false;
+    // pages are told before their browser is
+    return new Promise((resolve) => {
+      const late = setTimeout(() => resolve(false), disconnectMs);
+      browser.once("disconnected", () => {
+        clearTimeout(late);
+        resolve(true);
+      });
+    });
+  }
+
+  /** Cookies of the episode, and what the document's origin stores. */
+  async stored(): Promise<PageStorage> {
+    const text = this.#page.evaluate("JSON.stringify([location.origin, { ...localStorage }, { ...sessionStorage }])");
+    const cookies = await this.#context.cookies();
+    return {
+      cookies,
+      text: String(
+        await within(
+          this.#options.actionMs,
+          text.catch(() => "[]"),
+        ),
+      ),
+    };
+  }
+
+  async store({ cookies, text }: PageStorage): Promise<void> {
+    await this.#context.addCookies([...cookies]);
+    await this.#context.addInitScript(`(() => {
+      const [origin, local, session] = ${text};
+      if (origin !== location.origin || sessionStorage.length + localStorage.length > 0) return;
+      Object.assign(localStorage, local);
+      Object.assign(sessionStorage, session);
+    })()`);
+  }
+
   async act(action: PageAction, signal: AbortSignal): Promise<PageView> {
     this.#check();
     try {
@@ -134,7 +218,7 @@ export class ChromiumPage implements PageDriver {
       waitForTimeout: (ms: number) => page.waitForTimeout(ms),
     };
     this.#cursor = await within(
-      this.#options.actionMs,
+      this.#options.actionMs + durationMs(action),
       performOn(hands, action, this.#cursor).catch(told(action.name)),
     );
     await this.#settle();
@@ -160,7 +244,11 @@ export class ChromiumPage implements PageDriver {
     const { actionMs, boxes = false } = this.#options;
     this.#isReadByPlaywright = true;
     const snapshot = this.#page.ariaSnapshot({ mode: "ai", timeout: actionMs, boxes });
-    return within(actionMs, snapshot.catch(told("page.ariaSnapshot")));
+    const text = await within(actionMs, snapshot.catch(told("page.ariaSnapshot")));
+    return text.replace(
+      /\[ref=(f\d+)?(e\d+)\]/g,
+      (_, frame = "", ref) => `[ref=${moved(frame, this.#documentsBefore)}${ref}]`,
+    );
   }
 
   /** The view of a document that is like those of the sites. */
@@ -265,7 +353,8 @@ export class ChromiumPage implements PageDriver {
     if (!/^(f\d+)?e\d{1,9}$/.test(ref)) throw new ToolError(missingRef(ref.slice(0, 100)));
     // Playwright knows the refs of its own snapshots
     if (!this.#isReadByPlaywright) await this.#playwrightSnapshot();
-    const element = this.#page.locator(`aria-ref=${ref}`);
+    const own = ref.replace(/^f\d+/, (frame) => moved(frame, -this.#documentsBefore));
+    const element = this.#page.locator(`aria-ref=${own}`);
     if ((await within(this.#options.actionMs, element.count())) === 0) throw new ToolError(missingRef(ref));
     return element;
   }
@@ -317,6 +406,12 @@ export class ChromiumPage implements PageDriver {
     // a renderer that does not answer is ended by the browser with its context
     await within(this.#options.actionMs, this.#context.close()).catch(() => {});
   }
+}
+
+/** The number of a document in a ref, so many later; the first one has none. */
+function moved(frame: string, by: number): string {
+  const number = Number(frame.slice(1)) + by;
+  return number > 0 ? `f${number}` : "";
 }
 
 /** What went wrong with an element is told to the policy, as the server does. */

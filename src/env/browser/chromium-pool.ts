@@ -2,6 +2,7 @@ import type { Browser, BrowserContext } from "playwright-core";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
+import { createLimiter } from "../../limiter.ts";
 import type { ChromiumOptions } from "./chromium-options.ts";
 import { loadPlaywright } from "./load-playwright.ts";
 import { withoutNetwork } from "./network-namespace.ts";
@@ -20,6 +21,8 @@ export interface ChromiumPool {
   readonly hasNoNetwork: boolean;
   /** A context of its own, whose only network is the proxy. */
   open(proxy?: string): Promise<BrowserContext>;
+  /** The same in a browser that has no other context until `use` has ended, so that it is known whose doing it is if that browser dies. */
+  alone<Value>(use: (open: ChromiumPool["open"]) => Promise<Value>, signal?: AbortSignal): Promise<Value>;
   close(): Promise<void>;
 }
 
@@ -28,8 +31,10 @@ export function chromiumPool(options: Partial<ChromiumOptions> = {}): ChromiumPo
   refuseUnknownOptions("chromium", options, knownChromiumOptions);
   const chosen = { ...defaults, ...options };
   refuseOtherValue("network of chromium", chosen.network, ["proxy", "none"]);
-  const slots: (Promise<Browser> | undefined)[] = Array.from({ length: chosen.browsers });
-  let next = 0;
+  // the last one is for those that must be alone
+  const slots: (Promise<Browser> | undefined)[] = Array.from({ length: chosen.browsers + 1 });
+  const oneAtATime = createLimiter(1);
+  let [next, wantAlone] = [0, 0];
   const browserAt = (slot: number): Promise<Browser> => {
     const started = slots[slot] ?? launch(chosen);
     slots[slot] = started;
@@ -39,25 +44,34 @@ export function chromiumPool(options: Partial<ChromiumOptions> = {}): ChromiumPo
     started.then((browser) => browser.once("disconnected", forget), forget);
     return started;
   };
+  const openIn = async (slot: number, proxy: string | undefined) => {
+    const browser = await browserAt(slot);
+    return browser.newContext({
+      ...defined({ proxy: proxy === undefined ? undefined : { server: proxy } }),
+      acceptDownloads: false,
+      serviceWorkers: "block",
+      viewport: { width: 1280, height: 720 },
+    });
+  };
+  const closeFrom = async (first: number) => {
+    const browsers = await Promise.allSettled(slots.slice(first).filter((slot) => slot !== undefined));
+    slots.fill(undefined, first);
+    await Promise.allSettled(
+      browsers.map((browser) => (browser.status === "fulfilled" ? browser.value.close() : undefined)),
+    );
+  };
   return {
     hasNoNetwork: chosen.network === "none",
-    async open(proxy) {
-      const slot = next++ % chosen.browsers;
-      const browser = await browserAt(slot);
-      return browser.newContext({
-        ...defined({ proxy: proxy === undefined ? undefined : { server: proxy } }),
-        acceptDownloads: false,
-        serviceWorkers: "block",
-        viewport: { width: 1280, height: 720 },
-      });
+    open: (proxy) => openIn(next++ % chosen.browsers, proxy),
+    async alone(use, signal) {
+      wantAlone++;
+      try {
+        return await oneAtATime(() => use((proxy) => openIn(chosen.browsers, proxy)), signal);
+      } finally {
+        if (--wantAlone === 0) await closeFrom(chosen.browsers);
+      }
     },
-    async close() {
-      const browsers = await Promise.allSettled(slots.filter((slot) => slot !== undefined));
-      slots.fill(undefined);
-      await Promise.allSettled(
-        browsers.map((browser) => (browser.status === "fulfilled" ? browser.value.close() : undefined)),
-      );
-    },
+    close: () => closeFrom(0),
   };
 }
 

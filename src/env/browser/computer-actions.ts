@@ -12,6 +12,10 @@ type Point = readonly [number, number];
 const notch = 100;
 const maxWaitSeconds = 5;
 
+/** What an action takes by itself, before the page does anything. */
+export const durationMs = ({ name, amount = 0 }: ScreenAction): number =>
+  name === "wait" || name === "hold_key" ? 1000 * Math.min(amount, maxWaitSeconds) : 0;
+
 const keys: Readonly<Record<string, string>> = {
   return: "Enter",
   ctrl: "Control",
@@ -79,13 +83,13 @@ export async function performOn(
       await keyboard.press(keyOf(action.text ?? ""));
       return cursor;
     case "hold_key":
-      await keyboard.press(keyOf(action.text ?? ""), { delay: 1000 * Math.min(action.amount ?? 0, maxWaitSeconds) });
+      await keyboard.press(keyOf(action.text ?? ""), { delay: durationMs(action) });
       return cursor;
     case "type":
       await keyboard.type(action.text ?? "");
       return cursor;
     case "wait":
-      await waitForTimeout(1000 * Math.min(action.amount ?? 0, maxWaitSeconds));
+      await waitForTimeout(durationMs(action));
       return cursor;
     case "screenshot":
     case "cursor_position":
@@ -102,12 +106,31 @@ export interface PageHands {
   waitForTimeout(ms: number): Promise<void>;
 }
 
+const boxOf = (line: string): readonly number[] | undefined =>
+  /\[box=(-?[\d.]+),(-?[\d.]+),([\d.]+),([\d.]+)\]/.exec(line)?.slice(1).map(Number);
+
+/** The lines of a snapshot whose boxes touch a region; a line without a box belongs to the one it is in. */
+export function insideRegion(snapshot: string, start: Point, end: Point): string {
+  const [[left, right], [top, bottom]] = [0, 1].map((axis) => [start[axis], end[axis]].sort((a, b) => a - b));
+  const isIn: boolean[] = [];
+  return snapshot
+    .split("\n")
+    .filter((line) => {
+      const depth = /^ */.exec(line)![0].length / 2;
+      const box = boxOf(line);
+      const touches = ([x, y, width, height]: readonly number[]) =>
+        x < right && x + width > left && y < bottom && y + height > top;
+      isIn[depth] = box === undefined ? (isIn[depth - 1] ?? true) : touches(box);
+      return isIn[depth];
+    })
+    .join("\n");
+}
+
 /** The middle of an element from its box in the snapshot. */
 function middleOf(ref: string, snapshot: string): Point | undefined {
-  const line = snapshot.split("\n").find((text) => text.includes(`[ref=${ref}]`));
-  const box = /\[box=(-?[\d.]+),(-?[\d.]+),([\d.]+),([\d.]+)\]/.exec(line ?? "");
-  if (box === null) return undefined;
-  const [left, top, width, height] = box.slice(1).map(Number);
+  const box = boxOf(snapshot.split("\n").find((text) => text.includes(`[ref=${ref}]`)) ?? "");
+  if (box === undefined) return undefined;
+  const [left, top, width, height] = box;
   return [Math.round(left + width / 2), Math.round(top + height / 2)];
 }
 

@@ -25,6 +25,8 @@ export interface PageDriver {
   act(action: PageAction, signal: AbortSignal): Promise<PageView> | PageView;
   /** An action by coordinates, where there are any. */
   point?(action: ScreenAction): Promise<PageView>;
+  /** Where the cursor is, where there is one. */
+  readonly cursor?: readonly [number, number];
   /** What an expression is in the page, where scripts run. */
   evaluate?(expression: string): Promise<unknown>;
   /** Pixels of the page as they are now, where there are any. */

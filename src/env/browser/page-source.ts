@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import type { McpServer } from "../../tool/mcp-server.ts";
 import { mcpTools } from "../../tool/mcp-tools.ts";
@@ -6,6 +7,8 @@ import type { ChromiumOptions } from "./chromium-options.ts";
 import { ChromiumPage, type ChromiumPageOptions } from "./chromium-page.ts";
 import { type ChromiumPool, chromiumPool } from "./chromium-pool.ts";
 import { DomPage } from "./dom-page.ts";
+import { type Browsers, KeptPage } from "./kept-page.ts";
+import { KeptSites } from "./kept-sites.ts";
 import { type PageAction, type PageDriver, type PageView, readViewText } from "./page-driver.ts";
 import type { SiteBackend } from "./site-backend.ts";
 import { answerRequest, type ExtraPages, type SiteAsked, serveSites } from "./site-server.ts";
@@ -49,18 +52,21 @@ async function openChromium(
   extra: ExtraPages | undefined,
   release: () => void,
 ): Promise<PageDriver> {
-  const server = pool.hasNoNetwork ? undefined : await serveSites(backend, extra);
+  const sites = new KeptSites(backend, extra);
+  const server = pool.hasNoNetwork ? undefined : await serveSites((request) => sites.answer(request));
+  const inside = server === undefined ? (request: SiteAsked) => sites.answer(request) : undefined;
+  const openIn = async (open: ChromiumPool["open"], from: ChromiumPageOptions["from"]) =>
+    ChromiumPage.open(await open(server?.proxy), { ...options, ...defined({ from }) }, inside);
+  const browsers: Browsers = {
+    shared: (from) => openIn(pool.open, from),
+    alone: (use, signal) => pool.alone((open) => use((from) => openIn(open, from)), signal),
+  };
+  const close = async () => {
+    await server?.close();
+    release();
+  };
   try {
-    const context = await pool.open(server?.proxy);
-    const answer = (request: SiteAsked) => answerRequest({ backend, extra, refuse() {} }, request);
-    const page = await ChromiumPage.open(context, options, server === undefined ? answer : undefined);
-    const close = page.close.bind(page);
-    page.close = async () => {
-      await close();
-      await server?.close();
-      release();
-    };
-    return page;
+    return new KeptPage(await browsers.shared(), browsers, sites, close);
   } catch (error) {
     await server?.close();
     throw error;
@@ -80,7 +86,7 @@ export function mcpPages(server: McpServer): PageSource {
   }
   return {
     async open(backend, extra) {
-      const sites = await serveSites(backend, extra);
+      const sites = await serveSites((request) => answerRequest(backend, extra, request));
       const args = [...(server.args ?? []), "--proxy-server", sites.proxy, "--codegen", "none"];
       try {
         // what the server speaks, so that it is not started once more for each episode to find out

@@ -11,49 +11,35 @@ export type ExtraPages = (url: URL) => { readonly type: string; readonly body: s
 export interface SiteServer {
   /** What a browser takes as its proxy: everything it asks for comes here, and nothing goes further. */
   readonly proxy: string;
-  /** Addresses that were asked for and are none of the sites'. */
-  readonly refused: readonly string[];
   close(): Promise<void>;
 }
 
 const maxBodyBytes = 1 << 20;
-const maxRefused = 100;
 
 /**
  * The sites of one episode behind a proxy on loopback. A browser that has it as its proxy reaches `http://shop.test/` and nothing else:
  * other hosts, tunnels and sockets are refused here, whatever page, worker, redirect or download asks for them.
  */
-export async function serveSites(backend: SiteBackend, extra?: ExtraPages): Promise<SiteServer> {
-  const refused: string[] = [];
-  const refuse = (address: string) => {
-    if (refused.length < maxRefused) refused.push(address.slice(0, 500));
-  };
+export async function serveSites(answerTo: (request: SiteAsked) => SiteAnswer): Promise<SiteServer> {
   const server = createServer((request, response) => {
     const answer = async () => {
       const form = request.method === "POST" ? await bodyOf(request) : "";
-      const { status, headers, body } = answerRequest(
-        { backend, extra, refuse },
-        { method: request.method ?? "GET", address: request.url ?? "", form },
-      );
+      const { method = "GET", url: address = "", headers: asked } = request;
+      const { status, headers, body } = answerTo({ method, address, form, isDocument: wantsDocument(asked.accept) });
       response.writeHead(status, headers).end(body);
     };
     answer().catch(() => response.destroy());
   });
-  server.on("connect", (request, socket) => {
-    refuse(request.url ?? "");
+  server.on("connect", (_request, socket) => {
     socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
   });
-  server.on("upgrade", (request, socket) => {
-    refuse(request.url ?? "");
-    socket.destroy();
-  });
+  server.on("upgrade", (_request, socket) => socket.destroy());
   server.on("clientError", (_error, socket) => socket.destroy());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
     proxy: `http://127.0.0.1:${port}`,
-    refused,
     async close() {
       const closed = once(server, "close");
       server.close();
@@ -68,7 +54,11 @@ export interface SiteAsked {
   readonly address: string;
   /** What a form sends. */
   readonly form: string;
+  /** Whether it is for a page itself, and not for what is on it. */
+  readonly isDocument: boolean;
 }
+
+export const wantsDocument = (accept = ""): boolean => accept.startsWith("text/html");
 
 export interface SiteAnswer {
   readonly status: number;
@@ -76,11 +66,8 @@ export interface SiteAnswer {
   readonly body: string | Uint8Array;
 }
 
-/** What the sites say to a request. `refuse` is told of addresses that are none of theirs. */
-export function answerRequest(
-  { backend, extra, refuse }: { backend: SiteBackend; extra: ExtraPages | undefined; refuse(address: string): void },
-  request: SiteAsked,
-): SiteAnswer {
+/** What the sites say to a request. */
+export function answerRequest(backend: SiteBackend, extra: ExtraPages | undefined, request: SiteAsked): SiteAnswer {
   // `no-store`, so that going back asks again
   const headers = { "cache-control": "no-store" };
   const url = URL.parse(request.address);
@@ -90,10 +77,7 @@ export function answerRequest(
     return { status: 200, headers: { ...headers, "content-type": given.type }, body: given.body };
   const form = new URLSearchParams(method === "POST" ? request.form : "");
   const answered = url === null ? undefined : backend.answer(method, url, form);
-  if (answered === undefined) {
-    refuse(request.address);
-    return { status: 403, headers, body: "This address is outside of the sites." };
-  }
+  if (answered === undefined) return { status: 403, headers, body: "This address is outside of the sites." };
   if (answered.kind === "redirect") return { status: 303, headers: { ...headers, location: answered.to }, body: "" };
   const type = { "content-type": "text/html; charset=utf-8" };
   return { status: 200, headers: { ...headers, ...type }, body: toHtml(answered.document, siteStyle) };
