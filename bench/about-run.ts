@@ -1,5 +1,5 @@
-import { spawnSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from "node:os";
+import { gitCommit } from "../src/checkpoint/git-commit.ts";
 
 /** What a number is worth nothing without. */
 export interface AboutRun {
@@ -19,19 +19,13 @@ export function aboutRun(name: string, args: readonly string[], root: string): A
   return {
     date: new Date().toISOString(),
     command: ["npm run bench --", name, ...args].join(" "),
-    commit: gitCommit(root),
+    commit: gitCommit(root, ["src", "bench/*.ts", "bench/*.py"]) ?? "",
     processor: cpus()[0]?.model ?? "unknown",
     cores: availableParallelism(),
     memoryBytes: totalmem(),
     system: `${platform()} ${release()}`,
     loadBefore: loadavg()[0],
   };
-}
-
-function gitCommit(root: string): string {
-  const git = (...args: string[]) => spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout?.trim() ?? "";
-  const changes = git("status", "--porcelain", "--", "src", "bench/*.ts", "bench/*.py") === "" ? "" : "+changes";
-  return `${git("rev-parse", "--short", "HEAD")}${changes}`;
 }
 
 export function busyWarning({ loadBefore, cores }: AboutRun): string | undefined {

@@ -42,6 +42,7 @@ const shared = [
   "known-options.ts",
   "limiter.ts",
   "listen-error.ts",
+  "make-folder.ts",
   "model-file.ts",
   "nearest.ts",
   "option-without-effect.ts",

@@ -6,6 +6,7 @@ import { leastSeeds } from "../../src/recipe/claim.ts";
 import type { Recipe } from "../../src/recipe/recipe.ts";
 import { type RecipeResult, resultTable, seedsOf, summarise, verdictText } from "../../src/recipe/recipe-result.ts";
 import type { Pages } from "../pages.ts";
+import { madeWith } from "./made-with.ts";
 
 const [open, close] = ["<!-- result -->", "<!-- /result -->"];
 
@@ -16,11 +17,12 @@ function section(result: RecipeResult): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const rule = heading.map((_, column) => (column === 0 ? "---" : "--:"));
   const notes = new Set(result.records.flatMap(({ about }) => about?.note ?? []));
+  const howMade = madeWith(result.records);
   const minutes = Math.round(result.records.reduce((sum, { seconds }) => sum + seconds, 0) / 60);
   return [
     `**${heldIn(result)} of ${result.verdicts.length} published claims hold here.**`,
     [line(heading), line(rule), ...rows.map(line)].join("\n"),
-    `${seedsOf(result.records).length} seeds, 95 % intervals, ${minutes} minutes${notes.size === 0 ? "" : `; made ${[...notes].join(", ")}`}.`,
+    `${seedsOf(result.records).length} seeds, 95 % intervals, ${minutes} minutes${howMade === "" ? "" : `; ${howMade}`}${notes.size === 0 ? "" : `; made ${[...notes].join(", ")}`}.`,
     result.verdicts.map((verdict) => `- ${verdictText(verdict)}`).join("\n"),
   ].join("\n\n");
 }
@@ -46,7 +48,8 @@ export function systemsPages(root: string): Pages {
 
 **${held} of ${all} published claims hold here.** ${waiting === 0 ? "" : `${waiting} are not decided: they have fewer than five seeds, or arms that have not been run yet. `}
 
-Written by \`npm run results\` from \`recipes/*/records.jsonl\`, which \`npx ludus recipe run <system>\` makes: models of about 0.3M parameters from random weights. Claims are
+Written by \`npm run results\` from \`recipes/*/records.jsonl\`, which \`npx ludus recipe run <system>\` makes with models from random weights. Under each table stands what its records say of
+how they were made: engine, parameters, machine, version and commit; those of earlier versions say only processor, version and date. Claims are
 declared in \`recipes/*/claims.ts\` before they are measured. A claim holds where the difference between its two arms, paired by seed and held-out task, is in the published direction, at least
 as large as the smallest difference of interest, and has p below 0.05 by Holm's correction over the claims of its recipe, with at least five seeds. Each recipe says what differs from the published system, and
 what was tried before its settings were what they are.

@@ -29,7 +29,7 @@ export interface ArmRecord {
   readonly tasks?: Readonly<Record<string, TaskValues>>;
   readonly curves?: Readonly<Record<string, readonly number[]>>;
   readonly seconds: number;
-  /** Where and when it was made. */
+  /** When, where, from which sources and with which model it was made; records of earlier versions say less. */
   readonly about?: Readonly<Record<string, string | number>>;
 }
 

@@ -10,6 +10,7 @@ import { hashText } from "../task/seeds.ts";
 import type { LearningPolicy } from "../train/learning-policy.ts";
 import { grpo } from "../train/presets/grpo.ts";
 import { train } from "../train/train-sync.ts";
+import { aboutModel } from "./about-arms.ts";
 import type { ArmRecord, TaskValues } from "./claim.ts";
 import { withOtherTasks } from "./other-tasks.ts";
 import type { ArmConfig, Beginning, BeginOptions, Lab, Trained } from "./recipe.ts";
@@ -41,9 +42,12 @@ const heldOut = { tasks: 300, seed: 99 };
 export function openLab(options: LabOptions): OpenLab {
   const { seed, signal, wants, keep, isClaimedOnly, isTuning, cache, onProgress } = options;
   const closers: (() => Promise<void>)[] = [];
+  // of the arm that is being made: which policy it trained, or else looked at
+  let used: { trained?: LearningPolicy; evaluated?: LearningPolicy } = {};
 
   async function runTraining<Data, State>(arm: string, config: Training<Data, State>): Promise<Trained> {
     const history: Readonly<Record<string, number>>[] = [];
+    used.trained ??= config.policy;
     const monitor: Monitor = {
       name: "recipe",
       record(event) {
@@ -87,6 +91,7 @@ export function openLab(options: LabOptions): OpenLab {
       trainOn,
       evaluate({ env = options.env, ...chosen } = {}) {
         const { split = "test", ...rest } = chosen;
+        used.evaluated ??= policy;
         return evaluate(isTuning ? withOtherTasks(env, split) : env, policy, { ...heldOut, signal, split, ...rest });
       },
     };
@@ -103,6 +108,7 @@ export function openLab(options: LabOptions): OpenLab {
       const taken: Measures = {};
       const curves: Record<string, readonly number[]> = {};
       const others: ArmRecord[] = [];
+      used = {};
       const started = performance.now();
       await body({
         measure(values) {
@@ -115,9 +121,12 @@ export function openLab(options: LabOptions): OpenLab {
           others.push({ seed, arm: other, ...recorded(values), curves: {}, seconds: 0 });
         },
       });
+      const seconds = (performance.now() - started) / 1000;
+      const made = used.trained ?? used.evaluated;
+      const about = made === undefined ? {} : { about: aboutModel(made.engine.info) };
       // the arm itself last: where a kill comes in between, it is run again and so are they
-      for (const other of others) keep(other);
-      keep({ seed, arm: name, ...recorded(taken), curves, seconds: (performance.now() - started) / 1000 });
+      for (const other of others) keep({ ...other, ...about });
+      keep({ seed, arm: name, ...recorded(taken), curves, seconds, ...about });
     },
     async close() {
       for (const close of closers.splice(0)) await close();

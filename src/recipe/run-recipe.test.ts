@@ -217,4 +217,9 @@ test("a signal of an arm ends its training early, and the recipe goes on", async
     ["more", 1],
     ["less", 0],
   ]);
+  // an arm that trains tells its model; one that computes something else has none to tell
+  const { parameters } = records[0].about ?? {};
+  expect(records[0].about).toEqual({ engine: "embedded", device: expect.stringMatching(/^cpu/), parameters });
+  expect(parameters).toBeGreaterThan(100_000);
+  expect(records[1].about).toBeUndefined();
 });

@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { availableParallelism, cpus } from "node:os";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { packageVersion } from "../../checkpoint/package-version.ts";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { nearest } from "../../nearest.ts";
@@ -114,15 +113,12 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
       const { stderr } = terminal;
       await runJobs(chosen.system, { seeds, firstSeed, jobs, claimed, file, signal, stderr });
     } else {
-      const about = {
-        date: new Date().toISOString(),
-        processor: cpus()[0]?.model ?? "unknown",
-        ludus: packageVersion(),
-      };
+      const { aboutArms } = await import("../../recipe/about-arms.ts");
+      const about = aboutArms(new Date());
       await runHere(chosen, terminal, {
         ...{ seeds, firstSeed, kept, signal, isClaimedOnly: claimed, cache: join(dirname(file), ".warm-starts") },
         ...defined({ budgetSeconds: budget === undefined ? undefined : budget * 60, shard }),
-        onArm: (record) => appendArm(file, { ...record, about }),
+        onArm: (record) => appendArm(file, { ...record, about: { ...about, ...record.about } }),
         onWholeSeed: (seed) => appendArm(file, { seed, whole: true }),
       });
     }

@@ -1,4 +1,4 @@
-import { availableParallelism, freemem } from "node:os";
+import { freemem } from "node:os";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
@@ -29,6 +29,7 @@ import { compileKernels } from "./kernels/compile-kernels.ts";
 import { kernelShape } from "./kernels/kernel-shape.ts";
 import { PackedWeights } from "./kernels/packed-weights.ts";
 import { type MicroBatch, planMicroBatches } from "./micro-batches.ts";
+import { threadsOfProcess } from "./threads-of-process.ts";
 import { compileTraining } from "./training/compile-training.ts";
 import { canTrainInKernels } from "./training/kernel-trainer.ts";
 import type { RowNumbers, WorkBatch, WorkRow } from "./training-thread.ts";
@@ -314,12 +315,6 @@ class EmbeddedEngine implements Engine {
   async close(): Promise<void> {
     await this.#pool.close();
   }
-}
-
-/** `ludus sweep` divides the cores among its runs. */
-function threadsOfProcess(): number {
-  const wanted = Number(process.env.LUDUS_THREADS);
-  return Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
 }
 
 function workBatches(rows: readonly (WorkRow | undefined)[], batches: readonly MicroBatch[]): WorkBatch[] {
