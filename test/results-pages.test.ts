@@ -21,9 +21,12 @@ test("a changed figure and a page that no record gives are found", () => {
   }
   const page = join(copy, "docs/results/worlds.md");
   writeFileSync(page, readFileSync(page, "utf8").replace(/\b0\.(\d{3})\b/, "0.9999"));
+  const readme = join(copy, "recipes/hindsight/README.md");
+  writeFileSync(readme, readFileSync(readme, "utf8").replace(/\*\*\d+ of/, "**6 of"));
   writeFileSync(join(copy, "docs/results/by-hand.md"), "# Made up\n");
   expect(pagesThatDiffer(copy)).toEqual([
     "docs/results/by-hand.md: made from no record",
+    "recipes/hindsight/README.md:4: differs from what the record gives",
     expect.stringMatching(/^docs\/results\/worlds\.md:\d+: differs from what the record gives$/),
   ]);
 });

@@ -6,9 +6,16 @@ import { leastSeeds } from "../../src/recipe/claim.ts";
 import type { Recipe } from "../../src/recipe/recipe.ts";
 import { type RecipeResult, resultTable, seedsOf, summarise, verdictText } from "../../src/recipe/recipe-result.ts";
 import type { Pages } from "../pages.ts";
+import { heldLine } from "./held-line.ts";
 import { madeWith } from "./made-with.ts";
 
-const [open, close] = ["<!-- result -->", "<!-- /result -->"];
+/** The text with what stands between two markers replaced. */
+function between(text: string, name: string, content: string, file: string): string {
+  const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const [start, end] = [text.indexOf(open), text.indexOf(close)];
+  if (start < 0 || end < 0) throw new Error(`${file} has no ${open} and ${close}`);
+  return `${text.slice(0, start + open.length)}\n${content}\n${text.slice(end)}`;
+}
 
 const heldIn = ({ verdicts }: RecipeResult) => verdicts.filter(({ holds }) => holds).length;
 
@@ -37,9 +44,8 @@ export function systemsPages(root: string): Pages {
   const readmes = results.map((result) => {
     const readme = `recipes/${result.system}/README.md`;
     const text = readFileSync(join(root, readme), "utf8");
-    const [start, end] = [text.indexOf(open), text.indexOf(close)];
-    if (start < 0 || end < 0) throw new Error(`${readme} has no ${open} and ${close}`);
-    return [readme, `${text.slice(0, start + open.length)}\n${section(result)}\n${text.slice(end)}`];
+    const headed = between(text, "held", heldLine(result.verdicts), readme);
+    return [readme, between(headed, "result", section(result), readme)];
   });
   const held = results.reduce((sum, result) => sum + heldIn(result), 0);
   const all = results.reduce((sum, { verdicts }) => sum + verdicts.length, 0);
