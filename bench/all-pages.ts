@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { learningPages } from "../test/learning/report.ts";
 import { asyncPages } from "./async/report.ts";
+import { boxesPages } from "./boxes/report.ts";
 import { enginePages } from "./engine/engine.ts";
 import { gpuPages } from "./gpu/report.ts";
 import { gpuTurnsPages } from "./gpu/turns/report.ts";
@@ -18,6 +19,7 @@ import { worldsPages } from "./worlds/report.ts";
 
 const makers: readonly ((root: string) => Pages)[] = [
   asyncPages,
+  boxesPages,
   enginePages,
   gpuPages,
   gpuTurnsPages,

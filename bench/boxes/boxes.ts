@@ -1,25 +1,30 @@
-import { availableParallelism } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { LudusError } from "../../src/errors.ts";
 import { type BubblewrapSandboxOptions, bubblewrapSandbox } from "../../src/tool/sandbox/bubblewrap-sandbox.ts";
 import type { Box, Sandbox } from "../../src/tool/sandbox/sandbox.ts";
-import { type AboutRun, aboutLine, aboutRun, busyWarning } from "../about-run.ts";
+import { aboutRun, busyWarning } from "../about-run.ts";
 import type { Benchmark, BenchmarkContext } from "../benchmark.ts";
+import { coresOfOthers, readProcessorTime } from "../child/processor-time.ts";
 import { parseJsonOption } from "../json-option.ts";
-import { writeRecord } from "../pages.ts";
+import { writePages, writeRecord } from "../pages.ts";
 import { median } from "../statistics.ts";
-import { formatNumber, type Table, textTable } from "../table.ts";
+import { textTable } from "../table.ts";
+import { containerRun } from "./container-run.ts";
 import { availableMb, descendants, proportionalMb } from "./memory.ts";
 import { plain } from "./plain-bwrap.ts";
+import { boxesNotes, boxesPages, boxesTable, missedGoals } from "./report.ts";
+import type { BoxesResults, Figures } from "./results.ts";
 
 const [starts, calls, callers, wantedHeld] = [40, 800, 8, 500];
 const [readyBoxes, spacingMs, settleMs] = [8, 250, 5_000];
 const nodeInside = "/run/ludus/other-node";
 
 const help = `Boxes of bubblewrap: how long one takes from \`open\` to the answer of its first call, how many calls a second, how many are
-held at once and what each takes of memory. Python runs in a warm interpreter that forks; Node in a process that was started ahead of its one call.
-The first answer is measured from boxes that were ready, one asked for every ${spacingMs} ms, and from boxes that were not, one after the other; beside
-them, \`bwrap\` started by hand for each call, without files, limits or filter. Takes about two minutes. Writes bench/results/boxes.json.
+held at once and what each takes of memory. Python runs in a warm interpreter that forks; Node in one process for all calls of a box, and
+beside it in one that was started ahead of its one call. The first answer is measured from boxes that were ready, one asked for every ${spacingMs} ms,
+and from boxes that were not, one after the other; beside them, \`bwrap\` started by hand for each call, without files, limits or filter, and
+what LUDUS_BOXES_CONTAINER names, such as "podman run --rm --network none image". Takes about three minutes. Writes bench/results/boxes.json
+and docs/results/boxes.md.
 
 Usage: npm run bench -- boxes [options]
 
@@ -29,36 +34,6 @@ Example:
   npm run bench -- boxes --json
 `;
 
-interface Figures {
-  /** From \`open\` to the answer of the first call, one box after the other. */
-  cold_start_ms_p50: number;
-  calls_per_s: number;
-}
-
-interface Ready {
-  /** The same with boxes that were started ahead, asked for at an even rate. */
-  start_ms_p50: number;
-}
-
-interface Held {
-  held: number;
-  /** Memory of its processes, shared pages divided among those who share them, and what this program grew by. */
-  host_rss_mb_per_box: number;
-  /** What the system had less, its own share of each box included. */
-  system_mb_per_box: number;
-}
-
-interface Results {
-  about: AboutRun;
-  python: Ready & Figures & Held;
-  node: Ready & Figures & Held;
-  /** Node that is started by the call. */
-  nodeNotWarm: Figures & Held;
-  plainBwrap: { python: Figures; node: Figures };
-  /** From \`open({ image })\` to a command that has read one of 200 files. */
-  restore_ms_p50: number;
-}
-
 export const boxesBenchmark: Benchmark = {
   name: "boxes",
   summary: "starting and holding boxes for a model's code",
@@ -67,17 +42,24 @@ export const boxesBenchmark: Benchmark = {
     const { json } = parseJsonOption("boxes", args);
     const results = await measureAll(args, context);
     writeRecord(context.root, "boxes", results);
+    writePages(context.root, boxesPages(context.root));
     if (json) console.log(JSON.stringify({ ...shortly(results.python), node: shortly(results.node) }));
-    else console.log(`\n${textTable(tableOf(results))}\n\n${aboutLine(results.about, { node: process.version }, 0)}`);
+    else
+      console.log(
+        `\n${textTable(boxesTable(results))}\n\n${[...missedGoals(results), ...boxesNotes(results)].join("\n")}`,
+      );
   },
 };
 
-function shortly(figures: Ready & Figures & Held) {
+function shortly(figures: Figures) {
   const { start_ms_p50, cold_start_ms_p50, calls_per_s, held, host_rss_mb_per_box } = figures;
   return { start_ms_p50, calls_per_s, held, host_rss_mb_per_box, cold_start_ms_p50 };
 }
 
-async function measureAll(args: readonly string[], { root, signal, progress }: BenchmarkContext): Promise<Results> {
+async function measureAll(
+  args: readonly string[],
+  { root, signal, progress }: BenchmarkContext,
+): Promise<BoxesResults> {
   const about = aboutRun("boxes", args, root);
   const warning = busyWarning(about);
   if (warning !== undefined) progress(warning);
@@ -88,31 +70,37 @@ async function measureAll(args: readonly string[], { root, signal, progress }: B
   };
   const box = (options: BubblewrapSandboxOptions) => bubblewrapSandbox({ diskMb: 64, ...options });
   const notWarm = box({ readable: { [nodeInside]: process.execPath } });
-  const plainPython = () => plain("/usr/bin/python3", ["-c", "print(1 + 1)"]);
-  const plainNode = () => plain(process.execPath, ["-e", "console.log(1 + 1)"]);
-  const plainBwrap = {
-    python: told("plain bwrap, python", await measure(plainPython, plainPython, calls / 4)),
-    node: told("plain bwrap, node", await measure(plainNode, plainNode, calls / 10)),
+  const byHand = async (run: typeof plain) => {
+    const python = () => run("python3", ["-c", "print(1 + 1)"]);
+    const node = () => run(run === plain ? process.execPath : "node", ["-e", "console.log(1 + 1)"]);
+    return { python: await measure(python, python, calls / 4), node: await measure(node, node, calls / 10) };
   };
-  return {
-    about,
-    plainBwrap,
+  const [started, before] = [performance.now(), readProcessorTime(process.pid)];
+  const containers = await containerRun();
+  const { command = "" } = "run" in containers ? containers : {};
+  const measured = {
+    plainBwrap: told("plain bwrap", await byHand(plain)),
+    container: "run" in containers ? told(command, { command, ...(await byHand(containers.run)) }) : containers,
     python: {
       ...told("python, ready", await measureReady(box({ warm: "python", ready: readyBoxes }), callPython)),
       ...told("python", await measureBoxes(box({ warm: "python" }), callPython, calls)),
       ...told("python, held", await hold(box({ warm: "python" }), callPython, wantedHeld, signal)),
     },
     node: {
-      ...told("node, ready", await measureReady(box({ warm: "node", ready: readyBoxes }), callNode)),
-      ...told("node", await measureBoxes(box({ warm: "node" }), callNode, calls / 10)),
-      ...told("node, held", await hold(box({ warm: "node" }), callNode, wantedHeld / 10, signal)),
+      ...told("node, ready", await measureReady(box({ warm: "node-session", ready: readyBoxes }), callNode)),
+      ...told("node", await measureBoxes(box({ warm: "node-session" }), callNode, calls)),
+      ...told("node, held", await hold(box({ warm: "node-session" }), callNode, wantedHeld, signal)),
     },
-    nodeNotWarm: {
-      ...told("node, not warm", await measureBoxes(notWarm, callNodeInside, calls / 10)),
-      ...told("node, not warm, held", await hold(notWarm, callNodeInside, wantedHeld, signal)),
+    nodeSpare: {
+      ...told("node, spare, ready", await measureReady(box({ warm: "node", ready: readyBoxes }), callNode)),
+      ...told("node, spare", await measureBoxes(box({ warm: "node" }), callNode, calls / 10)),
     },
+    nodeNotWarm: told("node, not warm", await measureBoxes(notWarm, callNodeInside, calls / 10)),
     restore_ms_p50: told("restore", await measureRestore(notWarm)),
   };
+  const [seconds, after] = [(performance.now() - started) / 1_000, readProcessorTime(process.pid)];
+  const others = before && after ? coresOfOthers(before, after, seconds) : 0;
+  return { about, versions: { node: process.versions.node }, coresOfOthers: others, ...measured };
 }
 
 const callPython = (box: Box) => check(box.exec("python3", { args: ["-c", "print(1 + 1)"] }));
@@ -120,7 +108,7 @@ const callNode = (box: Box) => check(box.exec("node", { args: ["-e", "console.lo
 const callNodeInside = (box: Box) => check(box.exec(nodeInside, { args: ["-e", "console.log(1 + 1)"] }));
 
 /** One box every so often, as episodes ask for them; whoever is late waits for nobody. */
-async function measureReady(sandbox: Sandbox, call: (box: Box) => Promise<void>): Promise<Ready> {
+async function measureReady(sandbox: Sandbox, call: (box: Box) => Promise<void>): Promise<Figures> {
   const times: number[] = [];
   for (let index = -1; index < starts; index++) {
     // the first begins with the boxes that are ready: it is none of them
@@ -176,7 +164,7 @@ async function hold(
   call: (box: Box) => Promise<void>,
   wanted: number,
   signal: AbortSignal,
-): Promise<Held> {
+): Promise<Figures> {
   const boxes: Box[] = [];
   const [own, free] = [process.memoryUsage.rss(), availableMb()];
   try {
@@ -228,26 +216,4 @@ async function check(running: ReturnType<Box["exec"]>, expected = "2\n"): Promis
   const ended = await running;
   if (ended.kind === "exited" && ended.stdout === expected) return;
   throw new LudusError("wrong-answer", { got: JSON.stringify(ended), expected: JSON.stringify(expected) });
-}
-
-function tableOf({ python, node, nodeNotWarm, plainBwrap, restore_ms_p50: restore }: Results): Table {
-  const row = (name: string, figures: Figures & Partial<Ready & Held>) => [
-    name,
-    ...[
-      figures.start_ms_p50,
-      figures.cold_start_ms_p50,
-      figures.calls_per_s,
-      figures.held,
-      figures.host_rss_mb_per_box,
-    ].map((value) => (value === undefined ? "" : formatNumber(value))),
-  ];
-  return [
-    [`${availableParallelism()} cores`, "ms to the first answer, ready", "not ready", "calls/s", "held", "MB each"],
-    row("box, warm Python", python),
-    row("plain bwrap, python3", plainBwrap.python),
-    row("box, warm Node", node),
-    row("box, Node", nodeNotWarm),
-    row("plain bwrap, node", plainBwrap.node),
-    ["box from an image of 200 files", "", formatNumber(restore), "", "", ""],
-  ];
 }

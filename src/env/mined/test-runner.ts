@@ -1,4 +1,5 @@
 import { describeEnd } from "../../tool/sandbox/describe-end.ts";
+import { requireOwnProcesses } from "../../tool/sandbox/require-level.ts";
 import type { Sandbox } from "../../tool/sandbox/sandbox.ts";
 import { nodeReporter, pythonRunner } from "./test-programs.ts";
 
@@ -67,6 +68,7 @@ export async function runTestFiles(
   runner: TestRunner,
   { sandbox, limits, hashSeed, signal }: TestRunOptions,
 ): Promise<TestRun> {
+  requireOwnProcesses(sandbox, "runTestFiles");
   const tests = Object.keys(files).filter((path) => runner.isTest(path));
   if (tests.length === 0) return { passed: new Map(), problem: "there are no tests" };
   const placed = Object.entries(files).map(([path, text]) => [`repository/${path}`, text]);

@@ -1,20 +1,21 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, normalize, resolve } from "node:path";
+import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseOtherValue, refuseUnknownOptions } from "../../known-options.ts";
 import { requireBubblewrap } from "./bubblewrap-available.ts";
 import { boxRoot, boxTemporary, type HeldMount, holdMount } from "./bubblewrap-mount.ts";
 import { startWrapped, type Wrapped } from "./bubblewrap-run.ts";
 import { findCommand } from "./find-command.ts";
-import { type BoxMount, type FolderCommand, openFolderBox } from "./folder-box.ts";
+import { type FolderCommand, openFolderBox } from "./folder-box.ts";
 import { type CommandLimits, checkLimits, commandLimits } from "./limits.ts";
-import { NodeSpare, nodeInBox } from "./node-spare.ts";
+import { nodeInBox } from "./node-spare.ts";
 import { notStarted } from "./process-group.ts";
-import { PythonZygote } from "./python-zygote.ts";
 import { ReadyMounts } from "./ready-mounts.ts";
 import { withinLimits } from "./run-process.ts";
 import type { End, Ended, Sandbox } from "./sandbox.ts";
+import { WaitingNodes, type WarmKind, warmKinds, warmMount } from "./warm-mount.ts";
 
 export interface BubblewrapSandboxOptions {
   /** Where folders of images are made; the system's folder for temporary files, otherwise. The files of boxes are in memory. */
@@ -32,8 +33,11 @@ export interface BubblewrapSandboxOptions {
    * calls share a hash seed, and variables that the interpreter reads when it starts are for calls that start one: those with `PYTHON*`.
    *
    * `node` shows this program's own Node to every box, as the command `node`, and has one started ahead of the next `node file` or `node -e code`.
+   *
+   * `node-session` has one Node for all such calls of a box, one after the other, each in a context of `node:vm`: 5 ms rather than 60. A call can
+   * change what later calls of the same box see: rewards by tests refuse such boxes.
    */
-  warm?: "python" | "node";
+  warm?: WarmKind;
   /**
    * How many boxes are started before anyone asks for one, each with what `warm` says; 0 otherwise. The first `open` begins with it, and half a minute
    * without an `open` ends it. Boxes that begin with an image are not among them.
@@ -53,6 +57,7 @@ const knownBubblewrapSandboxOptions: KnownOptions<BubblewrapSandboxOptions> = {
 
 export const defaultBubblewrapLimits: Readonly<Partial<CommandLimits>> = { memoryMb: 1_024, processes: 256 };
 export const defaultBoxUid = 64_987;
+const mostWaitingNodes = 16;
 
 /**
  * Commands in namespaces of their own: no network, a system that can only be read, files in memory up to a size, a user without rights, and
@@ -61,68 +66,29 @@ export const defaultBoxUid = 64_987;
 export function bubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Sandbox {
   refuseUnknownOptions("bubblewrapSandbox", options, knownBubblewrapSandboxOptions);
   const { folder = tmpdir(), diskMb = 256, limits, uid = defaultBoxUid, warm, ready = 0 } = options;
-  if (warm !== undefined) refuseOtherValue("bubblewrapSandbox.warm", warm, ["python", "node"]);
+  if (warm !== undefined) refuseOtherValue("bubblewrapSandbox.warm", warm, warmKinds);
+  const isNode = warm === "node" || warm === "node-session";
   checkLimits({ diskMb, uid });
   checkReady(ready);
   commandLimits(limits);
-  const readable = { ...options.readable, ...(warm === "node" && { [nodeInBox]: process.execPath }) };
+  const readable = { ...options.readable, ...(isNode && { [nodeInBox]: process.execPath }) };
   for (const [inside, path] of Object.entries(readable)) checkReadable(inside, path);
   const common = { ...defaultBubblewrapLimits, ...limits };
   const [name, level] = ["bubblewrap", "namespace"] as const;
   const usual = commandLimits(common);
-  const make = async (image?: string) =>
-    warmMount(await holdMount({ image, uid, diskMb, readable }), { warm, usual, common });
+  const nodes = new WaitingNodes(mostWaitingNodes + ready);
+  const settings = { warm, usual, common, nodes, isAhead: ready > 0, runAlone: runInBox };
+  const make = async (image?: string) => warmMount(await holdMount({ image, uid, diskMb, readable }), settings);
   const mounts = new ReadyMounts(make, ready);
   const mount = (_: unknown, image: string | undefined) => (image === undefined ? mounts.take() : make(image));
   return {
     name,
     level,
+    ...defined({ sharesProcess: warm === "node-session" ? true : undefined }),
     async open(spec, signal) {
       signal?.throwIfAborted();
       await requireBubblewrap();
       return await openFolderBox({ name, level, folder, mount }, spec, signal);
-    },
-  };
-}
-
-interface WarmSettings {
-  readonly warm: BubblewrapSandboxOptions["warm"];
-  readonly usual: CommandLimits;
-  readonly common: Partial<CommandLimits>;
-}
-
-/** So long after a call the next interpreter is started: a box that is closed then needs none. */
-const nextMs = 10;
-
-function warmMount(held: HeldMount, { warm, usual, common }: WarmSettings): BoxMount {
-  const makeWaiting = () => {
-    if (warm === undefined) return undefined;
-    return warm === "python" ? new PythonZygote(held, usual) : new NodeSpare(held, usual);
-  };
-  let waiting = makeWaiting();
-  let next: NodeJS.Timeout | undefined;
-  const replace = () => {
-    if (waiting?.isGone) waiting = makeWaiting();
-  };
-  return {
-    ...held,
-    root: boxRoot,
-    temporary: boxTemporary,
-    async run(given, signal) {
-      const command = warm === "node" && given.command === "node" ? { ...given, command: nodeInBox } : given;
-      const limits = commandLimits({ ...common, ...command.limits });
-      clearTimeout(next);
-      replace();
-      const taker = waiting?.takes(command, limits) ? waiting : undefined;
-      const ended =
-        (await taker?.run(command, limits, signal)) ?? (await runInBox({ ...command, limits }, held, signal));
-      next = setTimeout(replace, nextMs).unref();
-      return ended;
-    },
-    async close() {
-      clearTimeout(next);
-      await waiting?.close();
-      await held.close();
     },
   };
 }

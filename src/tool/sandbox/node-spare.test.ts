@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bubblewrapSandbox } from "./bubblewrap-sandbox.ts";
 import { sandboxContract } from "./sandbox.contract.ts";
@@ -26,6 +27,8 @@ describe.skipIf(noBubblewrap !== undefined)("a Node that was started ahead", () 
     let box: Box;
     beforeEach(async () => {
       box = await sandbox.open({ files });
+      await node("0"); // from the first call on, one waits
+      await setTimeout(50);
     });
     afterEach(() => box.close());
     const node = (code: string, options: ExecOptions = {}) => box.exec("node", { ...options, args: ["-e", code] });

@@ -44,14 +44,13 @@ export class NodeSpare {
     return this.#isGone;
   }
 
-  /** Whether it could take this call. Limits that were set when it started are the same for all calls. */
-  takes({ command, args = [], env = {} }: FolderCommand, limits: CommandLimits): boolean {
-    if (this.#isGone || this.#isTaken || command !== nodeInBox) return false;
-    const [first, second] = args;
-    const isProgram = first === "-e" ? second !== undefined : first !== undefined && !first.startsWith("-");
-    const set = ["cpuSeconds", "addressSpaceMb", "fileMb", "processes", "memoryMb"] as const;
-    const isSame = set.every((name) => limits[name] === this.#limits[name]);
-    return isProgram && isSame && !Object.keys(env).some((name) => /^(NODE_|LD_)/.test(name));
+  get isBusy(): boolean {
+    return this.#isTaken;
+  }
+
+  /** Whether it could take this call. */
+  takes(request: FolderCommand, limits: CommandLimits): boolean {
+    return !this.#isGone && !this.#isTaken && takesNodeCall(request, limits, this.#limits);
   }
 
   /** Undefined where it ended before the call began. */
@@ -78,4 +77,18 @@ export class NodeSpare {
     this.#wrapped.group.kill();
     await this.#wrapped.group.ended;
   }
+}
+
+/** Whether a Node that was started with `own` limits can be this call. Those limits were set when it started, and it has read its variables. */
+export function takesNodeCall(
+  { command, args = [], env = {} }: FolderCommand,
+  limits: CommandLimits,
+  own: CommandLimits,
+): boolean {
+  if (command !== nodeInBox) return false;
+  const [first, second] = args;
+  const isProgram = first === "-e" ? second !== undefined : first !== undefined && !first.startsWith("-");
+  const set = ["cpuSeconds", "addressSpaceMb", "fileMb", "processes", "memoryMb"] as const;
+  const isSame = set.every((name) => limits[name] === own[name]);
+  return isProgram && isSame && !Object.keys(env).some((name) => /^(NODE_|LD_)/.test(name));
 }

@@ -43,3 +43,13 @@ export function requireLevel<Given extends SandboxInfo | Sandbox>(
     hint: remedies[atLeast],
   });
 }
+
+/** Throws where a call could change what the call after it does: tests must not be run there for a reward. Returns the sandbox. */
+export function requireOwnProcesses(sandbox: Sandbox, caller: string): Sandbox {
+  if (sandbox.sharesProcess !== true) return sandbox;
+  throw new LudusError("sandbox-shares-process", {
+    got: `sandbox "${sandbox.name}" of ${caller}, whose calls share a process`,
+    expected: "a process for each call: what ran before could change the tests that decide a reward",
+    hint: 'Pass `bubblewrapSandbox({ warm: "node" })` to it; `warm: "node-session"` is for commands of tools.',
+  });
+}

@@ -1,6 +1,6 @@
 import { findCommand } from "./find-command.ts";
 import { type CommandLimits, commandLimits } from "./limits.ts";
-import { notStarted, type ProcessGroup, spawnGroup } from "./process-group.ts";
+import { type GroupEnd, notStarted, type ProcessGroup, spawnGroup } from "./process-group.ts";
 import { resourceLimits } from "./resource-limits.ts";
 import type { End, Ended } from "./sandbox.ts";
 import { treeMb, watchMemory } from "./watch-memory.ts";
@@ -46,9 +46,24 @@ export async function runProcess(request: ProcessRequest, signal?: AbortSignal):
   return { ...(await withinLimits(group, limits, signal)), notApplied };
 }
 
+/** What of a process group is needed for its limits. */
+export interface LimitedProcess {
+  readonly child: {
+    readonly pid?: number | undefined;
+    readonly stdout: Printing | null;
+    readonly stderr: Printing | null;
+  };
+  readonly ended: Promise<GroupEnd>;
+  kill(): void;
+}
+
+interface Printing {
+  on(event: "data", take: (chunk: Buffer) => void): unknown;
+}
+
 /** Waits for the group's end, or brings it about at a limit. `measure` gives the megabytes that are in use. */
 export async function withinLimits(
-  group: ProcessGroup,
+  group: LimitedProcess,
   { timeoutMs, outputBytes, memoryMb }: CommandLimits,
   signal: AbortSignal | undefined,
   measure: (pid: number) => number = treeMb,
@@ -59,7 +74,7 @@ export async function withinLimits(
     group.kill();
   };
   let bytes = 0;
-  const collect = (stream: NodeJS.ReadableStream | null) => {
+  const collect = (stream: Printing | null) => {
     const chunks: Buffer[] = [];
     stream?.on("data", (chunk: Buffer) => {
       const room = outputBytes - bytes;

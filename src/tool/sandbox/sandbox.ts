@@ -30,6 +30,8 @@ export interface Sandbox {
   readonly name: string;
   /** The weakest level that any of its boxes has. */
   readonly level: SandboxLevel;
+  /** Whether calls of one box may share a process, and so change what a later call does. Nothing that is scored by a later call may run there. */
+  readonly sharesProcess?: boolean;
   /** Rejects where no such box can be had; a box that opened after `signal` was aborted is closed again. */
   open(spec?: BoxSpec, signal?: AbortSignal): Promise<Box>;
 }
