@@ -1,9 +1,9 @@
-// Runs vitest and adds what vitest cannot know: which Python and browser suites were left out, and the count on one plain line.
+// Runs vitest and adds what vitest cannot know: which suites were left out, and the count on one plain line.
 //
 //     npm test                    everything but the slow tests
 //     npm test -- src/tensor -u   any vitest arguments
 //     npm run test:fast           only tests that need nothing but this folder
-//     npm run test:slow           only *.slow.test.ts
+//     npm run test:slow           only *.slow.test.ts, with the Python and the browser of the others
 
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -12,6 +12,7 @@ import { join } from "node:path";
 import type { TestCounts } from "./count-reporter.ts";
 import { findBrowser } from "./find-browser.ts";
 import { findPython } from "./find-python.ts";
+import { slowLeftOut, slowSuites } from "./slow-left-out.ts";
 
 const root = join(import.meta.dirname, "..");
 const flags = ["--fast", "--slow"];
@@ -19,8 +20,8 @@ const args = process.argv.slice(2);
 
 function main(): TestCounts {
   if (args.includes("--fast")) return runVitest(["--project", "unit", "--project", "dashboard"], {});
-  if (args.includes("--slow")) return runVitest(["--passWithNoTests"], { LUDUS_SLOW: "1" });
 
+  const isSlow = args.includes("--slow");
   const suites = [pythonSuites(), browserSuites()];
   const useless = suites.filter(({ search }) => !search.found && search.chosen);
   for (const { variable, name, search, remedy } of useless) {
@@ -28,7 +29,17 @@ function main(): TestCounts {
     console.error(`${variable} cannot run the ${name} suites: ${reason}. Unset it, or ${remedy}.`);
   }
   if (useless.length > 0) return { passed: 0, failed: useless.length };
-  const counts = runVitest([], Object.fromEntries(suites.map(({ variable, program }) => [variable, program])));
+  const programs = Object.fromEntries(suites.map(({ variable, program }) => [variable, program]));
+  if (isSlow) {
+    const counts = runVitest(["--passWithNoTests"], { ...programs, LUDUS_SLOW: "1" });
+    const leftOut = slowLeftOut(root, { ...process.env, ...programs });
+    if (leftOut !== "") console.log(leftOut);
+    return counts;
+  }
+  const counts = runVitest([], programs);
+  if (args.length === 0) {
+    console.log(`Left out: the slow suites ${slowSuites(root).join(", ")}. To run them: npm run test:slow.`);
+  }
   const leftOut = suites.map(reportLeftOut).reduce((sum, each) => sum + each, 0);
   return { ...counts, failed: counts.failed + leftOut };
 }

@@ -6,6 +6,7 @@ import type { TestModule } from "vitest/node";
 import { countTests } from "../scripts/count-reporter.ts";
 import { findBrowser } from "../scripts/find-browser.ts";
 import { findPython } from "../scripts/find-python.ts";
+import { slowLeftOut, slowSuites } from "../scripts/slow-left-out.ts";
 
 describe("findPython", () => {
   let root: string;
@@ -49,6 +50,24 @@ test("findBrowser takes the chosen one, else the first that is installed", () =>
     browser: "/usr/bin/chromium",
   });
   expect(findBrowser(undefined, () => false)).toMatchObject({ found: false, chosen: false });
+});
+
+test("slow suites that lack a variable are named with what makes it, in one line", () => {
+  const root = mkdtempSync(join(tmpdir(), "ludus-slow-"));
+  const suite = (name: string, text: string) => writeFileSync(join(root, "test", name), text);
+  mkdirSync(join(root, "test"));
+  suite("browser.slow.test.ts", 'const browser = process.env.LUDUS_BROWSER ?? "";');
+  suite("llama.slow.test.ts", "const python = process.env.LUDUS_LLAMA_CPP_PYTHON;");
+  suite("long.slow.test.ts", "");
+  suite("usual.test.ts", "process.env.LUDUS_AGENTS");
+  expect(slowSuites(root)).toHaveLength(3);
+  const line = slowLeftOut(root, { LUDUS_BROWSER: "/usr/bin/chromium" });
+  expect(line).toMatch(
+    /^Left out.*test\/llama\.slow\.test\.ts \(LUDUS_LLAMA_CPP_PYTHON is not set; scripts\/setup-llama-cpp\.sh\)\.$/,
+  );
+  expect(line).not.toMatch(/browser|long|usual/);
+  expect(slowLeftOut(root, { LUDUS_BROWSER: "/x", LUDUS_LLAMA_CPP_PYTHON: "/x" })).toBe("");
+  rmSync(root, { recursive: true });
 });
 
 describe("countTests", () => {

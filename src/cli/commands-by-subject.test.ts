@@ -23,6 +23,8 @@ const wordsOf = (command: string, own: Readonly<Record<string, string>> = {}) =>
     .slice(1)
     .map((word) => own[word] ?? word);
 
+const commandWith = (word: string) => commandsBySubject.find(({ command }) => command.includes(` ${word} `))!.command;
+
 async function plays(command: string) {
   const { status, stdout } = await runCommand(wordsOf(command));
   expect(status).toBe(0);
@@ -86,7 +88,23 @@ const here: Readonly<Record<string, (command: string) => Promise<void>>> = {
     const { status } = await runCommand(wordsOf(command, { "runs/first": run, "agent.gguf": out }));
     expect([status, readFileSync(out).subarray(0, 4).toString()]).toEqual([0, "GGUF"]);
   },
-  [commandsBySubject.find(({ command }) => command.includes("--benchmark"))!.command]: async (command) => {
+  [commandWith("tau-bench")]: async (command) => {
+    process.env.LUDUS_ENVIRONMENTS ??= "python3";
+    await using server = await fakeModel(({ tools }) =>
+      tools === undefined ? { content: "###STOP###" } : { content: "Good day." },
+    );
+    const own = {
+      "data/tau-bench": fileURLToPath(new URL("../eval/benchmarks/testing/tau-bench", import.meta.url)),
+      "http://127.0.0.1:8000/v1": server.url,
+    };
+    const { status, stdout, stderr } = await runCommand([
+      ...wordsOf(command, own),
+      ...["--results", join(folder, "tau.jsonl"), "--tasks", "2"],
+    ]);
+    expect([status, stderr]).toEqual([0, expect.stringMatching(/^fake plays the user too/)]);
+    expect(stdout).toMatch(/success \(95 %\)/);
+  },
+  [commandWith("gsm8k")]: async (command) => {
     await using server = await fakeModel(() => ({ content: "#### 1003" }));
     const training = join(folder, "train.jsonl");
     writeFileSync(training, '{"text":"Ann has 3 apples and buys 1,000 more. How many?"}\n');

@@ -99,6 +99,30 @@ test.skipIf(!hasPython)("tau-bench: a user, pass^k, cost, and results that go on
   expect([said.status, said.stderr]).toEqual([1, expect.stringMatching(/^model-failed: .*no chat completion/)]);
 });
 
+test.skipIf(!hasPython)("tau-bench without --user: the model plays both, which is said in one line", async () => {
+  process.env.LUDUS_ENVIRONMENTS = "python3";
+  const isUser = ({ tools }: FakeBody) => tools === undefined;
+  await using server = await fakeModel((body) => {
+    if (isUser(body)) return { content: turnOf(body) === 0 ? "Cancel W1." : "###STOP###" };
+    if (turnOf(body) > 0) return { content: "Done, 1200 is paid back." };
+    return { calls: [{ name: "cancel_order", arguments: '{"order_id": "W1"}' }] };
+  });
+  const results = newFile();
+  const args = ["eval", "--benchmark", "tau-bench", "--data", checkout, "--model", server.url];
+  const more = ["--results", results, "--tasks", "1", "--category", "retail"];
+  const { status, stdout, stderr } = await runCommand([...args, ...more]);
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: expect.stringMatching(/^fake plays the user too; --user names another model, or a file/),
+  });
+  expect(stdout).toMatch(/success \(95 %\) +1\.00/);
+  // as if it had been named, so results go on with either
+  const named = await runCommand([...args, ...more, "--user", `${server.url}#fake`, "--quiet"]);
+  expect(named).toMatchObject({ status: 0, stderr: "" });
+  const other = await runCommand([...args, ...more, "--user", `${server.url}#other`]);
+  expect([other.status, other.stderr]).toEqual([1, expect.stringMatching(/^other-results: .*"user":"fake"/)]);
+});
+
 test.skipIf(!hasPython)("bfcl-exec is measured from the command line", async () => {
   process.env.LUDUS_ENVIRONMENTS = "python3";
   await using server = await fakeModel(() => ({ calls: [{ name: "add", arguments: '{"a": 5, "b": 0}' }] }));
@@ -198,7 +222,20 @@ test.each([
   ],
   [["--benchmark", "gsm8k", "--data", "DATA", "--model", "http://a", "--price", "1"], 2, /^bad-option: got --price 1/],
   [["--benchmark", "gsm8k", "--data", "DATA", "--model", "http://a", "--against", "/no"], 2, /^no-file: got --against/],
-  [["--benchmark", "tau-bench", "--data", "DATA", "--model", "http://a"], 2, /^bad-usage: got no --user/],
+  [
+    [
+      "--benchmark",
+      "tau-bench",
+      "--data",
+      "DATA",
+      "--model",
+      "http://127.0.0.1:9/v1#x",
+      "--user",
+      "http://127.0.0.1:9/v1",
+    ],
+    1,
+    /^bad-benchmark-data: .*tau_bench/,
+  ],
   [["--benchmark", "gsm8k", "--user", "http://a"], 2, /^bad-usage: got --user with gsm8k.*tau-bench/],
   [
     ["--benchmark", "gsm8k", "--data", "DATA", "--model", "http://a", "--category", "x"],

@@ -52,7 +52,10 @@ export async function evalBenchmark(
   const model = named || (await onlyModel(endpoint, apiKey, signal));
   const path =
     options.results ?? join("benchmarks", `${asked.benchmark.name}-${model.replace(/[^\w.-]+/g, "-")}.jsonl`);
-  const played = options.user === undefined ? undefined : await userOf(options.user, apiKey, options.retries, signal);
+  const user = options.user ?? (asked.benchmark.hasUser ? `${endpoint}#${model}` : undefined);
+  const played = user === undefined ? undefined : await userOf(user, apiKey, options.retries, signal);
+  if (options.user === undefined && played !== undefined && !options.quiet)
+    stderr.write(`${harmless(model)} plays the user too; --user names another model, or a file with what is said.\n`);
   const header = { benchmark: asked.benchmark.name, model, temperature, seed };
   const results = await openResults(path, played === undefined ? header : { ...header, user: played.name });
   const progress = options.quiet ? undefined : new ProgressLine(stderr, "attempts", tasks.length * attempts);
@@ -141,14 +144,10 @@ async function userOf(given: string, apiKey: string | undefined, retries: number
 
 function checkOptions({ benchmark: name = "", data, model, price, user }: EvalBenchmarkOptions) {
   const benchmark = benchmarkOf(name);
-  if ((user === undefined) === (benchmark.hasUser ?? false)) {
+  if (user !== undefined && !benchmark.hasUser) {
     throw usageError("bad-usage", {
-      got: user === undefined ? "no --user" : `--user with ${name}`,
-      expected:
-        user === undefined
-          ? `who plays the user of ${name}: the address of a server, or a file with what is said`
-          : "a benchmark with a user: tau-bench, tau2-bench",
-      ...(user === undefined && { hint: '--user "http://127.0.0.1:8000/v1#name-of-the-model"' }),
+      got: `--user with ${name}`,
+      expected: "a benchmark with a user: tau-bench, tau2-bench",
     });
   }
   if (data === undefined) {

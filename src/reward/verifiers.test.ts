@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { CallRecord } from "../schema/turn.ts";
 import { citesSources } from "./cites-sources.ts";
 import { inLanguage, sameLanguage } from "./in-language.ts";
-import { keepsPolicy, type PolicyRule } from "./keeps-policy.ts";
+import { keepsPolicy } from "./keeps-policy.ts";
 import { matchesSchema } from "./matches-schema.ts";
 import { rewardContract } from "./reward.contract.ts";
 import type { Reward } from "./reward.ts";
@@ -13,8 +14,16 @@ import { sqlResult } from "./sql-result.ts";
 import { fakeCall, fakeEpisode } from "./testing/fake-episode.ts";
 
 // Answers that are right, wrong and hostile: fixtures/verifiers, one file for each. `{ "repeat": "x" }` is 20,000 characters of it.
+// An answer to a policy is an episode: a list of turns.
 
-type Answer = string | { readonly repeat: string };
+type Text = string | { readonly repeat: string };
+type FixtureCall = readonly [name: string, args?: Readonly<Record<string, unknown>>, outcome?: CallRecord["outcome"]];
+interface FixtureTurn {
+  readonly text?: Text;
+  readonly calls?: readonly FixtureCall[];
+  readonly observation?: string;
+}
+type Answer = Text | readonly FixtureTurn[];
 interface Fixture {
   readonly gold: never;
   readonly database?: string;
@@ -32,12 +41,25 @@ const makers: Readonly<Record<string, (fixture: Fixture) => Reward>> = {
   "same-date": ({ gold }) => sameDate(() => gold),
   "same-money": ({ gold }) => sameMoney(() => gold),
   "cites-sources": ({ gold }) => citesSources(() => gold),
+  "keeps-policy": ({ gold }) => keepsPolicy(() => gold),
 };
 
 const folder = new URL("../../fixtures/verifiers/", import.meta.url);
 const fixtureOf = (name: string): Fixture => JSON.parse(readFileSync(new URL(`${name}.json`, folder), "utf8"));
-const textOf = (answer: Answer) =>
+const textOf = (answer: Text) =>
   typeof answer === "string" ? answer : answer.repeat.repeat(Math.ceil(20_000 / answer.repeat.length));
+const isEpisode = (answer: Answer): answer is readonly FixtureTurn[] => Array.isArray(answer);
+function episodeOf(answer: Answer, asked: "answer" | "turn") {
+  if (isEpisode(answer)) return fakeEpisode({}, answer.map(turnOf));
+  return asked === "answer" ? fakeEpisode({}, [], { answer: textOf(answer) }) : fakeEpisode({}, [textOf(answer)]);
+}
+function turnOf({ text = "", calls = [], observation = "" }: FixtureTurn) {
+  const made = calls.map(([name, args = {}, outcome = "ok"]) => fakeCall(name, args, outcome));
+  return { text: textOf(text), calls: made, observation };
+}
+
+/** `test.each` takes a list for the arguments of a test. */
+const inRows = (answers: readonly Answer[]) => answers.map((answer): [Answer] => [answer]);
 
 test("every fixture has its verifier", () => {
   expect(readdirSync(folder).sort()).toEqual(
@@ -50,18 +72,18 @@ test("every fixture has its verifier", () => {
 describe.each(Object.keys(makers))("%s", (name) => {
   const fixture = fixtureOf(name);
   const reward = makers[name](fixture);
-  const totalOf = async (answer: Answer) => (await reward(fakeEpisode({}, [], { answer: textOf(answer) }))).total;
+  const totalOf = async (answer: Answer) => (await reward(episodeOf(answer, "answer"))).total;
 
-  test.each(fixture.right)("%j is right", async (answer) => expect(await totalOf(answer)).toBe(1));
-  test.each(fixture.wrong)("%j is wrong", async (answer) => expect(await totalOf(answer)).toBe(0));
-  test.each(fixture.hostile)("%j is hostile, and worth nothing", async (answer) =>
+  test.each(inRows(fixture.right))("%j is right", async (answer) => expect(await totalOf(answer)).toBe(1));
+  test.each(inRows(fixture.wrong))("%j is wrong", async (answer) => expect(await totalOf(answer)).toBe(0));
+  test.each(inRows(fixture.hostile))("%j is hostile, and worth nothing", async (answer) =>
     expect(await totalOf(answer)).toBe(0),
   );
 });
 
 for (const [name, make] of Object.entries(makers)) {
   const answers = fixtureOf(name);
-  const episodes = [answers.right[0], answers.wrong[0]].map((answer) => fakeEpisode({}, [textOf(answer)]));
+  const episodes = [answers.right[0], answers.wrong[0]].map((answer) => episodeOf(answer, "turn"));
   rewardContract(name, () => make(answers), episodes);
 }
 
@@ -109,47 +131,12 @@ test("rows in order, where the task asks for it", async () => {
   expect(await reward(fakeEpisode({}, ["SELECT a FROM t"]))).toMatchObject({ success: false });
 });
 
-describe("keeps-policy", () => {
-  const rules: readonly PolicyRule[] = [
-    { never: { tool: "delete_user" } },
-    { before: { tool: ["cancel", "refund"] }, first: { tool: "find_user" } },
-    { atMost: 1, of: { tool: "refund" } },
-    { confirm: { tool: "cancel", where: { order: /^#/ } }, word: "yes" },
-    { neverSay: "guaranteed" },
-  ];
-  const reward = keepsPolicy(() => rules);
-  const find = { text: "", calls: [fakeCall("find_user", {})], observation: "Yes, do it." };
-  const cancel = { text: "", calls: [fakeCall("cancel", { order: "#1" })] };
-  const refund = { text: "", calls: [fakeCall("refund", {})] };
-  const isKept = async (turns: Parameters<typeof fakeEpisode>[1]) => (await reward(fakeEpisode({}, turns))).success;
-
-  test("right", async () => {
-    expect(await isKept([find, cancel, refund, "done"])).toBe(true);
-    expect(await isKept([])).toBe(true);
-    // a call that was not run has done nothing
-    expect(await isKept([{ text: "", calls: [fakeCall("delete_user", {}, "denied")] }])).toBe(true);
-  });
-
-  test.each([
-    ["a call that must not be made", [find, { text: "", calls: [fakeCall("delete_user", {}, "error")] }]],
-    ["a call before the other", [refund, find]],
-    ["a call after one that failed", [{ ...find, calls: [fakeCall("find_user", {}, "error")] }, refund]],
-    ["too many calls", [find, refund, refund]],
-    ["no consent", [{ ...find, observation: "no, yesterday" }, cancel]],
-    ["what must not be said", ["This is GUARANTEED."]],
-  ])("wrong: %s", async (_, turns) => expect(await isKept(turns)).toBe(false));
-
-  test("hostile: names and arguments that are no names and arguments", async () => {
-    const odd = { text: "", calls: [fakeCall("__proto__", { order: ["#"] }), fakeCall("constructor", {})] };
-    expect(await isKept([odd])).toBe(true);
-    expect(await isKept([find, { text: "yes", calls: [fakeCall("cancel", { order: { "#": "#" } })] }])).toBe(true);
-  });
-
-  test("a rule that is none", async () => {
-    // @ts-expect-error misspelt
-    const misspelt = keepsPolicy(() => [{ nevr: { tool: "x" } }]);
-    await expect(async () => misspelt(fakeEpisode({}, ["x"]))).rejects.toThrow(/^bad-policy: .*nevr/);
-  });
-
-  rewardContract("keepsPolicy", () => reward, [fakeEpisode({}, [find, cancel]), fakeEpisode({}, [refund])]);
+test("keeps-policy: arguments by an expression, and a rule that is none", async () => {
+  const turn = (order: string) => ({ text: "", calls: [fakeCall("cancel", { order })] });
+  const reward = keepsPolicy(() => [{ never: { tool: "cancel", where: { order: /^#/ } } }]);
+  expect(await reward(fakeEpisode({}, [turn("#1")]))).toMatchObject({ success: false });
+  expect(await reward(fakeEpisode({}, [turn("1")]))).toMatchObject({ success: true });
+  // @ts-expect-error misspelt
+  const misspelt = keepsPolicy(() => [{ nevr: { tool: "x" } }]);
+  await expect(async () => misspelt(fakeEpisode({}, ["x"]))).rejects.toThrow(/^bad-policy: .*nevr/);
 });

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { type BfclAnswer, type BfclFunction, bfclMatches, bfclName } from "./bfcl-ast.ts";
 import { type PythonValue, parsePythonJson } from "./python-json.ts";
 
-// Runs where LUDUS_BFCL names a Python with bfcl-eval (pip install --no-deps bfcl-eval): its records, and its verdicts on calls made of them.
-const python = process.env.LUDUS_BFCL;
+// Runs where LUDUS_ENVIRONMENTS names a Python with bfcl-eval, as scripts/setup-environments.sh makes it: its records, and its verdicts on calls
+// made of them.
+const python = process.env.LUDUS_ENVIRONMENTS;
 
 const script = `
 import json, random, sys, types

@@ -30,7 +30,8 @@ const options = {
   user: {
     type: "string",
     value: "url#name|file",
-    summary: "For tau-bench and tau2-bench: who plays the user, a server's model or a file with what is said",
+    summary:
+      "For tau-bench and tau2-bench: who plays the user, a model or a file with what is said; --model by default",
   },
   category: { type: "string", value: "name", summary: "For a benchmark: only tasks of a category" },
   against: {

@@ -67,6 +67,11 @@ export const commandsBySubject: readonly SubjectCommand[] = [
     page: "how-to/benchmarks.md",
   },
   {
+    subject: "one with a user, whom the model plays too unless --user names another",
+    command: "ludus eval --benchmark tau-bench --data data/tau-bench --model http://127.0.0.1:8000/v1",
+    page: "how-to/benchmarks.md",
+  },
+  {
     subject: "Questions about a database, and charts",
     command: "ludus play data-analyst --expert",
     page: "reference/environments.md",
