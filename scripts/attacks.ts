@@ -19,7 +19,7 @@ import { attacksOnLimits } from "./attacks/attacks-on-limits.ts";
 import { attacksOnWarmBoxes } from "./attacks/attacks-on-warm-boxes.ts";
 import { type Cheat, cheats } from "./attacks/cheats.ts";
 import { attackBox, attackOpen, attackWarmBox } from "./attacks/run-attacks.ts";
-import { isPaid, isPaidByExitStatus } from "./attacks/run-cheats.ts";
+import { isPaid, isPaidByExitStatus, isPaidByMinedTests, type Wanted } from "./attacks/run-cheats.ts";
 import { openWorld } from "./attacks/world.ts";
 
 const { values } = parseArgs({
@@ -90,6 +90,16 @@ async function main(token: string): Promise<number> {
     if (control.length > 0) counts.controls_succeeded += 1;
     else if (values.verbose) tell(`no effect without a box: ${attack.name}`);
   };
+  const tryMined = async (cheat: Cheat, wanted: readonly Wanted[]) => {
+    if (cheat.language !== "python") return;
+    counts.attacks += 1;
+    if (await isPaidByMinedTests(cheat, wanted)) {
+      counts.cheats_paid += 1;
+      tell(`PAID by mined tests: ${cheat.name}`);
+    } else if (values.verbose && (await isPaidByMinedTests(cheat, wanted, false))) {
+      tell(`paid by mined tests without canaries: ${cheat.name}`);
+    }
+  };
   const tryCheat = async (cheat: Cheat) => {
     counts.attacks += 1;
     const wanted = [3, 5].map((argument) => ({ argument, expected: randomInt(10 ** 6, 10 ** 9) }));
@@ -97,6 +107,7 @@ async function main(token: string): Promise<number> {
       counts.cheats_paid += 1;
       tell(`PAID: ${cheat.name}`);
     }
+    await tryMined(cheat, wanted);
     if (cheat.noControl !== undefined) return;
     counts.controls += 1;
     if (await isPaidByExitStatus(cheat, wanted)) counts.controls_succeeded += 1;

@@ -1,3 +1,6 @@
+import { passesTests } from "../../src/env/mined/mined-repositories.ts";
+import { pythonTestRunner } from "../../src/env/mined/test-runner.ts";
+import { defaultSandbox } from "../../src/tool/sandbox/default-sandbox.ts";
 import { runJavaScriptTests } from "../../src/tool/sandbox/javascript-tests.ts";
 import { processSandbox } from "../../src/tool/sandbox/process-sandbox.ts";
 import { runPythonTests } from "../../src/tool/sandbox/python-tests.ts";
@@ -21,6 +24,38 @@ export async function isPaid({ language, code }: Cheat, wanted: readonly Wanted[
       ? await runPythonTests({ code, tests, limits: { testMs: 500 } })
       : await runJavaScriptTests({ code, tests, limits: { testMs: 500 } });
   return passed > 0;
+}
+
+const minedLimits = { timeoutMs: 5_000, memoryMb: 256 };
+
+/** Whether tests of a mined repository pay, which compare inside the code's own process; `canaries` are those with other expected values. */
+export async function isPaidByMinedTests(
+  { code }: Cheat,
+  wanted: readonly Wanted[],
+  hasCanaries = true,
+): Promise<boolean> {
+  const tests = wanted.map(
+    ({ argument, expected }) => `def test_${argument}():\n    assert f(${argument}) == ${expected}\n`,
+  );
+  const unit = wanted.map(
+    ({ argument, expected }) =>
+      `    def test_${argument}(self):\n        self.assertEqual(f(${argument}), ${expected})\n`,
+  );
+  const files = {
+    "test_plain.py": ["from solution import f\n", ...tests].join("\n"),
+    "test_unit.py": ["import unittest\nfrom solution import f\n\nclass T(unittest.TestCase):", ...unit].join("\n"),
+  };
+  const names = wanted.flatMap(({ argument }) => [
+    `test_plain.py::test_${argument}`,
+    `test_unit.py::T::test_${argument}`,
+  ]);
+  const judging = { runner: pythonTestRunner, sandbox: defaultSandbox(), limits: minedLimits };
+  // paid for any of them
+  for (const name of names) {
+    const task = { tests: files, failToPass: [name], passToPass: [], canaries: hasCanaries ? [name] : [] };
+    if (await passesTests(task, { "solution.py": code }, judging)) return true;
+  }
+  return false;
 }
 
 /** A reward as it is often written: tests beside the code, in one process, judged by its exit status. */

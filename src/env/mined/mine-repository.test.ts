@@ -3,11 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { defaultSandbox } from "../../tool/sandbox/default-sandbox.ts";
 import { processSandbox } from "../../tool/sandbox/process-sandbox.ts";
 import { noBubblewrap } from "../../tool/sandbox/testing/bubblewrap-here.ts";
 import { playEpisode } from "../environments/testing/play-episode.ts";
 import { type MinedTask, mineRepository } from "./mine-repository.ts";
-import { minedRepositories } from "./mined-repositories.ts";
+import { minedRepositories, passesTests } from "./mined-repositories.ts";
+import { pythonTestRunner } from "./test-runner.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ludus-mined-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -108,6 +110,25 @@ describe("a history of Python", async () => {
         except OSError: pass
     os._exit(0)`;
     expect(await play(edit("    return a + b", forged))).toBe(0);
+  });
+
+  test("code that passes whatever a test expects is not paid: it passes with other values too", async () => {
+    const [task] = tasks;
+    expect(task!.canaries).toEqual(["test_shapes.py::test_area", "test_shapes.py::test_twice"]);
+    const judging = {
+      runner: pythonTestRunner,
+      sandbox: sandbox.sandbox ?? defaultSandbox(),
+      limits: { timeoutMs: 20_000, memoryMb: 256 },
+    };
+    const isPaid = (source: string, canaries = task!.canaries) =>
+      passesTests({ ...task!, canaries }, { ...task!.files, "shapes.py": source }, judging);
+    const equal = "class Any(int):\n    __eq__ = lambda s, o: True\n    __hash__ = int.__hash__\n";
+    const equalsAll = `${equal}def area(a, b):\n    return Any(0)\n\ndef twice(a):\n    return Any(0)\n`;
+    const reads =
+      "import sys\ndef area(*a):\n    return [c for c in sys._getframe(1).f_code.co_consts if isinstance(c, int)][-1]\n\ntwice = area\n";
+    // without canaries code is paid that equals everything
+    const paid = [isPaid(areas.right), isPaid(equalsAll, []), isPaid(equalsAll), isPaid(reads)];
+    expect(await Promise.all(paid)).toEqual([true, true, false, false]);
   });
 });
 

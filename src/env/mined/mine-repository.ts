@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { basename, resolve } from "node:path";
 import { LudusError } from "../../errors.ts";
 import { type KnownOptions, refuseUnknownOptions } from "../../known-options.ts";
@@ -5,6 +6,7 @@ import { defaultSandbox } from "../../tool/sandbox/default-sandbox.ts";
 import type { Sandbox } from "../../tool/sandbox/sandbox.ts";
 import { checkWholeOptions } from "../environments/check-options.ts";
 import type { SweBenchTask } from "../environments/swe-bench-tasks.ts";
+import { changeExpected } from "./changed-tests.ts";
 import { type GitCommit, GitRepository } from "./read-git.ts";
 import { nodeTestRunner, pythonTestRunner, runTestFiles, type TestRun, type TestRunner } from "./test-runner.ts";
 
@@ -19,7 +21,7 @@ export interface MineOptions {
   maxFiles: number;
   /** The first whose files of tests a commit has; Python and Node by default. */
   runners: readonly TestRunner[];
-  /** One run of the tests; four runs are made for a commit. */
+  /** One run of the tests; six runs are made for a commit. */
   timeoutMs: number;
   memoryMb: number;
   /** Where tests run; `bubblewrapSandbox()` by default. */
@@ -60,6 +62,8 @@ export interface MinedTask extends SweBenchTask {
   readonly files: Readonly<Record<string, string>>;
   /** The files of tests after the fix. */
   readonly tests: Readonly<Record<string, string>>;
+  /** Tests that the fix fails where other values are expected (`changeExpected`): whatever passes those too is not paid. None where it is left out. */
+  readonly canaries?: readonly string[];
 }
 
 /** What became of a commit. */
@@ -180,6 +184,7 @@ async function checkCommit(miner: Miner, candidate: Candidate): Promise<Found> {
   const broken = [...bad.passed].find(([name, passed]) => passed && good.passed.get(name) === false);
   if (failToPass.length === 0) return leftOut("fixes-no-test");
   if (broken !== undefined) return leftOut("breaks-a-test", broken[0]);
+  const canaries = await canariesOf(miner, candidate, [...failToPass, ...passToPass]);
   const changedTests = Object.keys({ ...before, ...tests }).filter((path) => runner.isTest(path));
   return {
     kind: "task",
@@ -196,8 +201,23 @@ async function checkCommit(miner: Miner, candidate: Candidate): Promise<Found> {
       runner: runner.name,
       files: before,
       tests,
+      canaries,
     },
   };
+}
+
+/** Of tests that pass with the fix, those that show it when other values are expected. */
+async function canariesOf(miner: Miner, { after, tests, runner }: Candidate, passing: string[]): Promise<string[]> {
+  const changed = withChanged(tests);
+  if (Object.entries(tests).every(([path, text]) => changed[path] === text)) return [];
+  const { passed } = await runTwice(miner, withTests(after, changed, runner), runner);
+  return passing.filter((name) => passed.get(name) === false);
+}
+
+/** Values are drawn anew each time: nothing that was seen of them once tells what is expected. */
+export function withChanged(tests: Readonly<Record<string, string>>): Record<string, string> {
+  const draw = () => randomInt(1, 1_000);
+  return Object.fromEntries(Object.entries(tests).map(([path, text]) => [path, changeExpected(text, draw)]));
 }
 
 /** The sources of `files` with these files of tests and no others. */

@@ -12,8 +12,8 @@ import type { Box, Sandbox } from "../../tool/sandbox/sandbox.ts";
 import { defineEnv } from "../define-env.ts";
 import type { Env, FinishedEpisode } from "../env.ts";
 import { checkWholeOptions } from "../environments/check-options.ts";
-import { type MinedTask, withTests } from "./mine-repository.ts";
-import { nodeTestRunner, pythonTestRunner, runTestFiles, type TestRunner } from "./test-runner.ts";
+import { type MinedTask, withChanged, withTests } from "./mine-repository.ts";
+import { nodeTestRunner, pythonTestRunner, runTestFiles, type TestRunLimits, type TestRunner } from "./test-runner.ts";
 
 export interface MinedRepositoriesOptions {
   tasks: readonly MinedTask[] | Readonly<Record<string, readonly MinedTask[]>>;
@@ -63,8 +63,9 @@ const lastTokens = 4_096;
 
 /**
  * Fixes of a repository's history, to be made again: the repository before the fix, with the message of the commit as the issue. The score is 1
- * where all tests of the fix pass that passed with it, in a box of its own; files of tests are those of the fix, whatever the policy made of them.
- * Unlike in `repositories()`, these tests compare inside the process of the code: code that looks for its test's frame can make it pass.
+ * where all tests of the fix pass that passed with it, in a box of its own; files of tests are those of the fix, whatever the policy made of them. Unlike in
+ * `repositories()`, these tests compare inside the process of the code. So they run once more with other expected values, in another box, and
+ * code that passes those too (it replaced assertions, or equals everything, or looked for its test's values) is paid nothing.
  */
 export function minedRepositories(
   options: Partial<MinedRepositoriesOptions> & Pick<MinedRepositoriesOptions, "tasks">,
@@ -138,12 +139,34 @@ async function score(
   { task, state, signal }: Finished,
   { runners, rewardMs, memoryMb, sandbox = defaultSandbox() }: Scoring,
 ): Promise<number> {
-  const runner = runnerOf(runners, task.runner);
   const files = state.shellBox === undefined ? state.edited : await textFilesOf(state.shellBox, signal);
   const limits = { timeoutMs: rewardMs, memoryMb };
-  const given = { sandbox, limits, hashSeed: "3", ...defined({ signal }) };
-  const { passed } = await runTestFiles(withTests(files, task.tests, runner), runner, given);
-  return [...task.failToPass, ...task.passToPass].every((name) => passed.get(name) === true) ? 1 : 0;
+  return (await passesTests(task, files, { runner: runnerOf(runners, task.runner), sandbox, limits, signal })) ? 1 : 0;
+}
+
+interface Judging {
+  readonly runner: TestRunner;
+  readonly sandbox: Sandbox;
+  readonly limits: TestRunLimits;
+  readonly signal?: AbortSignal;
+}
+
+type Judged = Pick<MinedTask, "tests" | "failToPass" | "passToPass" | "canaries">;
+
+/** Whether these sources pass the tests of a fix, and none of its canaries. */
+export async function passesTests(
+  { tests, failToPass, passToPass, canaries = [] }: Judged,
+  files: Readonly<Record<string, string>>,
+  { runner, sandbox, limits, signal }: Judging,
+): Promise<boolean> {
+  const run = (put: Readonly<Record<string, string>>) =>
+    runTestFiles(withTests(files, put, runner), runner, { sandbox, limits, hashSeed: "3", ...defined({ signal }) });
+  const { passed } = await run(tests);
+  if (![...failToPass, ...passToPass].every((name) => passed.get(name) === true)) return false;
+  if (canaries.length === 0) return true;
+  const changed = await run(withChanged(tests));
+  // one that is not told has been kept from failing
+  return canaries.every((name) => changed.passed.get(name) === false);
 }
 
 const maxFiles = 2_000;
