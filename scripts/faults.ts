@@ -1,5 +1,5 @@
 // What happens to a run on workers when something breaks: real processes, a real PostgreSQL server, and a count of what was lost or
-// used twice. Writes docs/reference/cluster-faults.md.
+// used twice. Writes its part of docs/reference/faults.md.
 //
 //     npx node scripts/faults.ts [--only kill-worker,cut]     # then other rows stay as they were
 
@@ -214,7 +214,10 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once("exit", () => resolve()));
 }
 
-/** Of a fault that was not measured now, the row that the page has. */
+/** The page from one mark to the other. */
+const part = /(<!-- measured: npx node scripts\/faults\.ts -->\n)[\s\S]*(<!-- \/measured -->)/;
+
+/** The page with its part anew. Of a fault that was not measured now, the row that the page has. */
 function page(outcomes: readonly Outcome[], before: string): string {
   const rows = faults.flatMap((fault) => {
     const known = before.split("\n").filter((line) => line.startsWith(`| ${fault.what} |`));
@@ -223,11 +226,7 @@ function page(outcomes: readonly Outcome[], before: string): string {
     const { lost, twice, seconds } = outcome;
     return [`| ${fault.what} | ${lost} | ${twice} | ${seconds.toFixed(1)} |`];
   });
-  return `# Faults of a run on workers
-
-<!-- written by npx node scripts/faults.ts -->
-
-A run of ${steps} steps of ${groupsPerStep} groups of ${groupSize} attempts on two \`ludus worker\` processes and one PostgreSQL server, as separate processes on one machine.
+  const text = `A run of ${steps} steps of ${groupsPerStep} groups of ${groupSize} attempts on two \`ludus worker\` processes and one PostgreSQL server, as separate processes on one machine.
 Something breaks after the third step. *Lost* and *used twice* are attempts, counted in the store when the run has ended. *Seconds* are from the
 fault to the next step that is recorded, with the time of that step (about a second) and of starting processes. The full disk and the clock are
 simulated: a trigger that raises PostgreSQL's error, and leases that are set back.
@@ -236,6 +235,7 @@ simulated: a trigger that raises PostgreSQL's error, and leases that are set bac
 |---|--:|--:|--:|
 ${rows.join("\n")}
 `;
+  return before.replace(part, (_, start: string, end: string) => `${start}${text}${end}`);
 }
 
 const { values } = parseArgs({ options: { only: { type: "string" } } });
@@ -251,6 +251,6 @@ for (const fault of faults.filter(({ name }) => only?.includes(name) ?? true)) {
   outcomes.push(outcome);
   console.log(`${fault.name}: lost ${outcome.lost}, used twice ${outcome.twice}, ${outcome.seconds.toFixed(1)} s`);
 }
-const file = join(root, "docs/reference/cluster-faults.md");
+const file = join(root, "docs/reference/faults.md");
 writeFileSync(file, page(outcomes, readFileSync(file, "utf8")));
 process.exitCode = outcomes.every(({ lost, twice }) => lost === 0 && twice === 0) ? 0 : 1;
