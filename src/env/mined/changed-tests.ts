@@ -1,6 +1,6 @@
 const number = String.raw`-?\d+(?:\.\d+)?`;
 const text = String.raw`"[^"\\]*"|'[^'\\]*'`;
-const literal = String.raw`(?:${number}|${text})`;
+const literal = `(?:${number}|${text})`;
 const list = String.raw`[[({][^()[\]{}]*[\])}]`;
 /** An assertion on one line, up to what is expected, and that, where it is written out. */
 const assertions = [

@@ -120,7 +120,7 @@ describe("a history of Python", async () => {
       sandbox: sandbox.sandbox ?? defaultSandbox(),
       limits: { timeoutMs: 20_000, memoryMb: 256 },
     };
-    const isPaid = (source: string, canaries = task!.canaries) =>
+    const isPaid = (source: string, canaries = task!.canaries ?? []) =>
       passesTests({ ...task!, canaries }, { ...task!.files, "shapes.py": source }, judging);
     const equal = "class Any(int):\n    __eq__ = lambda s, o: True\n    __hash__ = int.__hash__\n";
     const equalsAll = `${equal}def area(a, b):\n    return Any(0)\n\ndef twice(a):\n    return Any(0)\n`;
