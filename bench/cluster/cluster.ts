@@ -74,7 +74,7 @@ export const clusterBenchmark: Benchmark = {
     if (json) console.log(JSON.stringify(summary));
     else
       console.log(
-        `${summary.groups_per_s} groups a second with ${workers} workers, ${measured.bytesPerGroup} bytes each`,
+        `${summary.groups_per_s} groups a second with ${summary.workers} workers, ${measured.bytesPerGroup} bytes each`,
       );
   },
 };
