@@ -41,7 +41,7 @@ const words = [
 const bytes = byteTokenizer();
 const plain = trainBpe({ texts: words, vocabularySize: 320 });
 const spaced = trainBpe({
-  texts: [...words, "room 1, room 12 and room 130; 1 of 1 2 2 7 12 130"],
+  texts: [...words, "room 1 1 1 1 2 2 2 2 12 12 12 130 131 132 room"],
   vocabularySize: 330,
 });
 const qwen = trainBpe({ texts: [...words, "room 12, room 1234\n\n  x\n\n\n"], vocabularySize: 330, words: "qwen2" });
