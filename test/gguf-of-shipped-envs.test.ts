@@ -8,6 +8,14 @@ import { fromScratch } from "../src/train/from-scratch.ts";
 
 const enough = Symbol("the model is not needed");
 
+// Episodes of these run programs, open databases or search for their plan: a few say as much of what stands in their texts as the usual 64.
+const plays: Readonly<Record<string, number>> = {
+  "data-analyst": 12,
+  household: 12,
+  "office-trials": 12,
+  repositories: 3,
+};
+
 /** The error of an export, or undefined. */
 async function refusal(name: string, words: "plain" | "qwen2"): Promise<string | undefined> {
   let error: string | undefined;
@@ -23,8 +31,7 @@ async function refusal(name: string, words: "plain" | "qwen2"): Promise<string |
     },
   });
   const env = shippedEnvs[name]!.make();
-  // an episode of repositories runs programs in boxes: a few say all there is to say about indented code
-  const sampleTexts = (count: number, seed: number) => env.sampleTexts(name === "repositories" ? 3 : count, seed);
+  const sampleTexts = (count: number, seed: number) => env.sampleTexts(Math.min(count, plays[name] ?? count), seed);
   await expect(policy({ ...env, sampleTexts }, 0)).rejects.toBe(enough);
   return error;
 }
