@@ -93,8 +93,9 @@ class Watch implements Monitor {
 async function play(spec: RunSpec): Promise<RunOutcome> {
   const { world, seed, engine, size, tokenizer, threads, warmStart, learn, evalTasks, passAttempts, isValidation } =
     spec;
-  const { make, split = "test" } = benchWorlds[world];
-  const env = isValidation === true ? withOtherTasks(make(), split) : make();
+  const { make, split: reported = "test" } = benchWorlds[world];
+  const { env, split } =
+    isValidation === true ? withOtherTasks(make(), reported, evalTasks) : { env: make(), split: reported };
   const { onlySuccesses, ...imitation } = warmStart;
   const watch = new Watch();
   const startedMs = performance.now();

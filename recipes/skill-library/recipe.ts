@@ -62,7 +62,7 @@ export const skillLibrary: Recipe = {
           const data = task.data as OfficeSkillsTask;
           return { ...data, order: `N${10 + (index % 90)}`, library: skillsFor(data, index) };
         });
-        const env = { ...known, tasks: listed({ test: rows }, { name: "requests" }) };
+        const env = { ...known, tasks: listed({ test: rows, validation: rows }, { name: "requests" }) };
         const report = await reader.evaluate({ env, tasks: rows.length, temperature: 0 });
         return { success: report, turns: report.turns };
       };

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { gitCommit } from "../checkpoint/git-commit.ts";
@@ -10,6 +11,9 @@ type About = NonNullable<ArmRecord["about"]>;
 
 // the same number of folders up from src/recipe and from dist/recipe
 const packageRoot = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The folder of Ludus' sources; undefined where it is an installed package. */
+export const checkout = existsSync(`${packageRoot}.git`) ? packageRoot : undefined;
 
 // what a record holds does not depend on records and texts, which change while recipes run
 const sources = ["src", "worker", "recipes", "package-lock.json", ":!*.jsonl", ":!*.md"];

@@ -75,3 +75,8 @@ export function appendArm(file: string, line: ArmRecord | { readonly seed: numbe
   dropCutOff(file);
   appendFileSync(file, `${JSON.stringify(line)}\n`);
 }
+
+/** What is kept of an arm with which settings were chosen: not its tasks, which are not those that are reported. */
+export function trialOf({ seed, arm, measures, seconds, about }: ArmRecord, here: ArmRecord["about"]): ArmRecord {
+  return { seed, arm, measures, seconds, about: { ...here, ...about } };
+}

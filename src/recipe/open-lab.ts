@@ -92,7 +92,9 @@ export function openLab(options: LabOptions): OpenLab {
       evaluate({ env = options.env, ...chosen } = {}) {
         const { split = "test", ...rest } = chosen;
         used.evaluated ??= policy;
-        return evaluate(isTuning ? withOtherTasks(env, split) : env, policy, { ...heldOut, signal, split, ...rest });
+        const reported = Math.max(rest.tasks ?? 0, heldOut.tasks);
+        const from = isTuning ? withOtherTasks(env, split, reported) : { env, split };
+        return evaluate(from.env, policy, { ...heldOut, signal, ...rest, split: from.split });
       },
     };
   }

@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { keyDoor } from "../env/environments/key-door.ts";
+import { sums } from "../env/environments/sums.ts";
 import { fromScratch, grpo } from "../index.ts";
-import { appendArm, readArms } from "./arm-file.ts";
+import { appendArm, readArms, trialOf } from "./arm-file.ts";
 import type { ArmRecord, Claim } from "./claim.ts";
 import type { Recipe } from "./recipe.ts";
 import { resultTable, shortResult, verdictText } from "./recipe-result.ts";
-import { runRecipe } from "./run-recipe.ts";
+import { type RunRecipeOptions, runRecipe } from "./run-recipe.ts";
 
 const more: Claim = {
   statement: "More is more.",
@@ -180,11 +181,55 @@ describe("a file of arms", () => {
     expect(readFileSync(file, "utf8").split("\n")).toHaveLength(3);
   });
 
+  test("of trials keeps every trial, with the commit of its settings", async () => {
+    const onArm = (record: ArmRecord) => appendArm(file, trialOf(record, { commit: "abc1234", date: "2026-01-01" }));
+    await runRecipe(counting, { seeds: 1, firstSeed: 100, isTuning: true, onArm });
+    await runRecipe(counting, { seeds: 1, firstSeed: 100, isTuning: true, onArm });
+    const lines = readFileSync(file, "utf8").trim().split("\n");
+    expect(lines).toHaveLength(4);
+    expect(JSON.parse(lines[0])).toEqual({
+      ...{ seed: 100, arm: "less", measures: { score: 1 }, seconds: expect.any(Number) },
+      about: { commit: "abc1234", date: "2026-01-01" },
+    });
+  });
+
   test("with something else in it is named with its line", () => {
     appendArm(file, { seed: 0, whole: true });
     appendFileSync(file, '{"seed":"x"}\n');
     expect(() => readArms(file)).toThrow(/bad-file: got line 2 of .*counting.jsonl: \{"seed":"x"\}/);
   });
+});
+
+test("while settings are chosen no held-out task is played that is reported", async () => {
+  const played = new Set<string>();
+  const asking = sums();
+  const env: typeof asking = {
+    ...asking,
+    start: (context) => {
+      played.add(context.task.question);
+      return asking.start(context);
+    },
+  };
+  const looking: Recipe = {
+    ...counting,
+    claims: [],
+    async run(lab) {
+      const start = await lab.begin({ env, policy: fromScratch({ size: "tiny", tokenizer: "bytes" }) });
+      await lab.arm("more", async (arm) => {
+        played.clear();
+        arm.measure({ score: await start.evaluate({ tasks: 8, limits: { turns: 1, turnTokens: 2 } }) });
+      });
+    },
+  };
+  const playedBy = async (options: Partial<RunRecipeOptions>) => {
+    await runRecipe(looking, { seeds: 1, ...options });
+    return [...played];
+  };
+  const reported = await playedBy({});
+  expect(reported.length).toBeGreaterThan(4);
+  const tuned = await playedBy({ isTuning: true });
+  expect(tuned.length).toBeGreaterThan(4);
+  expect(tuned.filter((task) => reported.includes(task))).toEqual([]);
 });
 
 test("a signal of an arm ends its training early, and the recipe goes on", async () => {

@@ -32,8 +32,8 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test("run says at once that it cannot keep its arms", async () => {
-  const { status, stderr } = await runCommand(["recipe", "run", "tool-rl", "--records", "/dev/null/arms.jsonl"]);
+test.each(["run", "tune"])("%s says at once that it cannot keep its arms", async (action) => {
+  const { status, stderr } = await runCommand(["recipe", action, "tool-rl", "--records", "/dev/null/arms.jsonl"]);
   expect(status).toBe(1);
   expect(stderr).toContain("cannot-write: got /dev/null/arms.jsonl");
 });

@@ -4,10 +4,11 @@ import { rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { defined } from "../../defined.ts";
 import { LudusError } from "../../errors.ts";
 import { nearest } from "../../nearest.ts";
-import { appendArm, checkWritable, readArms } from "../../recipe/arm-file.ts";
+import { appendArm, checkWritable, readArms, trialOf } from "../../recipe/arm-file.ts";
 import type { ArmRecord } from "../../recipe/claim.ts";
 import type { Recipe } from "../../recipe/recipe.ts";
 import type { RecipeResult } from "../../recipe/recipe-result.ts";
@@ -16,6 +17,7 @@ import type { Command, Terminal } from "../command.ts";
 import { columns } from "../help-text.ts";
 import { LiveLine } from "../live-line.ts";
 import { type OptionTable, type Parsed, parseOptions, usageError } from "../parse-options.ts";
+import { beforehand, counted } from "../recipe-time.ts";
 import { stoppable } from "../stoppable.ts";
 import { textTable } from "../text-table.ts";
 
@@ -26,7 +28,7 @@ const options = {
   records: {
     type: "string",
     value: "file",
-    summary: "run, merge: where finished arms are kept; runs/recipe-<system>.jsonl by default",
+    summary: "run, merge, tune: where finished arms are kept; runs/recipe-<system>.jsonl by default",
   },
   again: { type: "boolean", summary: "run: make arms anew that are kept already" },
   claimed: { type: "boolean", summary: "run, tune: only arms that a claim compares" },
@@ -52,7 +54,8 @@ export const recipe: Command = {
 run    Trains all arms from scratch for several seeds and prints the table and the published claims. A claim holds when the
        difference is in the wanted direction, at least the smallest of interest, and p < 0.05 (paired, Holm's correction).
        Every arm that ends is kept in a file at once; a run that was stopped goes on there
-tune   The same on other held-out tasks, to choose settings. Nothing is kept, no claim is judged
+tune   The same on other held-out tasks, to choose settings. No claim is judged. Every trial is kept, with its commit:
+       in recipes/<system>/trials.jsonl of a checkout of Ludus, else in runs/recipe-<system>-trials.jsonl
 merge  Puts files of several machines into one, and prints what is in it`,
   example: "ludus recipe run search-r1 --jobs 2",
   async run(args, terminal) {
@@ -107,7 +110,9 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
   if (again) await rm(file, { force: true });
   checkWritable(file);
   const kept = readArms(file);
-  terminal.stderr.write(`${beforehand(chosen, kept, { seeds, firstSeed, jobs, file })}\n`);
+  terminal.stderr.write(
+    `${beforehand(chosen, kept, shippedArms(chosen), { seeds, firstSeed, jobs, claimed, file })}\n`,
+  );
   return stoppable(terminal, async (signal) => {
     if (jobs > 1) {
       const { stderr } = terminal;
@@ -131,12 +136,20 @@ async function run({ values, positionals }: Parsed<typeof options>, terminal: Te
 async function tune({ values, positionals }: Parsed<typeof options>, terminal: Terminal): Promise<number> {
   const chosen = await findRecipe(positionals[1]);
   const { seeds = 1, "first-seed": firstSeed = 100, claimed = false } = values;
+  const { aboutArms, checkout } = await import("../../recipe/about-arms.ts");
+  const about = aboutArms(new Date());
+  const name = chosen.system;
+  const source = checkout === undefined ? undefined : join(checkout, "recipes", name, "trials.jsonl");
+  const file = values.records ?? source ?? join("runs", `recipe-${name}-trials.jsonl`);
+  checkWritable(file);
   return stoppable(terminal, async (signal) => {
     const how = { seeds, firstSeed, signal, isClaimedOnly: claimed, isTuning: true };
-    const result = await runHere(chosen, terminal, how);
+    const onArm = (trial: ArmRecord) => appendArm(file, trialOf(trial, about));
+    const result = await runHere(chosen, terminal, { ...how, onArm });
     if (result === undefined) return 130;
     const { resultTable } = await import("../../recipe/recipe-result.ts");
     terminal.stdout.write(tableText(resultTable(result)));
+    terminal.stderr.write(`kept in ${file}\n`);
     return 0;
   });
 }
@@ -171,29 +184,6 @@ function readShard(text: string | undefined): RunRecipeOptions["shard"] | undefi
   const [part, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
   if (part >= 1 && part <= of) return { part, of };
   throw usageError("bad-usage", { got: `--shard ${text}`, expected: "a part of so many, from 1, such as 2/5" });
-}
-
-/** What there is to do, and how long it will take by the arms that are kept. */
-function beforehand(
-  { title, claims }: Recipe,
-  { arms, wholeSeeds }: Kept,
-  { seeds, firstSeed, jobs, file }: { seeds: number; firstSeed: number; jobs: number; file: string },
-): string {
-  const first = `${title}: ${claims.length} published claims, ${counted(seeds, "seed")}`;
-  if (arms.length === 0) return `${first}; how long a seed takes is known when the first has ended`;
-  const bySeed = [...Map.groupBy(arms, ({ seed }) => seed).values()];
-  const longest = Math.max(...bySeed.map((some) => some.reduce((sum, { seconds }) => sum + seconds, 0)));
-  const left = Array.from({ length: seeds }, (_, i) => firstSeed + i).filter((seed) => !wholeSeeds.includes(seed));
-  const minutes = Math.ceil((left.length * longest) / 60 / jobs);
-  const news =
-    left.length === 0
-      ? "nothing is left to run"
-      : `${counted(left.length, "seed")} left, about ${counted(minutes, "minute")} without warm starts`;
-  return `${first}; ${arms.length} arms are kept in ${file} (--again makes them anew); ${news}`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** Undefined where it was stopped. */
@@ -309,9 +299,18 @@ async function findRecipe(name: string | undefined): Promise<Recipe> {
 // the same number of folders up from src/cli/commands and from dist/cli/commands; a package has them compiled
 const places = ["../../../recipes/index.ts", "../../recipes/index.js"];
 
+const findPlace = () => places.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
+
+/** Those that came with the recipe; in a package without their tasks and curves. */
+function shippedArms({ system }: Recipe): Kept {
+  const place = findPlace();
+  if (place === undefined) return { arms: [], wholeSeeds: [] };
+  return readArms(fileURLToPath(new URL(`${system}/records.jsonl`, place)));
+}
+
 /** The recipes that come with ludus. */
 async function loadRecipes(): Promise<readonly Recipe[]> {
-  const place = places.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
+  const place = findPlace();
   if (place === undefined) {
     throw new LudusError("no-recipes", {
       got: `nothing at ${places.join(" or ")}`,
