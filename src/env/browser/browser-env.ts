@@ -187,7 +187,12 @@ export function browserEnv(options: Partial<BrowserEnvOptions> = {}): Env<Browse
     ...common,
     system:
       "You use web pages with tools. Each answers with the page as it is then. When the task is done, answer in words without a call.",
-    tools: (tool) => browserTools<BrowserEnvState>(tool, (action, { state, signal }) => perform(state, action, signal)),
+    tools: (tool) =>
+      browserTools<BrowserEnvState>(
+        tool,
+        (action, { state, signal }) => perform(state, action, signal),
+        ({ view }) => view,
+      ),
     expert: ({ task, state }) => toCall(withoutPrefix(nextAction(task, state), chosen.view)),
     actions: ({ task, state }) =>
       possibleActions(task, state).map((action) => toCall(withoutPrefix(action, chosen.view))),
@@ -359,8 +364,10 @@ function sourceOf({ pages, chromium, actionMs, actions }: BrowserEnvOptions): Pa
 
 /** Compact views have refs without the document's prefix: it is put back, so that both forms are understood. */
 function withPrefix(action: PageAction, snapshot: string): PageAction {
-  if (!("target" in action) || !/^e\d+$/.test(action.target)) return action;
-  return { ...action, target: prefixOf(snapshot) + action.target };
+  const whole = (target: string) => (/^e\d+$/.test(target) ? prefixOf(snapshot) + target : target);
+  if ("fields" in action)
+    return { ...action, fields: action.fields.map((field) => ({ ...field, target: whole(field.target) })) };
+  return "target" in action ? { ...action, target: whole(action.target) } : action;
 }
 
 function withoutPrefix<Action extends DoAction>(action: Action, view: ViewStyle): Action {

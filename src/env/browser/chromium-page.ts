@@ -7,6 +7,7 @@ import { durationMs, performOn } from "./computer-actions.ts";
 import { isTextControl } from "./dom-form.ts";
 import { addressOf } from "./dom-page.ts";
 import { missingRef, type PageAction, type PageDriver, type PageFrame, type PageView } from "./page-driver.ts";
+import { fillField, told, waitFor, within } from "./page-hands.ts";
 import {
   boxScript,
   chooseScript,
@@ -50,8 +51,6 @@ export interface PageStorage {
   /** Origin, local and session storage as JSON. */
   readonly text: string;
 }
-
-const disconnectMs = 500;
 
 /** 1280 by 720 pixels become 512 by 288: some ten kilobytes. */
 const filmScale = 0.4;
@@ -159,14 +158,14 @@ export class ChromiumPage implements PageDriver {
     const browser = this.#context.browser();
     if (browser?.isConnected() !== true) return true;
     if (this.#failure === undefined && !hasFailed) return false;
-    // pages are told before their browser is
-    return new Promise((resolve) => {
-      const late = setTimeout(() => resolve(false), disconnectMs);
-      browser.once("disconnected", () => {
-        clearTimeout(late);
-        resolve(true);
-      });
-    });
+    // pages are told before their browser is: it is asked, and one that does not answer is gone
+    try {
+      const session = await within(this.#options.actionMs, browser.newBrowserCDPSession());
+      await session.detach();
+      return false;
+    } catch {
+      return true;
+    }
   }
 
   /** Cookies of the episode, and what the document's origin stores. */
@@ -319,6 +318,14 @@ export class ChromiumPage implements PageDriver {
       case "browser_navigate_back":
         await page.goBack({ timeout, signal }).catch(told("page.goBack"));
         return;
+      case "browser_navigate_forward":
+        await page.goForward({ timeout, signal }).catch(told("page.goForward"));
+        return;
+      case "browser_fill_form":
+        for (const field of action.fields) await fillField(await this.#find(field.target), field, { timeout, signal });
+        return;
+      case "browser_wait_for":
+        return waitFor(page, action, signal);
       case "browser_snapshot":
         return;
       case "browser_hover":
@@ -412,25 +419,4 @@ export class ChromiumPage implements PageDriver {
 function moved(frame: string, by: number): string {
   const number = Number(frame.slice(1)) + by;
   return number > 0 ? `f${number}` : "";
-}
-
-/** What went wrong with an element is told to the policy, as the server does. */
-function told(what: string) {
-  return (error: unknown): never => {
-    const text = error instanceof Error ? error.message : String(error);
-    if (/Target (page|crashed|closed)|has been closed|crashed/i.test(text)) throw error;
-    throw new ToolError(`### Error\nError: ${what}: ${text.replace(/\p{Cc}\[\d+m/gu, "").slice(0, 500)}`);
-  };
-}
-
-async function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ToolError(`### Error\nError: the page did not answer within ${ms} ms.`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

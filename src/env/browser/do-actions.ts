@@ -1,10 +1,11 @@
-// WebAgent-R1's action space (arXiv 2505.16421): one call for each turn.
+// WebAgent-R1's action space (arXiv 2505.16421): one call for each turn. "Switch Tab" is not in it: an episode is one page, and windows that a
+// page opens are closed.
 
 import type { PageAction } from "./page-driver.ts";
 
 export type DoAction = PageAction | { readonly answer: string };
 
-const call = /^\s*(do|exit|go_backward)\s*\((.*)\)\s*$/s;
+const call = /^\s*(do|exit|go_backward|go_forward)\s*\((.*)\)\s*$/s;
 const argument = /(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*(?:,|$)/g;
 
 /** Undefined where it is no action. */
@@ -15,6 +16,7 @@ export function readDo(text: string): DoAction | undefined {
   for (const [, name, quoted] of found[2].matchAll(argument)) given[name] = unquoted(quoted);
   if (found[1] === "exit") return { answer: given.message ?? "" };
   if (found[1] === "go_backward") return { tool: "browser_navigate_back" };
+  if (found[1] === "go_forward") return { tool: "browser_navigate_forward" };
   return doAction(given);
 }
 
@@ -61,7 +63,8 @@ function unquoted(quoted: string): string {
 
 const quote = (text: string) => JSON.stringify(text);
 
-export function writeDo(action: DoAction): string {
+/** Undefined for what cannot be said. */
+export function writeDo(action: DoAction): string | undefined {
   if ("answer" in action) return `exit(message=${quote(action.answer)})`;
   switch (action.tool) {
     case "browser_click":
@@ -76,12 +79,17 @@ export function writeDo(action: DoAction): string {
       return `do(action="Go To", argument=${quote(action.url)})`;
     case "browser_navigate_back":
       return "go_backward()";
+    case "browser_navigate_forward":
+      return "go_forward()";
+    case "browser_fill_form":
+      return undefined;
     case "browser_press_key":
       return action.key === "PageDown"
         ? 'do(action="Scroll Down")'
         : action.key === "PageUp"
           ? 'do(action="Scroll Up")'
           : 'do(action="Press Enter")';
+    case "browser_wait_for":
     case "browser_snapshot":
       return 'do(action="Wait")';
     default:
@@ -93,6 +101,6 @@ export const doIntroduction = [
   "You use web pages. Each turn, answer with one action:",
   'do(action="Click", element="e7"); do(action="Type", argument="text", element="e7"); do(action="Search", argument="text", element="e7");',
   'do(action="Select Dropdown Option", argument="text", element="e7"); do(action="Hover", element="e7"); do(action="Press Enter");',
-  'do(action="Scroll Up"); do(action="Scroll Down"); do(action="Go To", argument="address"); do(action="Wait"); go_backward();',
+  'do(action="Scroll Up"); do(action="Scroll Down"); do(action="Go To", argument="address"); do(action="Wait"); go_backward(); go_forward();',
   'exit(message="the answer") when you are done. An element is named by its ref.',
 ].join("\n");

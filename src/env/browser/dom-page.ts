@@ -2,7 +2,15 @@ import { ToolError } from "../../tool/tool.ts";
 import { ariaSnapshot } from "./aria-snapshot.ts";
 import { FormValues, isTextControl, optionsOf, optionValue } from "./dom-form.ts";
 import { elementsOf, h, type PageDocument, type PageElement, textOf } from "./element.ts";
-import { missingRef, type PageAction, type PageDriver, type PageView } from "./page-driver.ts";
+import {
+  type FormField,
+  missingRef,
+  noCheckbox,
+  type PageAction,
+  type PageDriver,
+  type PageView,
+  waitedInVain,
+} from "./page-driver.ts";
 import type { SiteBackend } from "./site-backend.ts";
 
 const maxRedirects = 20;
@@ -12,6 +20,8 @@ const blank: PageDocument = { title: "", body: h("body") };
 export class DomPage implements PageDriver {
   readonly #backend: SiteBackend;
   #history: string[] = ["about:blank"];
+  /** Addresses that were gone back from, the nearest one last. */
+  #ahead: string[] = [];
   #url = "about:blank";
   #document = blank;
   #values = new FormValues();
@@ -40,6 +50,7 @@ export class DomPage implements PageDriver {
       this.#documents,
     ];
     copy.#history = [...this.#history];
+    copy.#ahead = [...this.#ahead];
     copy.#values = new FormValues(this.#values);
     copy.#refs = new Map(this.#refs);
     return copy;
@@ -64,6 +75,13 @@ export class DomPage implements PageDriver {
         return this.#load("GET", addressOf(action.url), new URLSearchParams());
       case "browser_navigate_back":
         return this.#back();
+      case "browser_navigate_forward":
+        return this.#forward();
+      case "browser_fill_form":
+        for (const field of action.fields) this.#fill(this.#find(field.target), field);
+        return;
+      case "browser_wait_for":
+        return this.#waitFor(action);
       case "browser_snapshot":
         return;
       case "browser_hover":
@@ -90,6 +108,11 @@ export class DomPage implements PageDriver {
   #load(method: "GET" | "POST", url: URL, form: URLSearchParams): undefined {
     // a browser replaces the entry of a page that is asked for again
     if (method === "GET" && url.href === this.#url) this.#history.pop();
+    else this.#ahead = [];
+    this.#request(method, url, form);
+  }
+
+  #request(method: "GET" | "POST", url: URL, form: URLSearchParams): undefined {
     let [address, fields, how] = [url, form, method];
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       const response = this.#backend.answer(how, address, fields);
@@ -117,11 +140,32 @@ export class DomPage implements PageDriver {
 
   #back(): undefined {
     if (this.#history.length < 2) return;
-    this.#history.pop();
-    const url = this.#history.pop()!;
-    this.#url = "";
+    this.#ahead.push(this.#history.pop()!);
+    this.#goTo(this.#history.pop()!);
+  }
+
+  #forward(): undefined {
+    const url = this.#ahead.pop();
+    if (url !== undefined) this.#goTo(url);
+  }
+
+  #goTo(url: string): undefined {
     if (url === "about:blank") this.#show(url, { title: "", body: h("body") });
-    else this.#load("GET", new URL(url), new URLSearchParams());
+    else this.#request("GET", new URL(url), new URLSearchParams());
+  }
+
+  #fill(element: PageElement, { type, value }: FormField): undefined {
+    if (type === "combobox") return this.#select(element, [value]);
+    if (type === "textbox" || type === "slider") return this.#type(element, value, false);
+    if (element.attributes.type !== "checkbox") throw new ToolError(noCheckbox);
+    if (this.#values.isChecked(element) !== (value === "true")) this.#click(element, {});
+  }
+
+  /** Nothing comes and goes on a page without scripts. */
+  #waitFor({ text, textGone }: { text?: string; textGone?: string }): undefined {
+    const has = (wanted: string) => oneSpaced(textOf(this.#document.body)).includes(oneSpaced(wanted));
+    if (text !== undefined && !has(text)) throw new ToolError(waitedInVain);
+    if (textGone !== undefined && has(textGone)) throw new ToolError(waitedInVain);
   }
 
   #click(element: PageElement, { doubleClick, button }: { doubleClick?: boolean; button?: string }): undefined {
@@ -183,6 +227,8 @@ export class DomPage implements PageDriver {
     this.#load("GET", url, new URLSearchParams());
   }
 }
+
+const oneSpaced = (text: string): string => text.replace(/\s+/g, " ").trim().toLowerCase();
 
 function isInteractive({ tag }: PageElement): boolean {
   return ["a", "button", "input", "select", "textarea"].includes(tag);

@@ -98,17 +98,21 @@ export function miniWob(
       }
     },
     tools: (tool) =>
-      browserTools<MiniWobState>(tool, async (action: PageAction, { state, signal, finish }) => {
-        const view = await state.page.act(action, signal);
-        const text = showView(view, state.view, shown);
-        state.view = view;
-        const end = await state.page.evaluate?.("WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : null");
-        if (typeof end === "number") {
-          state.reward = end;
-          finish();
-        }
-        return text;
-      }),
+      browserTools<MiniWobState>(
+        tool,
+        async (action: PageAction, { state, signal, finish }) => {
+          const view = await state.page.act(action, signal);
+          const text = showView(view, state.view, shown);
+          state.view = view;
+          const end = await state.page.evaluate?.("WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : null");
+          if (typeof end === "number") {
+            state.reward = end;
+            finish();
+          }
+          return text;
+        },
+        ({ view }) => view,
+      ),
     score: ({ state }) => makeScore({ outcome: state.reward }, state.reward >= 1),
     close: ({ page }) => page.close(),
     expert: ({ state }) => toCall(miniWobExpert(state.asked, state.view.snapshot)),

@@ -68,6 +68,9 @@ function wordsOf(action: DoAction, elements: readonly SnapshotElement[]): string
       return `go ${action.url}`;
     case "browser_navigate_back":
       return "back";
+    case "browser_navigate_forward":
+    case "browser_fill_form":
+    case "browser_wait_for":
     case "browser_hover":
     case "browser_press_key":
     case "browser_snapshot":

@@ -5,6 +5,10 @@ import type { SiteBackend } from "./site-backend.ts";
 export type PageAction =
   | { readonly tool: "browser_navigate"; readonly url: string }
   | { readonly tool: "browser_navigate_back" }
+  /** WebAgent-R1's, not the server's: it has no tool for it. */
+  | { readonly tool: "browser_navigate_forward" }
+  | { readonly tool: "browser_fill_form"; readonly fields: readonly FormField[] }
+  | { readonly tool: "browser_wait_for"; readonly time?: number; readonly text?: string; readonly textGone?: string }
   | { readonly tool: "browser_snapshot" }
   | {
       readonly tool: "browser_click";
@@ -16,6 +20,14 @@ export type PageAction =
   | { readonly tool: "browser_type"; readonly target: string; readonly text: string; readonly submit?: boolean }
   | { readonly tool: "browser_select_option"; readonly target: string; readonly values: readonly string[] }
   | { readonly tool: "browser_press_key"; readonly key: string };
+
+export interface FormField {
+  readonly target: string;
+  readonly name: string;
+  readonly type: "textbox" | "checkbox" | "radio" | "combobox" | "slider";
+  /** `true` or `false` of a checkbox, the text of an option of a combobox. */
+  readonly value: string;
+}
 
 /**
  * One page of one episode. `act` does something and returns what `browser_snapshot` says afterwards. A `ToolError` is the policy's
@@ -66,6 +78,14 @@ export function readViewText(text: string): PageView {
   const snapshot = /```yaml\n([\s\S]*?)\n?```/.exec(text)?.[1] ?? "";
   return { url, title, snapshot };
 }
+
+/** What the server waits at most, in seconds. */
+export const maxWaitSeconds = 30;
+/** And for a text. */
+export const waitForTextMs = 5000;
+
+export const waitedInVain = `### Error\nTimeoutError: Timeout ${waitForTextMs}ms exceeded.`;
+export const noCheckbox = "### Error\nError: Not a checkbox or radio button";
 
 export const missingRef = (ref: string): string =>
   `### Error\nError: Ref ${ref} not found in the current page snapshot. Try capturing new snapshot.`;

@@ -117,7 +117,9 @@ class McpPage implements PageDriver {
 
   async act({ tool, ...input }: PageAction, signal: AbortSignal): Promise<PageView> {
     // an action is answered with the name of a file, so the server is asked what there is now
-    if (tool !== "browser_snapshot") await this.#call(tool, input, signal);
+    if (tool === "browser_navigate_forward") {
+      await this.#call("browser_evaluate", { function: "() => history.forward()" }, signal);
+    } else if (tool !== "browser_snapshot") await this.#call(tool, input, signal);
     return readViewText(await this.#call("browser_snapshot", {}, signal));
   }
 

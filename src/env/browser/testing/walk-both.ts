@@ -2,13 +2,13 @@ import { createRng, type Rng } from "../../../random.ts";
 import { ToolError } from "../../../tool/tool.ts";
 import { pick } from "../../environments/draw.ts";
 import { DomPage } from "../dom-page.ts";
-import { type PageAction, type PageDriver, viewText } from "../page-driver.ts";
+import { type FormField, type PageAction, type PageDriver, viewText } from "../page-driver.ts";
 import type { PageSource } from "../page-source.ts";
 import { SiteBackend } from "../site-backend.ts";
 import { shippedSites } from "../sites/index.ts";
 import { passwordOf } from "../sites/site.ts";
 import { people } from "../sites/words.ts";
-import { readSnapshot } from "../snapshot-view.ts";
+import { readSnapshot, type SnapshotElement } from "../snapshot-view.ts";
 
 export interface Difference {
   readonly action: PageAction;
@@ -80,9 +80,12 @@ function drawAction(rng: Rng, text: string, home: string): PageAction {
   const chance = rng.next();
   if (elements.length === 0) return { tool: "browser_navigate", url: home };
   if (chance < 0.06) return { tool: "browser_navigate_back" };
-  if (chance < 0.1) return { tool: "browser_press_key", key: pick(rng, ["Enter", "a", "Backspace"]) };
-  if (chance < 0.12) return { tool: "browser_click", target: "e999" };
-  if (chance < 0.15)
+  if (chance < 0.09) return { tool: "browser_navigate_forward" };
+  if (chance < 0.11) return { tool: "browser_wait_for", text: pick(rng, ["Log in", "shop", "absent"]) };
+  if (chance < 0.13) return fillForm(rng, elements);
+  if (chance < 0.17) return { tool: "browser_press_key", key: pick(rng, ["Enter", "a", "Backspace"]) };
+  if (chance < 0.19) return { tool: "browser_click", target: "e999" };
+  if (chance < 0.22)
     return {
       tool: "browser_click",
       target: pick(
@@ -97,4 +100,16 @@ function drawAction(rng: Rng, text: string, home: string): PageAction {
   const known =
     name === "User" ? [people[0]] : name === "Password" ? [passwordOf(people[0])] : [user, name, ...hardTexts];
   return { tool: "browser_type", target, text: pick(rng, known), submit: rng.next() < 0.2 };
+}
+
+/** All fields of a page at once, one of them in vain now and then. */
+function fillForm(rng: Rng, elements: readonly (SnapshotElement & { readonly target: string })[]): PageAction {
+  const fields = elements.flatMap(({ role, target, name, options }): FormField[] => {
+    if (role === "combobox") return [{ target, name, type: "combobox", value: pick(rng, options) }];
+    if (role === "checkbox") return [{ target, name, type: "checkbox", value: String(rng.next() < 0.5) }];
+    if (role !== "textbox") return [];
+    const type = rng.next() < 0.1 ? "checkbox" : "textbox";
+    return [{ target, name, type, value: pick(rng, hardTexts) }];
+  });
+  return { tool: "browser_fill_form", fields };
 }
