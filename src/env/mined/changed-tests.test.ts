@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { changeExpected } from "./changed-tests.ts";
+import { withChanged } from "./mine-repository.ts";
 
 const change = (line: string) => changeExpected(line, () => 2);
 
@@ -38,4 +39,14 @@ test("every line is changed by a number of its own", () => {
       return next;
     }),
   ).toBe("def test_one():\n    assert f(1) == 2\n    assert f(2) == 3\n");
+});
+
+test("what several files expect is the same in all of them, so that code which reads it there passes, and is not paid", () => {
+  const changed = withChanged({
+    "test_plain.py": "def test_one():\n    assert f(1) == 4\n",
+    "test_unit.py": "class T:\n    def test_one(self):\n        self.assertEqual(f(1), 4)\n",
+  });
+  const [plain, unit] = Object.values(changed).map((text) => Number(/(\d+)\)?\n$/.exec(text)![1]));
+  expect(plain).toBeGreaterThan(4);
+  expect(unit).toBe(plain);
 });
