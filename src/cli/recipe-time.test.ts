@@ -35,3 +35,12 @@ test("arms of one's own say more than those of another machine", () => {
 test("without any records nothing is promised", () => {
   expect(beforehand(recipe, none, none, planned)).toContain("how long a seed takes is known when the first has ended");
 });
+
+test("with --claimed a seed whose claimed arms are kept is not left to run", () => {
+  const kept = { arms: [arm(0, "a", 60), arm(0, "b", 60), arm(1, "a", 60)], wholeSeeds: [] };
+  expect(beforehand(recipe, kept, shipped, { ...planned, seeds: 1, claimed: true })).toContain(
+    "nothing is left to run",
+  );
+  expect(beforehand(recipe, kept, shipped, { ...planned, seeds: 2, claimed: true })).toContain("1 seed left");
+  expect(beforehand(recipe, kept, shipped, { ...planned, seeds: 1 })).toContain("1 seed left");
+});

@@ -14,7 +14,7 @@ export interface Planned {
 export function beforehand(recipe: Recipe, kept: Kept, shipped: Kept, planned: Planned): string {
   const { seeds, firstSeed, jobs, file } = planned;
   const first = `${recipe.title}: ${recipe.claims.length} published claims, ${counted(seeds, "seed")}`;
-  const left = Array.from({ length: seeds }, (_, i) => firstSeed + i).filter((s) => !kept.wholeSeeds.includes(s));
+  const left = Array.from({ length: seeds }, (_, i) => firstSeed + i).filter((s) => !isDone(recipe, kept, s, planned));
   const about = (source: Kept) =>
     `about ${counted(Math.ceil((left.length * longestSeed(recipe, source, planned)) / 60 / jobs), "minute")} without warm starts`;
   if (kept.arms.length > 0) {
@@ -25,6 +25,13 @@ export function beforehand(recipe: Recipe, kept: Kept, shipped: Kept, planned: P
   const machines = [...new Set(shipped.arms.flatMap(({ about: made }) => made?.processor ?? []))];
   const where = machines.length === 0 ? "" : `, made on ${machines.join(", ")}`;
   return `${first}; ${about(shipped)}, by the recipe's records${where}`;
+}
+
+/** As `runRecipe` sees it: with `--claimed` a seed is done where all arms that a claim compares are kept. */
+function isDone({ claims }: Recipe, { arms, wholeSeeds }: Kept, seed: number, { claimed }: Planned): boolean {
+  if (wholeSeeds.includes(seed)) return true;
+  const has = (name: string) => arms.some(({ seed: of, arm }) => of === seed && arm === name);
+  return claimed && claims.every(({ method, baseline }) => has(method) && has(baseline));
 }
 
 function longestSeed({ claims }: Recipe, { arms }: Kept, { claimed }: Planned): number {
