@@ -3,8 +3,8 @@ import { boxRoot, dropTo } from "./bubblewrap-mount.ts";
 import { startWrapped } from "./bubblewrap-run.ts";
 import { findCommand } from "./find-command.ts";
 import { defaultCommandLimits } from "./limits.ts";
-import { withinLimits } from "./run-process.ts";
 import { seccompArchitecture } from "./seccomp-filter.ts";
+import { withinLimits } from "./within-limits.ts";
 
 const systemPath = "/usr/sbin:/usr/bin:/sbin:/bin";
 /** Programs and the Debian packages that have them. */

@@ -13,9 +13,9 @@ import { type CommandLimits, checkLimits, commandLimits } from "./limits.ts";
 import { nodeInBox } from "./node-spare.ts";
 import { notStarted } from "./process-group.ts";
 import { ReadyMounts } from "./ready-mounts.ts";
-import { withinLimits } from "./run-process.ts";
 import type { End, Ended, Sandbox } from "./sandbox.ts";
 import { WaitingNodes, type WarmKind, warmKinds, warmMount } from "./warm-mount.ts";
+import { withinLimits } from "./within-limits.ts";
 
 export interface BubblewrapSandboxOptions {
   /** Where folders of images are made; the system's folder for temporary files, otherwise. The files of boxes are in memory. */

@@ -8,8 +8,8 @@ import type { CommandLimits } from "./limits.ts";
 import { nodeSessionProgram } from "./node-session-program.ts";
 import { nodeInBox, takesNodeCall } from "./node-spare.ts";
 import type { GroupEnd } from "./process-group.ts";
-import { type LimitedProcess, withinLimits } from "./run-process.ts";
 import type { Ended } from "./sandbox.ts";
+import { type LimitedProcess, withinLimits } from "./within-limits.ts";
 
 const requestPipe = 3;
 const outputs = ["stdout", "stderr"] as const;

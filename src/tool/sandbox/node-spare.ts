@@ -4,8 +4,8 @@ import { startWrapped, type Wrapped } from "./bubblewrap-run.ts";
 import type { FolderCommand } from "./folder-box.ts";
 import type { CommandLimits } from "./limits.ts";
 import { nodeSpareProgram } from "./node-spare-program.ts";
-import { withinLimits } from "./run-process.ts";
 import type { Ended } from "./sandbox.ts";
+import { withinLimits } from "./within-limits.ts";
 
 /** Where this program's own Node is shown in a box. */
 export const nodeInBox = "/run/ludus/node";
